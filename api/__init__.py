@@ -1,0 +1,42 @@
+"""corruptset: static corrupted image benchmark sets.
+
+The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
+`corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `open` (read a build back)
+and `verify` (check one).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .corruptions.call import corrupt
+    from .generate.build import build
+    from .generate.planning import plan
+    from .generate.verifying import verify
+    from .manifests.reader import open
+
+__all__ = ["__version__", "build", "corrupt", "open", "plan", "verify"]
+
+_HOMES = {
+    "corrupt": "corruptions.call",
+    "build": "generate.build",
+    "plan": "generate.planning",
+    "verify": "generate.verifying",
+    "open": "manifests.reader",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("corruptset")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

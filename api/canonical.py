@@ -1,0 +1,29 @@
+"""Canonical JSON (RFC 8785): the one byte string of a value, under every key and digest."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import rfc8785
+
+
+def canonical(value: Any) -> bytes:
+    """Return the RFC 8785 serialisation of a JSON value: sorted keys, no spaces, shortest-round-trip doubles.
+
+    Parameters
+    ----------
+    value : JSON value
+        dict with str keys, list, tuple, str, int (within +-(2**53 - 1)), finite float, bool or None. 1 and 1.0 are one.
+
+    Examples
+    --------
+    >>> canonical({"b": 1.0, "a": [0.08, None]})
+    b'{"a":[0.08,null],"b":1}'
+    """
+    return rfc8785.dumps(value)
+
+
+def canonical_sha256(value: Any) -> str:
+    """Return ``sha256:<hex>`` of the canonical JSON of `value`."""
+    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()

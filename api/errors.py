@@ -1,0 +1,90 @@
+"""The errors that people see: what was given, what was expected, where, and the next step."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class CorruptsetError(Exception):
+    """Base of every error that corruptset raises on purpose; `exit_code` is what the command line returns for it."""
+
+    exit_code = 2
+
+
+class UnknownCorruption(CorruptsetError, ValueError):
+    """A corruption, set or recipe name that nothing is registered under."""
+
+
+class ParameterError(CorruptsetError, ValueError):
+    """A parameter, severity, level or given draw that a corruption does not accept."""
+
+
+class ImageError(CorruptsetError, ValueError):
+    """An array that is not an image as corruptset takes them (uint8, 1 or 3 channels, at least 8x8)."""
+
+
+class RecipeError(CorruptsetError, ValueError):
+    """A recipe or table file with a mistake in it."""
+
+
+class SourceError(CorruptsetError, ValueError):
+    """A source that cannot be read, or that holds images which cannot be used."""
+
+
+class BuildError(CorruptsetError):
+    """A build that cannot start, continue or be extended as asked."""
+
+
+class IncompleteBuild(CorruptsetError):
+    """A directory that a build has not finished."""
+
+    exit_code = 1
+
+
+class VerificationError(CorruptsetError):
+    """A data set that is not what its manifest says."""
+
+    exit_code = 1
+
+
+class MachineError(CorruptsetError):
+    """The machine failed (disk, memory, workers); what was committed stands and the build can be resumed."""
+
+    exit_code = 3
+
+
+class Interrupted(CorruptsetError):
+    """The build was stopped from outside; what was committed stands and the build can be resumed."""
+
+    exit_code = 130
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the nearest known name, or an empty string.
+
+    Examples
+    --------
+    >>> suggest("gausian_noise", ["gaussian_noise", "fog"])
+    " Did you mean 'gaussian_noise'?"
+    >>> suggest("zzz", ["fog"])
+    ''
+    """
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def listed(problems: Sequence[str], limit: int = 50) -> str:
+    """Return problems one a line, indented, the rest counted.
+
+    Examples
+    --------
+    >>> print(listed(["a", "b", "c"], limit=2))
+      a
+      b
+      ... and 1 more
+    """
+    lines = [f"  {p}" for p in problems[:limit]]
+    if len(problems) > limit:
+        lines.append(f"  ... and {len(problems) - limit} more")
+    return "\n".join(lines)
