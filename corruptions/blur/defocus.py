@@ -1,0 +1,243 @@
+"""Defocus blur: a disk, brightening where it touches its window, as published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ParameterError
+from ..kernels import inlined, kernel
+from ..keys import Keys
+from ..registry import Images, Parameter, corruption
+from ..rounding import ROUNDING, half
+from .disk import make_disk
+
+GREATEST_RADIUS = 500.0
+"""Sums over the disk are kept in 32-bit integers."""
+_TIE = 1e-9
+"""Levels: a flat area whose kernel sums to 1 keeps its value whatever the last bit of a sum is."""
+
+
+@inlined
+def _mirror(i, n):  # type: ignore[no-untyped-def]
+    """Return the index within 0..n-1 that `i` is mirrored to; the edge itself is not repeated (OpenCV's REFLECT_101)."""
+    period = 2 * (n - 1)
+    i = abs(i) % period
+    return i if i < n else period - i
+
+
+@inlined
+def _prefix_row(image, y, pad, columns, target):  # type: ignore[no-untyped-def]
+    """Write the running sums of a mirrored row: target[(x + pad) * C + c] sums columns -pad..x-1."""
+    channels = image.shape[2]
+    for c in range(channels):
+        total = np.int32(0)
+        target[c] = total
+        for j in range(columns.size):
+            total += np.int32(image[y, columns[j], c])
+            target[(j + 1) * channels + c] = total
+
+
+@inlined
+def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-untyped-def]
+    """Write the integer sums over the disk around each pixel of row `y`."""
+    n = out.size
+    depth = prefix.shape[0]
+    a = prefix[y % depth]
+    o = (pad + runs[0] + 1) * channels
+    a1 = a[o : o + n]
+    o = (pad - runs[0]) * channels
+    a0 = a[o : o + n]
+    for j in range(n):
+        out[j] = a1[j] - a0[j]
+    for d in range(1, runs.size):
+        a = prefix[_mirror(y - d, height) % depth]
+        b = prefix[_mirror(y + d, height) % depth]
+        o = (pad + runs[d] + 1) * channels
+        a1 = a[o : o + n]
+        b1 = b[o : o + n]
+        o = (pad - runs[d]) * channels
+        a0 = a[o : o + n]
+        b0 = b[o : o + n]
+        for j in range(n):
+            out[j] = (out[j] + (a1[j] - a0[j])) + (b1[j] - b0[j])
+
+
+@inlined
+def _folded_columns(prefix, y, height, pad, channels, runs, lowest, folded, sums, values, out):  # type: ignore[no-untyped-def]
+    """Write what the folding at the left and right of the window adds at row `y`, before the vertical gaussian."""
+    n = out.size
+    depth = prefix.shape[0]
+    out[:] = 0.0
+    sums[:] = 0
+    done = -1
+    for h in range(runs.size - 1, lowest - 1, -1):
+        while done < runs[h]:
+            done += 1
+            a = prefix[_mirror(y + done, height) % depth]
+            for j in range(sums.size):
+                sums[j] += a[j]
+            if done > 0:
+                a = prefix[_mirror(y - done, height) % depth]
+                for j in range(sums.size):
+                    sums[j] += a[j]
+        following = sums[channels:]
+        for j in range(values.size):
+            values[j] = following[j] - sums[j]
+        for t in range(folded.shape[0]):
+            if folded[t, 1] == h:
+                weight = folded[t, 2]
+                o = (pad + np.int64(folded[t, 0])) * channels
+                right = values[o : o + n]
+                o = (pad - np.int64(folded[t, 0])) * channels
+                left = values[o : o + n]
+                for j in range(n):
+                    out[j] += weight * np.float64(left[j] + right[j])
+
+
+@inlined
+def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # type: ignore[no-untyped-def]
+    """Add what the folding above and below adds at row `y`, before the horizontal gaussian."""
+    n = out.size
+    depth = prefix.shape[0]
+    for t in range(folded.shape[0]):
+        distance, half, weight = np.int64(folded[t, 0]), runs[np.int64(folded[t, 1])], folded[t, 2]
+        a = prefix[_mirror(y - distance, height) % depth]
+        b = prefix[_mirror(y + distance, height) % depth]
+        o = (pad + half + 1) * channels
+        a1 = a[o : o + n]
+        b1 = b[o : o + n]
+        o = (pad - half) * channels
+        a0 = a[o : o + n]
+        b0 = b[o : o + n]
+        for j in range(n):
+            out[j] += weight * np.float64((a1[j] - a0[j]) + (b1[j] - b0[j]))
+
+
+@inlined
+def _gaussian_rows(ring, y, height, taps, out):  # type: ignore[no-untyped-def]
+    """Write the vertical gaussian of the rows in `ring` at row `y`."""
+    depth = ring.shape[0]
+    centre = ring[y % depth]
+    for j in range(out.size):
+        out[j] = taps[0] * centre[j]
+    for d in range(1, taps.size):
+        a = ring[_mirror(y - d, height) % depth]
+        b = ring[_mirror(y + d, height) % depth]
+        tap = taps[d]
+        for j in range(out.size):
+            out[j] += tap * np.float64(a[j] + b[j])
+
+
+@kernel
+def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no-untyped-def]
+    count, height, width, channels = images.shape
+    out = np.empty_like(images)
+    n = width * channels
+    p = taps.size - 1
+    pad = runs.size - 1 + p
+    columns = np.empty(width + 2 * pad, np.int64)
+    for x in range(columns.size):
+        columns[x] = _mirror(x - pad, width)
+    # rows y - p - pad .. y + p + pad are in reach of row y, and mirroring finds no others
+    prefix = np.empty((min(2 * (pad + p) + 1, height), (columns.size + 1) * channels), np.int32)
+    disks = np.empty((2 * p + 1, n), np.int32)
+    sides = np.zeros((2 * p + 1, n), np.float64)
+    sums = np.empty(prefix.shape[1], np.int32)
+    values = np.empty(prefix.shape[1] - channels, np.int32)
+    across = np.empty(n + 2 * p * channels, np.float64)
+    total = np.empty(n, np.float64)
+    inner = across[p * channels : p * channels + n]
+    for i in range(count):
+        image = images[i]
+        ready = np.int64(0)
+        summed = np.int64(0)
+        for y in range(height):
+            while summed < min(y + p + 1, height):
+                while ready < min(summed + pad + 1, height):
+                    _prefix_row(image, ready, pad, columns, prefix[ready % prefix.shape[0]])
+                    ready += 1
+                _disk_row(prefix, summed, height, pad, channels, runs, disks[summed % disks.shape[0]])
+                if folded.shape[0] > 0:
+                    row = sides[summed % disks.shape[0]]
+                    _folded_columns(prefix, summed, height, pad, channels, runs, lowest, folded, sums, values, row)
+                summed += 1
+            _gaussian_rows(disks, y, height, taps, inner)
+            if folded.shape[0] > 0:
+                _add_folded_rows(prefix, y, height, pad, channels, runs, folded, inner)
+                _gaussian_rows(sides, y, height, taps, total)
+            else:
+                total[:] = 0.0
+            for x in range(p):
+                left, right = _mirror(x - p, width), _mirror(width + x, width)
+                for c in range(channels):
+                    across[x * channels + c] = inner[left * channels + c]
+                    across[(p + width + x) * channels + c] = inner[right * channels + c]
+            for j in range(n):
+                total[j] += taps[0] * inner[j]
+            for d in range(1, p + 1):
+                o = (p - d) * channels
+                a = across[o : o + n]
+                o = (p + d) * channels
+                b = across[o : o + n]
+                tap = taps[d]
+                for j in range(n):
+                    total[j] += tap * (a[j] + b[j])
+            target = out[i, y].reshape(n)
+            for j in range(n):
+                target[j] = np.uint8(np.int32(min(total[j] * scale + half, 255.0)))
+    return out
+
+
+@corruption(
+    family="blur",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, defocus_blur",
+    parameters=(
+        Parameter("radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"),
+        Parameter("alias_sigma", low=0.01, high=100.0, about="pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
+        ROUNDING,
+    ),
+    deterministic=True,
+)
+def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
+    """Blur with a disk, the image mirrored at its edges.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+        Not used: nothing is drawn.
+    radius : float
+        Pixels, 0..500, also after scaling. Below 1 the disk is one pixel and only the gaussian is left.
+    alias_sigma : float
+        Pixels, 0.01..100, of the gaussian that smooths the disk's edge: 3 taps up to radius 8, above that 5.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+
+    Raises
+    ------
+    ParameterError
+        If the radius is above 500 after scaling.
+
+    Notes
+    -----
+    Where the disk touches the window that it was smoothed in (radius 8, and every radius above), the published
+    smoothing folds back what would leave the window: the kernel sums to up to 1.03, and the image brightens. Kept. A
+    radius above 8 that is not whole, which was never published, has the window of the whole number below it.
+
+    References
+    ----------
+    Hendrycks and Dietterich 2019, released ImageNet-C code, defocus_blur and disk
+    """
+    if radius > GREATEST_RADIUS:
+        raise ParameterError(
+            f"defocus_blur: the radius is {radius:g} after scaling to this image; expected at most {GREATEST_RADIUS:g}. "
+            "Give a smaller radius, or scale='none'."
+        )
+    disk = make_disk(float(radius), float(alias_sigma))
+    lowest = int(disk.folded[:, 1].min()) if len(disk.folded) else len(disk.runs)
+    return np.asarray(_filter(images, disk.runs, disk.taps, disk.folded, lowest, disk.scale, half(rounding) or _TIE))

@@ -1,0 +1,259 @@
+"""Glass blur: pixels copied from near by, between two gaussian blurs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import inlined, kernel
+from ..keys import Keys
+from ..philox import fill_words_from
+from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
+from ..rounding import ROUNDING, half
+from .separable import AXES, gaussian_filter
+
+DELTAS = 0
+"""The stream of the displacements: word e belongs to displacement e, in scan order."""
+SWAPS = 1
+"""The stream of which pixels are exchanged: word e belongs to displacement e."""
+GREATEST_DELTA = 127
+"""Displacements are kept as int8."""
+_WORDS = 16384
+"""About how many words are drawn at a time."""
+
+
+@inlined
+def _pack(image, packed):  # type: ignore[no-untyped-def]
+    """Join the channels of each pixel into one word, so that a copy is one load and one store."""
+    height, width, channels = image.shape
+    if channels == 3:
+        for y in range(height):
+            for x in range(width):
+                packed[y * width + x] = (
+                    np.uint32(image[y, x, 0]) | (np.uint32(image[y, x, 1]) << np.uint32(8)) | (np.uint32(image[y, x, 2]) << np.uint32(16))
+                )
+    else:
+        for y in range(height):
+            for x in range(width):
+                packed[y * width + x] = image[y, x, 0]
+
+
+@inlined
+def _unpack(packed, image):  # type: ignore[no-untyped-def]
+    height, width, channels = image.shape
+    for y in range(height):
+        for x in range(width):
+            word = packed[y * width + x]
+            image[y, x, 0] = np.uint8(word & np.uint32(255))
+            if channels == 3:
+                image[y, x, 1] = np.uint8((word >> np.uint32(8)) & np.uint32(255))
+                image[y, x, 2] = np.uint8((word >> np.uint32(16)) & np.uint32(255))
+
+
+@kernel
+def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore[no-untyped-def]
+    """Copy pixels, in place, with displacements from Philox: one word picks one of the (2 reach)**2 pairs."""
+    count, height, width, _ = images.shape
+    rows, columns = height - 2 * reach, width - 2 * reach
+    side = 2 * reach
+    pairs = np.uint64(side * side)
+    offsets = np.empty(side * side, np.int64)
+    for k in range(side * side):
+        offsets[k] = (k // side - reach) * width + (k % side - reach)
+    packed = np.empty(height * width, np.uint32)
+    band = max(_WORDS // columns, 1)
+    words = np.empty(band * columns + 8, np.uint32)
+    for n in range(count):
+        _pack(images[n], packed)
+        for i in range(iterations):
+            for top in range(0, rows, band):
+                bottom = min(top + band, rows)
+                first = (i * rows + top) * columns
+                at = first & 3
+                fill_words_from(words[: at + (bottom - top) * columns], first >> 2, stage_key, sample_keys[n], DELTAS)
+                for row in range(top, bottom):
+                    place = (height - reach - row) * width + width - reach
+                    for _ in range(columns):
+                        pick = (np.uint64(words[np.uint64(at)]) * pairs) >> np.uint64(32)
+                        packed[np.uint64(place)] = packed[np.uint64(place + offsets[pick])]
+                        place -= 1
+                        at += 1
+        _unpack(packed, images[n])
+
+
+@kernel
+def _copy(images, reach, deltas):  # type: ignore[no-untyped-def]
+    """Copy pixels, in place, with given displacements."""
+    count, height, width, _ = images.shape
+    packed = np.empty(height * width, np.uint32)
+    for n in range(count):
+        _pack(images[n], packed)
+        for i in range(deltas.shape[0]):
+            for row in range(deltas.shape[1]):
+                place = (height - reach - row) * width + width - reach
+                for column in range(deltas.shape[2]):
+                    packed[place] = packed[place + np.int64(deltas[i, row, column, 1]) * width + np.int64(deltas[i, row, column, 0])]
+                    place -= 1
+        _unpack(packed, images[n])
+
+
+@kernel
+def _swap(images, reach, iterations, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
+    """Exchange pixels, in place, half of them; `deltas` and `swaps` of no size are drawn, as in `_scatter`."""
+    count, height, width, _ = images.shape
+    rows, columns = height - 2 * reach, width - 2 * reach
+    side = 2 * reach
+    pairs = np.uint64(side * side)
+    packed = np.empty(height * width, np.uint32)
+    words = np.empty(columns + 8, np.uint32)
+    coins = np.empty(columns + 8, np.uint32)
+    for n in range(count):
+        _pack(images[n], packed)
+        for i in range(iterations):
+            for row in range(rows):
+                first = (i * rows + row) * columns
+                at = first & 3
+                fill_words_from(words[: at + columns], first >> 2, stage_key, sample_keys[n], DELTAS)
+                fill_words_from(coins[: at + columns], first >> 2, stage_key, sample_keys[n], SWAPS)
+                for column in range(columns):
+                    if swaps.size > 0:
+                        exchanged = swaps[i, row, column] == 1
+                    else:
+                        exchanged = (coins[at + column] >> np.uint32(31)) == 1
+                    if not exchanged:
+                        continue
+                    place = (height - reach - row) * width + width - reach - column
+                    if deltas.size > 0:
+                        other = place + np.int64(deltas[i, row, column, 1]) * width + np.int64(deltas[i, row, column, 0])
+                    else:
+                        pick = np.int64((np.uint64(words[at + column]) * pairs) >> np.uint64(32))
+                        other = place + (pick // side - reach) * width + (pick % side - reach)
+                    kept = packed[place]
+                    packed[place] = packed[other]
+                    packed[other] = kept
+        _unpack(packed, images[n])
+
+
+def _reach(parameters: Mapping[str, Any]) -> int:
+    return min(int(parameters["max_delta"]), GREATEST_DELTA)  # scaling may have taken it above
+
+
+def _deltas_shape(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, ...]:
+    reach = _reach(parameters)
+    return int(parameters["iterations"]), max(shape[0] - 2 * reach, 0), max(shape[1] - 2 * reach, 0), 2
+
+
+def _check_deltas(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int8]:
+    reach = _reach(parameters)
+    checked: NDArray[np.int8] = given_array(_deltas_shape, np.int8, -reach, reach - 1)(value, shape, parameters)
+    return checked
+
+
+def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.uint8]:
+    if parameters.get("exchange") != "swap":
+        raise ValueError("nothing is exchanged unless exchange is 'swap'")
+    checked: NDArray[np.uint8] = given_array(lambda s, p: _deltas_shape(s, p)[:3], np.uint8, 0, 1)(value, shape, parameters)
+    return checked
+
+
+@corruption(
+    family="blur",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, glass_blur",
+    parameters=(
+        Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels, of the blur before and after"),
+        Parameter("max_delta", kind=int, low=1, high=GREATEST_DELTA, length=True, at_least=1, about="pixels; displacements are -d..d-1"),
+        Parameter("iterations", kind=int, low=0, high=100, about="passes over the image"),
+        AXES,
+        Parameter(
+            "exchange",
+            kind=str,
+            choices=("copy", "swap"),
+            default="copy",
+            option=True,
+            shapes_draws=True,
+            about="copy, or swap: half of the pixels really change places, as in MNIST-C",
+        ),
+        ROUNDING,
+    ),
+    draws=(
+        Draw(
+            "deltas",
+            "int8 (iterations, H - 2d, W - 2d, 2) of (dx, dy) in -d..d-1, d = max_delta, in scan order from H - d, W - d downwards",
+            _check_deltas,
+        ),
+        Draw("swaps", "uint8 (iterations, H - 2d, W - 2d) of 0 and 1, in the same order: which pixels change places", _check_swaps),
+    ),
+)
+def glass_blur(
+    images: Images,
+    keys: Keys,
+    *,
+    sigma: float,
+    max_delta: int,
+    iterations: int,
+    axes: str = "both",
+    exchange: str = "copy",
+    rounding: str = "floor",
+    deltas: NDArray[np.int8] | None = None,
+    swaps: NDArray[np.uint8] | None = None,
+) -> Images:
+    """Blur, let each pixel be overwritten by one near by, and blur again.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    sigma : float
+        Pixels, 0.01..200, of the gaussian blur before (floored to uint8) and after.
+    max_delta : int
+        1..127, and 127 where scaling takes it above: displacements are -max_delta..max_delta - 1 on each axis.
+    iterations : int
+        0..100.
+    axes : {"both", "rows"}
+        "rows" blurs across rows only (each column by itself), as MNIST-C's generator does: its library took the columns
+        of a grey image for channels.
+    exchange : {"copy", "swap"}
+        "copy" as in ImageNet-C, see the notes; with "swap" a pixel, with probability 1/2, and the one near by change
+        places, as in MNIST-C, whose grey values are not views.
+    rounding : {"floor", "round"}
+        How the second blur becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+    deltas : (iterations, H - 2d, W - 2d, 2) ndarray of int8, optional
+        (dx, dy) in scan order, from row H - d and column W - d downwards; given, they serve every image. Drawn: all
+        pairs equally likely, one for each pixel and iteration.
+    swaps : (iterations, H - 2d, W - 2d) ndarray of uint8, optional
+        With "swap": 1 where pixels change places, in the same order. Drawn: either with equal chances.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+
+    Notes
+    -----
+    The published exchange of two pixels acts on views of one array, so the second assignment finds the first already
+    made: the pixel is copied, not exchanged, and the picture drifts by one to two pixels. The upper displacement is
+    never drawn. Both are kept, since the published sets contain them.
+    Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 * max_delta reaches
+    the shorter side, none is, and the two blurs are all.
+
+    References
+    ----------
+    Hendrycks and Dietterich 2019, released ImageNet-C code, glass_blur
+    """
+    reach = min(int(max_delta), GREATEST_DELTA)
+    out = gaussian_filter(images, sigma, axes)
+    if min(images.shape[1:3]) > 2 * reach:
+        if exchange == "swap":
+            given = (
+                np.empty((0, 0, 0, 2), np.int8) if deltas is None else deltas,
+                np.empty((0, 0, 0), np.uint8) if swaps is None else swaps,
+            )
+            _swap(out, reach, int(iterations), keys.stage, keys.samples, *given)
+        elif deltas is None:
+            _scatter(out, reach, int(iterations), keys.stage, keys.samples)
+        else:
+            _copy(out, reach, deltas)
+    return gaussian_filter(out, sigma, axes, half(rounding))

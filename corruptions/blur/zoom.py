@@ -1,0 +1,261 @@
+"""Zoom blur: the mean of an image and its enlargements."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import inlined, kernel
+from ..keys import Keys
+from ..registry import Images, Parameter, corruption
+from ..rounding import ROUNDING, half
+
+_LANES = 16
+"""Images that `_zoom_many` takes side by side."""
+_MANY = 48 * 48
+"""Up to this many pixels; larger images have long runs, and so many of them at once would leave the nearer caches."""
+
+
+def zoom_factors(stop: float, step: float) -> list[float]:
+    """Return the factors of numpy.arange(1, stop, step), its rounding included: the last may reach `stop`.
+
+    Examples
+    --------
+    >>> len(zoom_factors(1.11, 0.01)), round(zoom_factors(1.11, 0.01)[-1], 6)
+    (12, 1.11)
+    """
+    spacing = (1.0 + step) - 1.0
+    return [1.0 + i * spacing for i in range(max(math.ceil((stop - 1.0) / step), 0))]
+
+
+def zoom_grid(side: int, factor: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return where each of `side` pixels of an enlargement lies in the image.
+
+    Parameters
+    ----------
+    side : int
+        Height or width.
+    factor : float
+        At least 1.
+
+    Returns
+    -------
+    index : (side,) ndarray of int64
+        The pixel before.
+    part : (side,) ndarray of float64
+        How far beyond it, 0..1; 0 at the last pixel.
+
+    Notes
+    -----
+    scipy.ndimage.zoom's grid: the crop's first and last pixel centres fall on the enlargement's, the surplus is
+    trimmed from both ends.
+    """
+    crop = math.ceil(side / factor)
+    first = (side - crop) // 2
+    size = round(crop * factor)
+    trim = (size - side) // 2
+    ratio = (crop - 1) / (size - 1)
+    where = np.array([min((trim + i) * ratio, crop - 1.0) for i in range(side)])
+    index = np.minimum(where.astype(np.int64), crop - 2)
+    return first + index, where - index
+
+
+@functools.lru_cache(maxsize=64)
+def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+    """Return the grids of all factors, (factors, side) each, and the runs of pixels whose index grows by one a pixel.
+
+    Row f of the third holds where factor f's runs begin, and `side` from its last run's end on.
+    """
+    grids = [zoom_grid(side, factor) for factor in zoom_factors(stop, step)]
+    index = np.array([g[0] for g in grids], np.int64).reshape(-1, side)
+    part = np.array([g[1] for g in grids], np.float32).reshape(-1, side)
+    starts = [[0, *(np.flatnonzero(np.diff(row) != 1) + 1).tolist()] for row in index]
+    runs = np.full((len(starts), max(map(len, starts), default=0) + 1), side, np.int64)
+    for row, start in zip(runs, starts, strict=True):
+        row[: len(start)] = start
+    return index, part, runs
+
+
+@inlined
+def _stretch_row(source, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
+    """Interpolate along a row; within a run the source moves along with the target, so the loop is a plain one."""
+    width = index.size
+    r = 0
+    while runs[r] < width:
+        begin, end = runs[r], runs[r + 1]
+        length = (end - begin) * channels
+        o = index[begin] * channels
+        left = source[o : o + length]
+        right = source[o + channels : o + channels + length]
+        o = begin * channels
+        t = part[o : o + length]
+        target = out[o : o + length]
+        for j in range(length):
+            target[j] = left[j] + t[j] * (right[j] - left[j])
+        r += 1
+
+
+@kernel
+def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: ignore[no-untyped-def]
+    count, height, width, channels = images.shape
+    factors = rows.shape[0]
+    out = np.empty_like(images)
+    n = width * channels
+    unit = np.empty((height, n), np.float32)
+    # each factor's last two stretched rows, source row r in slot r % 2
+    stretched = np.empty((factors, 2, n), np.float32)
+    total = np.empty(n, np.float32)
+    levels = np.empty(256, np.float32)
+    for level in range(256):
+        levels[level] = np.float32(np.float64(level) / 255.0)
+    share = np.float32(factors + 1)
+    for i in range(count):
+        for y in range(height):
+            source = images[i, y].reshape(n)
+            target = unit[y]
+            for j in range(n):
+                target[j] = levels[source[j]]
+        for y in range(height):
+            total[:] = np.float32(0.0)
+            for f in range(factors):
+                first = rows[f, y]
+                fresh = first if y == 0 or rows[f, y - 1] < first - 1 else rows[f, y - 1] + 2
+                for row in range(fresh, first + 2):
+                    _stretch_row(unit[row], columns[f], column_parts[f], runs[f], channels, stretched[f, row & 1])
+                above = stretched[f, first & 1]
+                below = stretched[f, (first + 1) & 1]
+                t = row_parts[f, y]
+                for j in range(n):
+                    total[j] += above[j] + t * (below[j] - above[j])
+            here = unit[y]
+            target8 = out[i, y].reshape(n)
+            for j in range(n):
+                value = (here[j] + total[j]) / share
+                target8[j] = np.uint8(np.int32(min(value, np.float32(1.0)) * np.float32(255.0) + half))
+    return out
+
+
+@inlined
+def _add_stretched(source, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
+    """Add what `_stretch_row` would write."""
+    width = index.size
+    r = 0
+    while runs[r] < width:
+        begin, end = runs[r], runs[r + 1]
+        length = (end - begin) * channels
+        o = index[begin] * channels
+        left = source[o : o + length]
+        right = source[o + channels : o + channels + length]
+        o = begin * channels
+        t = part[o : o + length]
+        target = out[o : o + length]
+        for j in range(length):
+            target[j] += left[j] + t[j] * (right[j] - left[j])
+        r += 1
+
+
+@kernel
+def _zoom_many(images, rows, row_parts, runs, columns, column_parts, half):  # type: ignore[no-untyped-def]
+    """The same as `_zoom`, value for value, for 16 or more small images.
+
+    Their runs are too short to be worth a loop each, so images lie side by side: every loop is over the same pixel of 16
+    images, which have one weight. Column by column, since one column of all of them fits the nearest cache.
+    """
+    count, height, width, channels = images.shape
+    factors = rows.shape[0]
+    out = np.empty_like(images)
+    size = height * width * channels
+    n = height * channels * _LANES
+    flat = images.reshape((count, size)).T
+    target = out.reshape((count, size)).T
+    unit = np.empty((width, n), np.float32)
+    stretched = np.empty(n, np.float32)
+    total = np.empty(n, np.float32)
+    eight = np.empty(n, np.uint8)
+    levels = np.empty(256, np.float32)
+    for level in range(256):
+        levels[level] = np.float32(np.float64(level) / 255.0)
+    share = np.float32(factors + 1)
+    part = channels * _LANES
+    for start in range(0, count, _LANES):
+        first = min(start, count - _LANES)  # the last ones overlap
+        for y in range(height):
+            for x in range(width):
+                for c in range(channels):
+                    source = flat[(y * width + x) * channels + c]
+                    column = unit[x, (y * channels + c) * _LANES : (y * channels + c + 1) * _LANES]
+                    for lane in range(_LANES):
+                        column[lane] = levels[source[first + lane]]
+        for x in range(width):
+            total[:] = np.float32(0.0)
+            for f in range(factors):
+                left = unit[columns[f, x]]
+                right = unit[columns[f, x] + 1]
+                t = column_parts[f, x]
+                for j in range(n):
+                    stretched[j] = left[j] + t * (right[j] - left[j])
+                _add_stretched(stretched, rows[f], row_parts[f], runs[f], part, total)
+            here = unit[x]
+            for j in range(n):
+                value = (here[j] + total[j]) / share
+                eight[j] = np.uint8(np.int32(min(value, np.float32(1.0)) * np.float32(255.0) + half))
+            for y in range(height):
+                for c in range(channels):
+                    goal = target[(y * width + x) * channels + c]
+                    values = eight[(y * channels + c) * _LANES : (y * channels + c + 1) * _LANES]
+                    for lane in range(_LANES):
+                        goal[first + lane] = values[lane]
+    return out
+
+
+@corruption(
+    family="blur",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, zoom_blur",
+    parameters=(
+        Parameter("stop", low=1.0, high=3.0, about="the factors are numpy.arange(1, stop, step)"),
+        Parameter("step", low=0.005, high=1.0, about="see stop"),
+        ROUNDING,
+    ),
+    deterministic=True,
+)
+def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding: str = "floor") -> Images:
+    """Average the image with enlargements of its middle.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+        Not used: nothing is drawn.
+    stop : float
+        1..3. The factors are numpy.arange(1, stop, step), the overshoot of its rounding included.
+    step : float
+        0.005..1.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+
+    Notes
+    -----
+    Each enlargement is cropped, interpolated linearly and trimmed as scipy.ndimage.zoom does, along each axis by its own
+    length (the published code takes the height for both, and fails on an image that is not square). The image itself
+    counts once more than its factor of 1. Sums are in float32, in the order of the factors, as published.
+
+    References
+    ----------
+    Hendrycks and Dietterich 2019, released ImageNet-C code, zoom_blur and clipped_zoom
+    """
+    channels = images.shape[3]
+    more = np.float32(half(rounding))
+    rows, row_parts, row_runs = _grids(images.shape[1], stop, step)
+    columns, column_parts, runs = _grids(images.shape[2], stop, step)
+    if len(images) >= _LANES and images.shape[1] * images.shape[2] <= _MANY:
+        lanes = np.repeat(row_parts, channels * _LANES, axis=1)
+        return np.asarray(_zoom_many(images, rows, lanes, row_runs, columns, column_parts, more))
+    return np.asarray(_zoom(images, rows, row_parts, columns, np.repeat(column_parts, channels, axis=1), runs, more))

@@ -1,0 +1,153 @@
+"""`corrupt`: one corruption or chain on one image or batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError, UnknownCorruption, suggest
+from .calibrations import Calibration, fitting, for_shape, get_calibration
+from .keys import check_seed, sample_keys
+from .registry import Images, corruption_names, get_corruption
+from .stages import COUPLINGS, SCALES, Coupling, Scale, Stage, apply_stage, chain_keys, check_images, parse_chain, resolve_stage
+
+
+def corrupt(
+    image: Images,
+    name: str | Sequence[Any],
+    *,
+    severity: int | None = None,
+    level: int | None = None,
+    calibration: str | Path | Calibration | None = None,
+    scale: Scale = "none",
+    coupling: Coupling = "independent",
+    seed: int = 0,
+    key: str | Sequence[str] | None = None,
+    **parameters: Any,
+) -> Images:
+    """Corrupt one image, or a batch.
+
+    Parameters
+    ----------
+    image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8
+        RGB or grey, at least 8x8. It is left untouched.
+    name : str or sequence of stages
+        A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-3+gaussian_noise-5"``, ``"clean"``), or a list of
+        stages: names with a severity (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or with
+        ``"parameters"``), or `Stage` objects.
+    severity : int, optional
+        1..5, where `name` is a bare corruption.
+    level : int, optional
+        For gradual degradations.
+    calibration : str, path or Calibration, optional
+        ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or a table file; by default chosen by the short side
+        (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to 96
+        ``tiny``, else ``imagenet``).
+    scale : {"none", "side"}
+        Whether lengths scale with the short side over the calibration's.
+    coupling : {"independent", "severity"}
+        Whether severities draw anew or share their draws.
+    seed : int
+        0..2**53 - 1.
+    key : str, or one str for each image of a batch, optional
+        What the image is called; a build uses the sample id. Default ``"0"``, or ``"0"``, ``"1"``, ... for a batch.
+    **parameters
+        The corruption's parameters, which override the table's; its draws, given in place of drawn ones (one draw
+        serves a whole batch); its resources.
+
+    Returns
+    -------
+    ndarray of uint8, in the shape that came in
+
+    Raises
+    ------
+    UnknownCorruption, ParameterError, ImageError
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.full((32, 48, 3), 128, np.uint8)
+    >>> corrupt(image, "gaussian_noise", severity=3).shape
+    (32, 48, 3)
+    >>> bool((corrupt(image, "brightness-1+contrast-2") == corrupt(corrupt(image, "brightness/1"), "contrast/2")).all())
+    True
+    """
+    batch = np.asarray(image) if isinstance(image, np.ndarray) else image
+    single = isinstance(batch, np.ndarray) and batch.ndim in (2, 3)
+    shape = batch.shape if isinstance(batch, np.ndarray) else ()
+    if single:
+        batch = (batch if batch.ndim == 3 else batch[:, :, None])[None]
+    batch = check_images(batch)
+    if scale not in SCALES:
+        raise ParameterError(f"scale is {scale!r}; expected one of {', '.join(SCALES)}.")
+    if coupling not in COUPLINGS:
+        raise ParameterError(f"coupling is {coupling!r}; expected one of {', '.join(COUPLINGS)}.")
+    table = fitting(for_shape(*batch.shape[1:])) if calibration is None else get_calibration(calibration)
+    keys = sample_keys(_sample_ids(key, len(batch), single))
+    chain, draws, resources = _chain(name, table, severity, level, parameters)
+    out = batch if chain else batch.copy()
+    for stage, stage_key in zip(chain, chain_keys(chain, check_seed(seed), coupling), strict=True):
+        out = apply_stage(out, stage, stage_key, keys, side=table.of(stage.corruption).side, scale=scale, draws=draws, resources=resources)
+    if not single:
+        return out
+    return out[0] if len(shape) == 3 else out[0, :, :, 0]
+
+
+def _sample_ids(key: str | Sequence[str] | None, count: int, single: bool) -> list[str]:
+    if key is None:
+        return [str(i) for i in range(count)]
+    ids = [key] if isinstance(key, str) else list(key) if isinstance(key, Sequence) else [key]
+    if any(not isinstance(i, str) for i in ids):
+        raise ParameterError(f"key is {key!r}; expected a string{'' if single else ', or one for each image'}.")
+    if len(ids) != count:
+        raise ParameterError(f"{len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}: give one for each.")
+    return ids
+
+
+def _chain(
+    name: Any, table: Calibration, severity: int | None, level: int | None, parameters: dict[str, Any]
+) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
+    """Return the stages, the given draws and the given resources of a call."""
+    if isinstance(name, str) and name in corruption_names():
+        found = get_corruption(name)
+        draws = {d.name: parameters.pop(d.name) for d in found.draws if d.name in parameters}
+        resources = {r: parameters.pop(r) for r in found.resources if r in parameters}
+        return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
+    if isinstance(name, str) and name.isidentifier() and name != "clean":
+        raise UnknownCorruption(
+            f"There is no corruption {name!r}.{suggest(name, corruption_names())} Known: {', '.join(corruption_names())}."
+        )
+    given = [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
+    if given:
+        raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")
+    if isinstance(name, str):
+        return parse_chain(name, table), {}, {}
+    if not isinstance(name, Sequence):
+        raise ParameterError(f"name is {name!r}; expected a corruption, a set id or a list of stages.")
+    return tuple(_stage(s, table) for s in name), {}, {}
+
+
+def _stage(item: Any, table: Calibration) -> Stage:
+    if isinstance(item, Stage):
+        return item
+    if isinstance(item, str):
+        stages = parse_chain(item, table)
+        if len(stages) == 1:
+            return stages[0]
+    if isinstance(item, Mapping) and set(item) <= {"corruption", "severity", "level", "parameters", "revision"} and "corruption" in item:
+        # A stage as a manifest has it carries the severity and the whole row: the row speaks, the severity is kept.
+        parameters = dict(item.get("parameters") or {})
+        stage = resolve_stage(item["corruption"], table, severity=item.get("severity"), level=item.get("level"), parameters=parameters)
+        if (
+            item.get("severity") is not None
+            and parameters
+            and dict(table.row(stage.corruption, item["severity"]).parameters) == dict(stage.parameters)
+        ):
+            stage = resolve_stage(item["corruption"], table, severity=item["severity"])
+        return stage
+    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
+        return resolve_stage(item[0], table, severity=item[1])
+    raise ParameterError(f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage.")

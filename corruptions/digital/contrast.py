@@ -1,0 +1,90 @@
+"""Contrast: each channel drawn towards its mean over the image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels import kernel
+from ..keys import Keys
+from ..registry import Images, Parameter, corruption
+from ..rounding import ROUNDING
+
+# A whole number must not floor to the one below for want of the last bit: factor 1 is the identity.
+_TIE = 1e-9
+
+
+@kernel
+def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
+    count, height, width, channels = images.shape
+    table = np.empty((channels, 256), np.uint8)
+    sums = np.empty(channels, np.int64)
+    for i in range(count):
+        source = images[i].reshape(-1)
+        target = out[i].reshape(-1)
+        sums[:] = 0
+        if channels == 3:
+            s0, s1, s2 = np.int64(0), np.int64(0), np.int64(0)
+            for p in range(0, source.size, 3):
+                s0 += source[p]
+                s1 += source[p + 1]
+                s2 += source[p + 2]
+            sums[0], sums[1], sums[2] = s0, s1, s2
+        else:
+            s0 = np.int64(0)
+            for p in range(source.size):
+                s0 += source[p]
+            sums[0] = s0
+        for c in range(channels):
+            mean = np.float64(sums[c]) / np.float64(height * width) / 255.0
+            for v in range(256):
+                moved = (np.float64(v) / 255.0 - mean) * factor + mean
+                level = min(max(moved, 0.0), 1.0) * 255.0
+                table[c, v] = np.uint8(np.rint(np.float32(level))) if rounded else np.uint8(level + _TIE)
+        if channels == 3:
+            for p in range(0, source.size, 3):
+                target[p] = table[0, source[p]]
+                target[p + 1] = table[1, source[p + 1]]
+                target[p + 2] = table[2, source[p + 2]]
+        else:
+            for p in range(source.size):
+                target[p] = table[0, source[p]]
+
+
+@corruption(
+    family="digital",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, contrast",
+    parameters=(Parameter("factor", low=0.0, high=1000.0, about="what is left of each value's distance to its channel's mean"), ROUNDING),
+    deterministic=True,
+)
+def contrast(images: Images, keys: Keys, *, factor: float, rounding: str = "floor") -> Images:
+    """Scale the distance of every value to its channel's mean over the image.
+
+    Nothing is drawn at random.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8, RGB or grey
+    keys : Keys
+        Not used.
+    factor : float
+        0 (flat) to 1 (unchanged); above 1 the contrast grows.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Clipped, floored.
+
+    Notes
+    -----
+    The mean is an exact integer sum, divided once: the same on every machine, whatever the size.
+
+    References
+    ----------
+    Hendrycks and Dietterich, ICLR 2019, section 3; ``contrast`` of the released ``make_imagenet_c.py``.
+    """
+    out = np.empty_like(images)
+    _contrast(images, out, float(factor), rounding == "round")
+    return out

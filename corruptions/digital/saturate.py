@@ -1,0 +1,161 @@
+"""Saturate: HSV saturation scaled and shifted."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import kernel
+from ..keys import Keys
+from ..registry import Images, Parameter, corruption
+from ..rounding import ROUNDING, half
+
+
+@functools.lru_cache(maxsize=64)
+def _slopes(gain: float, shift: float) -> NDArray[np.float64]:
+    """Return K[value, delta] such that a channel c of a pixel with greatest channel `value` becomes
+    ``value - K * (value - c)``: 0 where there is no hue, since no channel lies below the greatest."""
+    value = np.arange(256.0)[:, None]
+    delta = np.arange(256.0)[None, :]
+    safe = np.where(delta == 0, 1.0, delta)
+    saturation = np.clip(delta / np.where(value == 0, 1.0, value) * gain + shift, 0.0, 1.0)
+    return np.ascontiguousarray(np.where((delta == 0) | (delta > value), 0.0, value * saturation / safe))
+
+
+# A whole number must not floor to the one below for want of the last bit.
+_TIE = 1e-9
+_LUMA = (0.2125, 0.7154, 0.0721)
+
+
+@kernel
+def _saturate(images, out, slopes, shift, half):  # type: ignore[no-untyped-def]
+    source = images.reshape(-1, 3)
+    target = out.reshape(-1, 3)
+    tint = min(max(shift, 0.0), 1.0)
+    for p in range(source.shape[0]):
+        r, g, b = np.int64(source[p, 0]), np.int64(source[p, 1]), np.int64(source[p, 2])
+        value = max(r, max(g, b))
+        delta = value - min(r, min(g, b))
+        top = np.float64(value)
+        if delta == 0:
+            low = np.uint8(top * (1.0 - tint) + half)
+            target[p, 0] = value
+            target[p, 1] = low
+            target[p, 2] = low
+        else:
+            slope = slopes[value, delta]
+            target[p, 0] = np.uint8(top - slope * (value - r) + half)
+            target[p, 1] = np.uint8(top - slope * (value - g) + half)
+            target[p, 2] = np.uint8(top - slope * (value - b) + half)
+
+
+@kernel
+def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
+    """Scale and shift hue, saturation and value of pixels (P, 3); `out` is (P, 3), or (P, 1) for their luma."""
+    rgb = np.empty(3, np.float64)
+    for p in range(pixels.shape[0]):
+        r, g, b = pixels[p, 0] / 255.0, pixels[p, 1] / 255.0, pixels[p, 2] / 255.0
+        value = max(r, max(g, b))
+        delta = value - min(r, min(g, b))
+        hue, saturation = 0.0, 0.0
+        if delta > 0.0:
+            saturation = delta / value
+            if b == value:
+                hue = 4.0 + (r - g) / delta
+            elif g == value:
+                hue = 2.0 + (b - r) / delta
+            else:
+                hue = (g - b) / delta
+            hue = hue / 6.0 if hue >= 0.0 else hue / 6.0 + 1.0
+        hue = min(max(hue * gain + shift, 0.0), 1.0) * 6.0
+        saturation = min(max(saturation * gain + shift, 0.0), 1.0)
+        value = min(max(value * gain + shift, 0.0), 1.0)
+        sextant = np.int64(np.floor(hue))
+        part = hue - sextant
+        low = value * (1.0 - saturation)
+        falling = value * (1.0 - part * saturation)
+        rising = value * (1.0 - (1.0 - part) * saturation)
+        sextant %= 6
+        rgb[0] = value if sextant == 0 or sextant == 5 else falling if sextant == 1 else rising if sextant == 4 else low
+        rgb[1] = value if sextant == 1 or sextant == 2 else rising if sextant == 0 else falling if sextant == 3 else low
+        rgb[2] = value if sextant == 3 or sextant == 4 else rising if sextant == 2 else falling if sextant == 5 else low
+        if out.shape[1] == 1:
+            rgb[0] = rgb[0] * _LUMA[0] + rgb[1] * _LUMA[1] + rgb[2] * _LUMA[2]
+        for c in range(out.shape[1]):
+            level = min(rgb[c], 1.0) * 255.0
+            out[p, c] = np.uint8(np.rint(np.float32(level))) if half == 0.5 else np.uint8(level + half)
+
+
+@corruption(
+    family="digital",
+    revision=1,
+    role="validation",
+    reference="Hendrycks & Dietterich 2019, ImageNet-C (extra); released make_imagenet_c.py, saturate",
+    parameters=(
+        Parameter("gain", low=0.0, high=1000.0, about="factor on the HSV saturation"),
+        Parameter("shift", low=-1.0, high=1.0, about="added to the HSV saturation after the factor"),
+        Parameter(
+            "scaled",
+            kind=str,
+            choices=("saturation", "hsv"),
+            default="saturation",
+            option=True,
+            about="what factor and shift act on: saturation, or hsv (hue and value too) as in MNIST-C",
+        ),
+        ROUNDING,
+    ),
+    deterministic=True,
+)
+def saturate(images: Images, keys: Keys, *, gain: float, shift: float, scaled: str = "saturation", rounding: str = "floor") -> Images:
+    """Scale and shift the HSV saturation, hue and value kept.
+
+    Nothing is drawn at random.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8, RGB or grey
+    keys : Keys
+        Not used.
+    gain : float
+        Factor on the saturation, 0..1000.
+    shift : float
+        Added afterwards, -1..1; the saturation is then clipped to 0..1.
+    scaled : {"saturation", "hsv"}
+        "hsv": hue and value are scaled, shifted and clipped as well, as in MNIST-C; a grey image is taken through colour
+        and gets the luma (BT.709) of what comes out.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Grey images (C = 1) have no saturation: a copy, unless the value is scaled too.
+
+    Notes
+    -----
+    With hue and value fixed every channel moves along a line to the greatest one, so no hue is computed:
+    ``c' = V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has hue 0, so a positive shift tints it
+    red, as in the published sets. A result that is a whole number stays that number; the released code, which
+    goes through hue and back, lands one level lower on some of them.
+
+    References
+    ----------
+    Hendrycks and Dietterich, ICLR 2019, appendix (validation corruptions); ``saturate`` of the released
+    ``make_imagenet_c.py``.
+    """
+    more = half(rounding) or _TIE
+    if scaled == "hsv":
+        if images.shape[3] == 1:
+            table = np.empty((256, 1), np.uint8)
+            _scale_hsv(np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1), table, float(gain), float(shift), more)
+            return np.asarray(table[:, 0][images])
+        out = np.empty_like(images)
+        _scale_hsv(images.reshape(-1, 3), out.reshape(-1, 3), float(gain), float(shift), more)
+        return out
+    if images.shape[3] == 1:
+        return images.copy()
+    out = np.empty_like(images)
+    _saturate(images, out, _slopes(float(gain), float(shift)), float(shift), more)
+    return out

@@ -1,0 +1,65 @@
+"""Stage keys and sample keys: randomness keyed by what the image is, never by when it is made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..canonical import canonical
+from ..errors import ParameterError
+
+RNG_VERSION = 1
+MAX_SEED = 2**53 - 1
+
+
+class Keys(NamedTuple):
+    """What the random draws of one stage on one batch are keyed by."""
+
+    stage: np.uint64
+    samples: NDArray[np.uint64]
+
+
+def hash64(value: Any) -> np.uint64:
+    """Return blake2b (8 bytes, little-endian) of the canonical JSON of a value."""
+    return np.uint64(int.from_bytes(hashlib.blake2b(canonical(value), digest_size=8).digest(), "little"))
+
+
+def sample_key(sample_id: str) -> np.uint64:
+    """Return the key of a sample: the hash of its id.
+
+    Examples
+    --------
+    >>> hex(sample_key("0"))
+    '0xc14dcbdf3e3db02'
+    """
+    return hash64(sample_id)
+
+
+def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the keys of several samples."""
+    return np.array([sample_key(i) for i in sample_ids], np.uint64)
+
+
+def check_seed(seed: Any) -> int:
+    """Return `seed` as an int, or say that it is not one of 0..2**53 - 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
+        raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MAX_SEED} (2**53 - 1).")
+    return int(seed)
+
+
+def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:
+    """Return the key of the last stage of a chain.
+
+    Parameters
+    ----------
+    seed : int
+        0..2**53 - 1.
+    chain : sequence of (``name@revision``, parameters)
+        Every stage up to and including this one. The parameters are those that enter the key: the table's columns
+        at their values before scaling, and options that shape draws where they differ from their default.
+    """
+    return hash64([RNG_VERSION, seed, [[name, dict(parameters)] for name, parameters in chain]])

@@ -1,0 +1,254 @@
+"""Integer tables that turn one 32-bit word into one noisy value, in exactly the stated proportions.
+
+An image has only 256 levels, so the noise on a level is a distribution over at most 512 whole numbers. Its cumulative
+probabilities are rounded to multiples of 2**-32 and laid out by Walker's alias method: the top bits of a word choose a
+slot, the other bits are compared with the slot's threshold, and the outcome is the slot's own number or its alias. So
+no float is touched while images are made, and what is drawn is the tabled distribution itself.
+
+Tables hold for any parameter. They are computed in milliseconds, with elementwise + - * / of doubles and with
+integers only, and kept in memory and on disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cache import cache_root, kernel_folder
+from ..kernels import kernel
+from .tails import upper_tail
+
+Table = NDArray[np.uint32]
+
+LEVELS = 256
+OFFSETS = 512
+"""Slots of the gaussian table: slot s stands for the offset s - 256."""
+_WHOLE = 2**32
+
+
+@kernel
+def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
+    """Return alias tables of integer distributions.
+
+    Parameters
+    ----------
+    cumulative : (R, 2**bits) ndarray of int64
+        A distribution in each row: the weights of outcomes 0 .. s, summed; the last is 2**32.
+    bits : int
+
+    Returns
+    -------
+    (R, 2**bits) ndarray of uint32
+        A slot's threshold (32 - bits bits) and, below it, its alias (bits bits). A word whose top bits are the slot
+        and whose other bits are below the threshold means the slot's own outcome, else the alias.
+    """
+    rows, slots = cumulative.shape
+    capacity = np.int64(1) << (32 - bits)
+    out = np.empty((rows, slots), np.uint32)
+    left = np.empty(slots, np.int64)
+    small = np.empty(slots, np.int64)
+    large = np.empty(slots, np.int64)
+    for row in range(rows):
+        smalls = larges = 0
+        for slot in range(slots):
+            left[slot] = cumulative[row, slot] - (cumulative[row, slot - 1] if slot else 0)
+            if left[slot] < capacity:
+                small[smalls] = slot
+                smalls += 1
+            else:
+                large[larges] = slot
+                larges += 1
+        # The weights sum to slots * capacity, so a slot short of its capacity always finds one that has too much.
+        while smalls:
+            smalls -= 1
+            slot = small[smalls]
+            donor = large[larges - 1]
+            out[row, slot] = np.uint32((left[slot] << bits) | donor)
+            left[donor] -= capacity - left[slot]
+            if left[donor] < capacity:
+                larges -= 1
+                small[smalls] = donor
+                smalls += 1
+        # A threshold of the whole capacity does not fit; a slot that is its own alias means the same.
+        for i in range(larges):
+            out[row, large[i]] = np.uint32(large[i])
+    return out
+
+
+def gaussian_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
+    """Return the cumulative weights of floor(255 * sigma * z), z standard normal, clipped to -255 .. 255.
+
+    Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; that is the published
+    ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``.
+
+    Parameters
+    ----------
+    sigma : float
+        Above 0, as a share of the range.
+    half : float
+        0, or 0.5 for what is rounded instead of floored.
+
+    Returns
+    -------
+    (1, 512) ndarray of int64
+        Entry s: 2**32 times the probability that the offset is at most s - 256, rounded.
+    """
+    edge = (
+        np.arange(OFFSETS, dtype=np.float64) - (OFFSETS // 2 - 1) - half
+    )  # the offset is at most s - 256 where the noise is below s - 255
+    out = _rounded(upper_tail(_over(-edge, 255.0 * sigma)))
+    out[0] = 0
+    out[2 * LEVELS - 1 :] = _WHOLE
+    return out[None]
+
+
+def speckle_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
+    """Return the cumulative weights of floor(x + x * sigma * z), z standard normal, clipped to 0 .. 255, for each level x.
+
+    Parameters
+    ----------
+    sigma : float
+        Above 0.
+    half : float
+        0, or 0.5 for what is rounded instead of floored.
+
+    Returns
+    -------
+    (256, 256) ndarray of int64
+        Entry x, y: 2**32 times the probability that level x becomes at most y, rounded.
+    """
+    level = np.arange(LEVELS, dtype=np.float64)[:, None]
+    edge = np.arange(1.0, LEVELS + 1)[None, :] - half
+    out = _rounded(upper_tail(_over(level - edge, np.broadcast_to(level * sigma, (LEVELS, LEVELS)))))
+    out[0] = _WHOLE  # black stays black
+    out[:, -1] = _WHOLE
+    return out
+
+
+def shot_cumulative(photons: float, half: float = 0.0) -> NDArray[np.int64]:
+    """Return the cumulative weights of floor(255 * min(k / photons, 1)), k Poisson of mean photons * x / 255, for each level x.
+
+    The quotient and product are taken as doubles before they are floored, as the published generator does: 4 photons
+    of 60 are 16 or 17 of 255 by the last bit.
+
+    Parameters
+    ----------
+    photons : float
+        Above 0: the mean count of a white pixel.
+    half : float
+        0, or 0.5 for what is rounded instead of floored.
+
+    Returns
+    -------
+    (256, 256) ndarray of int64
+        Entry x, y: 2**32 times the probability that level x becomes at most y, rounded.
+    """
+    mean = np.arange(LEVELS) / 255.0 * photons
+    mode = np.floor(mean)
+    each = np.arange(LEVELS)
+    weights = np.zeros((LEVELS, LEVELS))
+
+    def add(count: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+        value = np.minimum(np.maximum(count, 0.0) / photons, 1.0) * 255.0 + half
+        weights[each, value.astype(np.int64)] += weight
+
+    # Outwards from the mode, whose weight is 1 for now, by the ratios of neighbouring probabilities: no exp, no factorial.
+    up = np.ones(LEVELS)
+    down = np.ones(LEVELS)
+    add(mode, up)
+    step = 0
+    divisor = np.maximum(mean, 1e-300)
+    while max(up.max(), down.max()) > 2.0**-80:
+        step += 1
+        up = up * (mean / (mode + step))
+        down = down * (np.maximum(mode - step + 1, 0.0) / divisor)
+        add(mode + step, up)
+        add(mode - step, down)
+    total = np.zeros(LEVELS)
+    for value in range(LEVELS):  # in this order: the order of np.sum depends on the machine
+        total = total + weights[:, value]
+    shares = (weights / total[:, None] * 2.0**62).astype(np.int64)
+    out = (np.cumsum(shares, axis=1) + (1 << 29)) >> 30
+    out[:, -1] = _WHOLE
+    return out
+
+
+def _over(numerator: NDArray[np.float64], denominator: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return a quotient, with 0 / 0 as 0 and what is too large as infinite."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return np.where(numerator == 0, 0.0, numerator / denominator)
+
+
+def _rounded(probability: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.floor(probability * _WHOLE + 0.5).astype(np.int64)
+
+
+def compute_gaussian(sigma: float, half: float = 0.0) -> Table:
+    """Return the alias table (512,) of gaussian noise; see `gaussian_cumulative` and `alias_tables`."""
+    out: Table = alias_tables(gaussian_cumulative(sigma, half), 9)[0]
+    return out
+
+
+def compute_speckle(sigma: float, half: float = 0.0) -> Table:
+    """Return the alias tables (256, 256) of speckle noise; see `speckle_cumulative` and `alias_tables`."""
+    out: Table = alias_tables(speckle_cumulative(sigma, half), 8)
+    return out
+
+
+def compute_shot(photons: float, half: float = 0.0) -> Table:
+    """Return the alias tables (256, 256) of shot noise; see `shot_cumulative` and `alias_tables`."""
+    out: Table = alias_tables(shot_cumulative(photons, half), 8)
+    return out
+
+
+@functools.lru_cache(maxsize=64)
+def gaussian_table(sigma: float, half: float = 0.0) -> Table:
+    """Return `compute_gaussian`, kept in memory and on disk; flat."""
+    return _kept("gaussian", sigma, half, OFFSETS, compute_gaussian)
+
+
+@functools.lru_cache(maxsize=64)
+def speckle_table(sigma: float, half: float = 0.0) -> Table:
+    """Return `compute_speckle`, kept in memory and on disk; flat: level x begins at 256 * x."""
+    return _kept("speckle", sigma, half, LEVELS * LEVELS, compute_speckle)
+
+
+@functools.lru_cache(maxsize=64)
+def shot_table(photons: float, half: float = 0.0) -> Table:
+    """Return `compute_shot`, kept in memory and on disk; flat: level x begins at 256 * x."""
+    return _kept("shot", photons, half, LEVELS * LEVELS, compute_shot)
+
+
+def table_hash(table: Table) -> str:
+    """Return the sha256 of a table's little-endian bytes."""
+    return hashlib.sha256(table.astype("<u4").tobytes()).hexdigest()
+
+
+def _kept(kind: str, parameter: float, half: float, size: int, compute: Callable[[float, float], Table]) -> Table:
+    """Return a table from the disk if an undamaged one is there, else compute it and try to leave it there."""
+    # The folder is named by all sources, so that an edited procedure does not find its predecessor's tables.
+    path = cache_root() / "tables" / kernel_folder().name / f"{kind}_{float(parameter).hex()}{'_half' if half else ''}.bin"
+    with contextlib.suppress(OSError):
+        raw = path.read_bytes()
+        if len(raw) == 32 + 4 * size and hashlib.sha256(raw[32:]).digest() == raw[:32]:
+            return np.frombuffer(raw[32:], "<u4").astype(np.uint32)
+    table = np.ascontiguousarray(compute(float(parameter), half).reshape(-1))
+    content = table.astype("<u4").tobytes()
+    with contextlib.suppress(OSError):  # a full or read-only disk costs time, nothing else
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise
+    return table

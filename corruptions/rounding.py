@@ -1,0 +1,31 @@
+"""How a real value becomes one of the 256 levels: an option of every corruption that computes with fractions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .registry import Parameter
+
+ROUNDING = Parameter(
+    "rounding",
+    kind=str,
+    choices=("floor", "round"),
+    default="floor",
+    option=True,
+    about="how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's",
+)
+
+
+def whole(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
+    """Return levels (0..255) of a table as uint8: floored, or rounded.
+
+    Rounding takes them to single precision first and halves to the even level, as MNIST-C's generator does: 255 * 0.1
+    is 25.5, so where something is added to all levels, all may be halves.
+    """
+    return (np.rint(levels.astype(np.float32)) if rounding == "round" else np.floor(levels)).astype(np.uint8)
+
+
+def half(rounding: str) -> float:
+    """Return what is added before the floor: 0, or one half where `rounding` is "round": there, halves go up."""
+    return 0.5 if rounding == "round" else 0.0

@@ -1,0 +1,1 @@
+"""Corruptions of shape: images moved, drawn over or reduced to lines."""

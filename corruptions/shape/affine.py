@@ -1,0 +1,169 @@
+"""Shear, scale, rotate and translate: MNIST-C's four affine corruptions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arithmetic import exact_sine_cosine
+from ..keys import Keys
+from ..registry import Draw, Images, Parameter, corruption
+from .draws import draw_whole, given_sign, given_signs
+from .warp import warp
+
+SIGN = 0
+"""The stream of the sign, or of the two signs."""
+_RELEASED = "Mu & Gilmer 2019, MNIST-C; released corruptions.py, "
+
+
+def _signs(keys: Keys, sign: int | None) -> NDArray[np.float64]:
+    if sign is not None:
+        return np.full(len(keys.samples), float(sign))
+    return np.asarray(2 * draw_whole(keys.stage, keys.samples, SIGN, np.array([2]))[:, 0] - 1, np.float64)
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "shear",
+    parameters=(Parameter("angle_deg", low=-89.0, high=89.0, about="degrees by which upright lines lean"),),
+    draws=(Draw("sign", "-1 or 1, the direction of the shear", given_sign),),
+    preserves_geometry=False,
+)
+def shear(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = None) -> Images:
+    """Shear the image about its centre, to the left or to the right.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    angle_deg : float
+        Degrees, -89..89.
+    sign : {-1, 1}, optional
+        Multiplies the angle; given, it serves every image. Drawn: either with equal chances, one for each image.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Bilinear, black outside, rounded.
+
+    Notes
+    -----
+    The pixel at (x, y) from the centre is read at (x - y sin a, y cos a), so the image also grows by 1 / cos a from top
+    to bottom: the published generator's library meant that by a shear at the time (later releases of it read at
+    (x + y tan a, y)). Kept.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, shear
+    """
+    sine, cosine = exact_sine_cosine(float(angle_deg))
+    matrices = np.zeros((len(images), 2, 2))
+    matrices[:, 0, 0], matrices[:, 1, 1] = 1.0, cosine
+    matrices[:, 0, 1] = -sine * _signs(keys, sign)
+    return warp(images, matrices)
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "scale",
+    parameters=(Parameter("factor", low=0.01, high=100.0, about="what a length becomes"),),
+    preserves_geometry=False,
+    deterministic=True,
+)
+def scale(images: Images, keys: Keys, *, factor: float) -> Images:
+    """Shrink the image about its centre, onto black.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+        Not used: nothing is drawn.
+    factor : float
+        0.01..100: what a length becomes. Below 1 the image shrinks, above 1 its middle is enlarged.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Bilinear (nothing is averaged when it shrinks), black outside, rounded.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, scale
+    """
+    matrices = np.zeros((len(images), 2, 2))
+    matrices[:, 0, 0] = matrices[:, 1, 1] = 1.0 / factor
+    return warp(images, matrices)
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "rotate",
+    parameters=(Parameter("angle_deg", low=-360.0, high=360.0, about="degrees, counter-clockwise where the sign is 1"),),
+    draws=(Draw("sign", "-1 or 1, the direction of the rotation", given_sign),),
+    preserves_geometry=False,
+)
+def rotate(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = None) -> Images:
+    """Rotate the image about its centre, either way; corners that leave it are lost.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    angle_deg : float
+        Degrees, -360..360, counter-clockwise as the image is seen.
+    sign : {-1, 1}, optional
+        Multiplies the angle; given, it serves every image. Drawn: either with equal chances, one for each image.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Bilinear, black outside, rounded.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, rotate
+    """
+    sine, cosine = exact_sine_cosine(float(angle_deg))
+    signs = _signs(keys, sign)
+    matrices = np.empty((len(images), 2, 2))
+    matrices[:, 0, 0] = matrices[:, 1, 1] = cosine
+    matrices[:, 0, 1], matrices[:, 1, 0] = -sine * signs, sine * signs
+    return warp(images, matrices)
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "translate",
+    parameters=(Parameter("distance", low=0.0, high=10000.0, length=True, about="pixels, along both axes"),),
+    draws=(Draw("signs", "two numbers, each -1 or 1: the directions along x and y", given_signs),),
+    preserves_geometry=False,
+)
+def translate(images: Images, keys: Keys, *, distance: float, signs: NDArray[np.int64] | None = None) -> Images:
+    """Move the image diagonally, in one of four directions.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    distance : float
+        Pixels, 0..10000, along each axis.
+    signs : (2,) ndarray of int64, optional
+        (x, y), each -1 or 1: the pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the
+        content moves the other way. Given, they serve every image. Drawn: all four with equal chances.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Black comes in; a distance that is not whole is interpolated bilinearly and rounded.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, translate
+    """
+    count = len(images)
+    drawn = draw_whole(keys.stage, keys.samples, SIGN, np.array([2, 2])) * 2 - 1 if signs is None else np.broadcast_to(signs, (count, 2))
+    return warp(images, np.broadcast_to(np.eye(2), (count, 2, 2)), np.asarray(drawn, np.float64) * float(distance))

@@ -1,0 +1,242 @@
+"""White strokes with soft edges, and what follows them: line, dotted_line and zigzag of MNIST-C."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import inlined, kernel
+from ..keys import Keys
+from ..registry import Draw, Images, Parameter, corruption
+from .draws import draw_whole, given_columns, given_rows
+
+ROWS = 0
+COLUMNS = 1
+"""The streams of the rows and of the columns of a stroke's ends."""
+_RELEASED = "Mu & Gilmer 2019, MNIST-C; released corruptions.py, "
+# The published positions are for a side of 28; on another side they are the same share of it.
+_SIDE = 28
+_REACH = Parameter("reach", low=0.1, high=1000.0, length=True, at_least=0.1, about="pixels above and below at which ln falls to -infinity")
+
+
+@inlined
+def _logarithm(x):  # type: ignore[no-untyped-def]
+    """Return ln x, x in 0.3 .. 1, to about 1e-15, by + - * / alone: libm's differs between machines."""
+    z = (x - 1.0) / (x + 1.0)
+    square = z * z
+    total = 0.0
+    for k in range(25, -1, -1):
+        total = total * square + 1.0 / (2 * k + 1)
+    return 2.0 * z * total
+
+
+@kernel
+def _draw(images, points, reach, dot):  # type: ignore[no-untyped-def]
+    """Draw a polyline over each image; with `dot` above 0 only every second group of that many columns."""
+    count, height, width, channels = images.shape
+    out = np.empty_like(images)
+    ink = np.empty((height, width), np.float64)
+    for n in range(count):
+        ink[:] = 0.0
+        for p in range(points.shape[1] - 1):
+            x0, y0 = points[n, p, 0], points[n, p, 1]
+            x1, y1 = points[n, p + 1, 0], points[n, p + 1, 1]
+            if x1 <= x0:
+                continue
+            slope = (y1 - y0) / (x1 - x0)
+            for x in range(max(int(np.floor(x0)), 0), min(int(np.ceil(x1)), width)):
+                if dot > 0 and x // dot % 2 == 0:
+                    continue
+                centre = slope * (x - x0) + y0
+                # min and max first: a steep stroke's centre may lie where no integer reaches
+                first = np.int64(np.floor(min(max(centre - reach, 0.0), height - 1.0)))
+                last = np.int64(np.floor(min(max(centre + reach, 0.0), height - 1.0)))
+                for y in range(first, last + 1):
+                    left = 1.0 - abs(y - centre) / reach
+                    if left > 0.36:
+                        ink[y, x] += max(_logarithm(left) + 1.0, 0.0)
+        for y in range(height):
+            for x in range(width):
+                for c in range(channels):
+                    value = min(np.float64(images[n, y, x, c]) / 255.0 + ink[y, x], 1.0)
+                    out[n, y, x, c] = np.uint8(np.rint(value * 255.0))
+    return out
+
+
+def _share(columns_of_28: int, side: int) -> int:
+    return columns_of_28 * side // _SIDE
+
+
+def _two(keys: Keys, stream: int, starts: tuple[int, int], counts: tuple[int, int]) -> NDArray[np.float64]:
+    """Draw two whole numbers an image."""
+    drawn: NDArray[np.int64] = draw_whole(keys.stage, keys.samples, stream, np.array(counts))
+    return np.asarray(drawn + starts, np.float64)
+
+
+def _points(columns: NDArray[np.float64], rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    return np.ascontiguousarray(np.stack([np.broadcast_to(columns, (count, 2)), np.broadcast_to(rows, (count, 2))], axis=-1))
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "line and line_from_points",
+    parameters=(_REACH,),
+    draws=(
+        Draw("rows", "two rows, of the left and the right end", given_rows),
+        Draw("columns", "two columns, of the left and the right end", given_columns),
+    ),
+)
+def line(
+    images: Images,
+    keys: Keys,
+    *,
+    reach: float,
+    rows: NDArray[np.float64] | None = None,
+    columns: NDArray[np.float64] | None = None,
+) -> Images:
+    """Draw a white line from near the left edge to near the right one.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    reach : float
+        Pixels, 0.1..1000: at a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive
+        (up to 0.63 of the reach).
+    rows : (2,) ndarray of float64, optional
+        Of the left and the right end; given, they serve every image. Drawn: uniform on 0 .. H - 2, whole.
+    columns : (2,) ndarray of float64, optional
+        Likewise. Drawn: uniform on 0 .. 4 and 22 .. 26 of 28 columns, in proportion on other widths.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Added to every channel, clipped, rounded.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C; released code, line
+    """
+    count, height, width, _ = images.shape
+    if rows is None:
+        rows = _two(keys, ROWS, (0, 0), (height - 1, height - 1))
+    if columns is None:
+        right = _share(22, width)
+        columns = _two(keys, COLUMNS, (0, right), (_share(5, width), _share(27, width) - right))
+    return np.asarray(_draw(images, _points(columns, rows, count), float(reach), 0))
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "dotted_line",
+    parameters=(_REACH, Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap")),
+    draws=(Draw("rows", "two rows, of the left and the right end", given_rows),),
+)
+def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64] | None = None) -> Images:
+    """Draw a dotted white line from the left edge to the right one.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    reach : float
+        Pixels, 0.1..1000: at a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive.
+    dot : int
+        1..1000: so many columns are left out and as many drawn, in turn, from the left edge on.
+    rows : (2,) ndarray of float64, optional
+        Where the line meets the left and the right edge; given, they serve every image. Drawn: uniform on 0 .. H - 2,
+        whole.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Added to every channel, clipped, rounded.
+
+    Notes
+    -----
+    The last column stays free, as published.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, dotted_line
+    """
+    count, height, width, _ = images.shape
+    if rows is None:
+        rows = _two(keys, ROWS, (0, 0), (height - 1, height - 1))
+    return np.asarray(_draw(images, _points(np.array([0.0, width - 1.0]), rows, count), float(reach), int(dot)))
+
+
+@corruption(
+    family="shape",
+    revision=1,
+    reference=_RELEASED + "zigzag",
+    parameters=(
+        _REACH,
+        Parameter("step", low=0.5, high=1000.0, length=True, at_least=0.5, about="pixels, half the distance from turn to turn"),
+        Parameter("amplitude", low=0.0, high=1000.0, length=True, about="pixels from the middle to a turn"),
+    ),
+    draws=(Draw("rows", "two rows, of the left and the right end", given_rows),),
+)
+def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64] | None = None) -> Images:
+    """Draw a white zigzag from near the left edge to near the right one.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    reach : float
+        Pixels, 0.1..1000: at a vertical distance d from a stroke ``ln(1 - d / reach) + 1`` is added, where positive.
+    step : float
+        Pixels, 0.5..1000: half the distance along the middle line from one turn to the next.
+    amplitude : float
+        Pixels, 0..1000, from the middle line to a turn.
+    rows : (2,) ndarray of float64, optional
+        Of the middle line's left and right end; given, they serve every image. Drawn, whole: the first uniform on 0 ..
+        H - 2, the second from 5 above it to 4 below it (of 28 rows, in proportion on other heights).
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Added to every channel, clipped, rounded.
+
+    Notes
+    -----
+    It runs from column 2 to 25 of 28, in proportion on other widths. Where two strokes meet both are added, and the
+    last one's height is the published ``2 / (2 * rest)`` for a rest of 3 pixels or so; where the rest is short, which
+    is not so at 28, it ends at the amplitude.
+
+    References
+    ----------
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, zigzag
+    """
+    count, height, width, _ = images.shape
+    if rows is None:
+        low, high = -_share(5, height), max(_share(5, height), 1)
+        drawn = _two(keys, ROWS, (0, low), (height - 1, high - low))
+        drawn[:, 1] += drawn[:, 0]
+        rows = drawn
+    ends = np.broadcast_to(rows, (count, 2))
+    left, right = float(_share(2, width)), float(_share(25, width))
+    return np.asarray(_draw(images, _turns(left, right, ends, float(step), float(amplitude)), float(reach), 0))
+
+
+def _turns(left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float) -> NDArray[np.float64]:
+    """Return the corners of zigzags, (N, P, 2) of (x, y); those that have fewer repeat their last one."""
+    slope = (rows[:, 1] - rows[:, 0]) / (right - left)
+    stretch = np.sqrt(1.0 + slope * slope)
+    length = (right - left) * stretch
+    turns = np.maximum(np.floor((length - step) / (2 * step)), -1.0) + 1
+    rest = length - 2 * step * np.floor(length / (2 * step))
+    corners = np.arange(int(turns.max()) + 2)[None, :]
+    along = np.minimum(np.where(corners > 0, (2 * corners - 1) * step, 0.0), length[:, None])
+    side = np.where(corners > 0, np.where(corners % 2 == 1, amplitude, -amplitude), 0.0)
+    side = np.broadcast_to(side, along.shape).copy()
+    last = np.where(turns % 2 == 1, amplitude, -amplitude) / np.maximum(2 * rest, 1.0)
+    last = np.where(turns == 0, 0.0, last)
+    behind = corners > turns[:, None]
+    along = np.where(behind, length[:, None], along)
+    side = np.where(behind, last[:, None], side)
+    cosine, sine = (1.0 / stretch)[:, None], (slope / stretch)[:, None]
+    return np.ascontiguousarray(np.stack([along * cosine - side * sine + left, along * sine + side * cosine + rows[:, :1]], axis=-1))

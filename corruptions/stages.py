@@ -1,0 +1,254 @@
+"""Stages and chains: a corruption with resolved parameters, its place in a chain, its key, its application."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
+from .calibrations import Calibration
+from .keys import stage_key
+from .registry import Corruption, Images, corruption_names, get_corruption
+
+Scale = Literal["none", "side"]
+Coupling = Literal["independent", "severity"]
+SCALES = ("none", "side")
+COUPLINGS = ("independent", "severity")
+LEAST_SIDE = 8
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One corruption with resolved parameters."""
+
+    corruption: str
+    revision: int
+    severity: int | None = None
+    level: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Every column, and the options that differ from their default (so that an option added later leaves the digests
+    of what was built before as they were); before scaling."""
+
+    @property
+    def name(self) -> str:
+        """``fog-3``, or the bare corruption where the parameters were given."""
+        return f"{self.corruption}-{self.severity}" if self.severity is not None else self.corruption
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the stage as it stands in a manifest."""
+        return {
+            "corruption": self.corruption,
+            "revision": self.revision,
+            "severity": self.severity,
+            "level": self.level,
+            "parameters": dict(sorted(self.parameters.items())),
+        }
+
+
+def resolve_stage(
+    name: str,
+    calibration: Calibration,
+    *,
+    severity: int | None = None,
+    level: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Stage:
+    """Return a stage with every parameter resolved.
+
+    Parameters
+    ----------
+    name : str
+        A registered corruption.
+    calibration : Calibration
+        Where a severity's row is looked up.
+    severity : int, optional
+        1..5. A column given beside it overrides the row's value; the stage then stands by its parameters alone.
+    level : int, optional
+        For gradual degradations.
+    parameters : mapping, optional
+        Columns and options by name.
+
+    Raises
+    ------
+    UnknownCorruption, ParameterError
+    """
+    found = get_corruption(name)
+    given = dict(parameters or {})
+    known = {p.name: p for p in found.parameters}
+    for key in given:
+        if key not in known:
+            draws = {d.name for d in found.draws}
+            hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
+            accepted = ", ".join([*known, *sorted(draws)]) or "none"
+            raise ParameterError(f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: {accepted}.")
+    if level is not None:
+        raise ParameterError(f"{name} has no levels; it has severities 1 to 5.")
+    values: dict[str, Any] = {}
+    if severity is not None:
+        values.update(calibration.row(name, severity).parameters)
+    for key, value in given.items():
+        values[key] = known[key].checked(value, name)
+    missing = [p.name for p in found.columns if p.name not in values]
+    if missing:
+        raise ParameterError(
+            f"{name} needs a severity (1 to 5), or its parameters: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing."
+        )
+    by_row = severity is not None and not any(p.name in given for p in found.columns)
+    kept = {p.name: values[p.name] for p in found.parameters if p.name in values and not (p.option and values[p.name] == p.default)}
+    return Stage(name, found.revision, int(severity) if by_row and severity is not None else None, None, kept)
+
+
+_SINGLE = re.compile(r"(?P<name>[a-z0-9_]+)/(?P<number>\d+)")
+_LINK = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<number>\d+)")
+
+
+def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
+    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-3+gaussian_noise-5``."""
+    if text == "clean":
+        return ()
+    single = _SINGLE.fullmatch(text)
+    links = [single] if single else [_LINK.fullmatch(part) for part in text.split("+")]
+    stages = []
+    for link, part in zip(links, [text] if single else text.split("+"), strict=True):
+        if link is None:
+            known = ", ".join(corruption_names())
+            raise UnknownCorruption(
+                f"{part!r} in {text!r} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
+                f"{suggest(part, corruption_names())} Known corruptions: {known}."
+            )
+        stages.append(resolve_stage(link["name"], calibration, severity=int(link["number"])))
+    return tuple(stages)
+
+
+def set_id(stages: Sequence[Stage]) -> str:
+    """Return the id of the set that a chain of severities makes.
+
+    Examples
+    --------
+    >>> set_id([Stage("fog", 1, 3)]), set_id([Stage("fog", 1, 3), Stage("frost", 1, 5)]), set_id([])
+    ('fog/3', 'fog-3+frost-5', 'clean')
+    """
+    if not stages:
+        return "clean"
+    if any(s.severity is None for s in stages):
+        raise ParameterError("a stage with given parameters has no id of its own: the recipe must name it.")
+    return f"{stages[0].corruption}/{stages[0].severity}" if len(stages) == 1 else "+".join(s.name for s in stages)
+
+
+def key_entry(stage: Stage, coupling: Coupling) -> tuple[str, dict[str, Any]]:
+    """Return what a stage adds to the keys of itself and of the stages after it.
+
+    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws.
+    """
+    found = get_corruption(stage.corruption)
+    shaping = {p.name: stage.parameters[p.name] for p in found.options if p.shapes_draws and p.name in stage.parameters}
+    shared = coupling == "severity" and stage.severity is not None
+    columns = {} if shared else {p.name: stage.parameters[p.name] for p in found.columns}
+    return f"{stage.corruption}@{stage.revision}", columns | shaping
+
+
+def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "independent") -> list[np.uint64]:
+    """Return the key of every stage of a chain."""
+    entries = [key_entry(s, coupling) for s in stages]
+    return [stage_key(seed, entries[: i + 1]) for i in range(len(entries))]
+
+
+def scaled_parameters(found: Corruption, parameters: Mapping[str, Any], shape: tuple[int, int], scale: Scale, side: int) -> dict[str, Any]:
+    """Return parameters as they are applied: under ``scale="side"`` lengths times short side / reference side."""
+    values = dict(parameters)
+    if scale == "side":
+        ratio = min(shape) / side
+        for p in found.parameters:
+            # An option that is a length scales from its default too.
+            value = values.get(p.name, p.default)
+            if p.length and value is not None:
+                value = value * ratio
+                if p.at_least is not None:
+                    value = max(value, p.at_least)
+                values[p.name] = int(np.floor(value + 0.5)) if p.kind is int else float(value)
+    return values
+
+
+def check_images(images: Any) -> Images:
+    """Return a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise `ImageError`."""
+    if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
+        kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
+        hint = " A float image must be scaled to 0..255 and converted first." if str(kind).startswith("float") else ""
+        raise ImageError(f"The image is {kind}; expected a numpy array of uint8 (RGB or grey, 0 to 255).{hint}")
+    if images.ndim != 4 or images.shape[3] not in (1, 3):
+        raise ImageError(f"The image has shape {images.shape}; expected (H, W), (H, W, 1), (H, W, 3) or a batch (N, H, W, 1 or 3).")
+    if min(images.shape[1:3]) < LEAST_SIDE:
+        raise ImageError(
+            f"The image is {images.shape[1]}x{images.shape[2]} (height x width); corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}."
+        )
+    # A read-only or strided array would make numba compile every kernel anew.
+    return np.require(images, requirements=["C", "A", "W"]) if images.flags.writeable else np.array(images, order="C")
+
+
+def apply_stage(
+    images: Images,
+    stage: Stage,
+    key: np.uint64,
+    sample_keys: NDArray[np.uint64],
+    *,
+    side: int,
+    scale: Scale = "none",
+    draws: Mapping[str, Any] | None = None,
+    resources: Mapping[str, Any] | None = None,
+) -> Images:
+    """Apply one stage to a batch that `check_images` has seen; the input is left untouched.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    stage : Stage
+    key : numpy.uint64
+        The stage's key (`chain_keys`).
+    sample_keys : (N,) ndarray of uint64
+    side : int
+        The calibration's reference side.
+    scale : {"none", "side"}
+    draws, resources : mapping, optional
+        What is given in place of drawn values and of default resources; names that the corruption does not have are
+        refused for draws and ignored for resources.
+
+    Returns
+    -------
+    (N, H', W', C) ndarray of uint8, never the input array itself
+    """
+    found = get_corruption(stage.corruption)
+    if found.revision != stage.revision:
+        raise ParameterError(
+            f"{stage.corruption} is at revision {found.revision} here, and the stage asks for revision {stage.revision}: "
+            "its bytes differ. Use the release of corruptset that made it."
+        )
+    height, width, channels = images.shape[1:]
+    values = scaled_parameters(found, stage.parameters, (height, width), scale, side)
+    extra: dict[str, Any] = {}
+    known = {d.name: d for d in found.draws}
+    for name, value in (draws or {}).items():
+        if name not in known:
+            raise ParameterError(
+                f"{stage.corruption} draws no {name!r}.{suggest(name, known)} It draws: {', '.join(known) or 'nothing that can be given'}."
+            )
+        extra[name] = known[name].checked(value, (height, width, channels), values, stage.corruption)
+    extra |= {name: value for name, value in (resources or {}).items() if name in found.resources}
+    if not len(images):
+        return images.copy()
+    return found.apply(images, values, key, sample_keys, **extra)
+
+
+def apply_chain(
+    images: Images, stages: Iterable[Stage], sample_keys: NDArray[np.uint64], *, seed: int, coupling: Coupling, side: int, scale: Scale
+) -> Images:
+    """Apply a whole chain to a batch; an empty chain returns a copy."""
+    chain = list(stages)
+    out = images.copy() if not chain else images
+    for stage, key in zip(chain, chain_keys(chain, seed, coupling), strict=True):
+        out = apply_stage(out, stage, key, sample_keys, side=side, scale=scale)
+    return out

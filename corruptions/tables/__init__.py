@@ -1,0 +1,1 @@
+"""Parameter tables, one TOML file a calibration."""

@@ -1,0 +1,81 @@
+"""Brightness: HSV value plus a constant."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import kernel
+from ..keys import Keys
+from ..registry import Images, Parameter, corruption
+from ..rounding import ROUNDING, whole
+
+
+@functools.lru_cache(maxsize=64)
+def _table(shift: float, rounding: str) -> NDArray[np.uint8]:
+    """Return what a channel becomes, by the pixel's largest channel and its own level: (256 * 256,) of uint8."""
+    largest = np.arange(256)[:, None]
+    level = np.minimum(np.arange(256)[None, :], largest)
+    value = largest / 255.0
+    saturation = np.where(largest > 0, (value - level / 255.0) / np.where(largest > 0, value, 1.0), 0.0)
+    shifted = np.minimum(np.maximum(value + shift, 0.0), 1.0)
+    # Hue and saturation stay, so every channel keeps its ratio to the largest: V' (1 - s) for the least is V' x / V.
+    return whole(np.minimum(shifted * (1.0 - saturation), 1.0) * 255.0, rounding).ravel()
+
+
+@kernel
+def _brighten(images, table):  # type: ignore[no-untyped-def]
+    out = np.empty_like(images)
+    source = images.ravel()
+    target = out.ravel()
+    if images.shape[3] == 1:
+        for i in range(source.size):
+            target[i] = table[257 * np.intp(source[i])]
+        return out
+    for i in range(0, source.size, 3):
+        r, g, b = source[i], source[i + 1], source[i + 2]
+        row = np.intp(max(r, g, b)) << 8
+        target[i] = table[row | r]
+        target[i + 1] = table[row | g]
+        target[i + 2] = table[row | b]
+    return out
+
+
+@corruption(
+    family="weather",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, brightness",
+    parameters=(Parameter("shift", low=-1.0, high=1.0, about="added to the HSV value, of range 0 to 1"), ROUNDING),
+    deterministic=True,
+)
+def brightness(images: Images, keys: Keys, *, shift: float, rounding: str = "floor") -> Images:
+    """Add a constant to the HSV value; hue and saturation stay.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8, RGB or grey
+        A grey level is its own value: it gets the shift added.
+    keys : Keys
+        Unused: nothing is drawn.
+    shift : float
+        -1..1, of the value's range; the sum is clipped to 0..1.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        ``floor(x V' / V)``, V being the largest channel and V' the shifted one. Black becomes grey.
+
+    Notes
+    -----
+    The published code goes to HSV and back in double precision and floors; where ``x V' / V`` is a whole number its
+    rounding decides about one level, so the middle channel may differ by one (under 5 % of values).
+
+    References
+    ----------
+    Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, ``brightness``.
+    """
+    return _brighten(images, _table(float(shift), rounding))  # type: ignore[no-any-return]

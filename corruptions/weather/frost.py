@@ -1,0 +1,191 @@
+"""Frost: the image mixed with a crop of a picture of frost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...errors import ParameterError
+from ..kernels import inlined, kernel
+from ..keys import Keys
+from ..philox import draw_word
+from ..registry import Draw, Images, Parameter, corruption, given_array
+from ..rounding import ROUNDING, half
+from .textures import TextureSet, default_textures
+
+_TEXTURE = 0
+# Elements of the stream: which texture, then the crop's first row and first column.
+_WHICH, _ROW, _COLUMN = np.int64(0), np.int64(1), np.int64(2)
+
+
+@kernel
+def _crops(stage_key, sample_keys, picks, spans):  # type: ignore[no-untyped-def]
+    """Return (N, 3): texture, first row, first column; `spans` (textures, 2) counts the first rows and columns."""
+    out = np.empty((sample_keys.size, 3), np.int64)
+    for i in range(sample_keys.size):
+        texture = picks[(np.int64(draw_word(_WHICH, stage_key, sample_keys[i], _TEXTURE)) * picks.size) >> 32]
+        out[i, 0] = texture
+        out[i, 1] = (np.int64(draw_word(_ROW, stage_key, sample_keys[i], _TEXTURE)) * spans[texture, 0]) >> 32
+        out[i, 2] = (np.int64(draw_word(_COLUMN, stage_key, sample_keys[i], _TEXTURE)) * spans[texture, 1]) >> 32
+    return out
+
+
+@kernel
+def _mix(image, texture, image_weight, frost_weight, half, out):  # type: ignore[no-untyped-def]
+    """All flat, of one length."""
+    for p in range(image.size):
+        out[p] = np.uint8(min(image_weight * image[p] + frost_weight * texture[p] + half, 255.0))
+
+
+@inlined
+def _source(position, scale, size):  # type: ignore[no-untyped-def]
+    """Return the first of two source pixels and the second's weight in 1/2048, as OpenCV's linear resize has them."""
+    where = (position + 0.5) / scale - 0.5
+    first = np.int64(np.floor(where))
+    weight = np.int64(np.floor((where - first) * 2048.0 + 0.5))
+    if first < 0:
+        return np.int64(0), np.int64(0)
+    if first >= size - 1:
+        return size - 1, np.int64(0)
+    return first, weight
+
+
+@kernel
+def _cut(texture, scale, row, column, out):  # type: ignore[no-untyped-def]
+    """Cut `out` (H, W, C) from a texture (h, w, 3) resized by `scale`, without resizing all of it."""
+    height, width, channels = out.shape
+    rows, columns = texture.shape[:2]
+    lefts = np.empty((width, 2), np.int64)
+    for x in range(width):
+        lefts[x, 0], lefts[x, 1] = _source(column + x, scale, columns)
+    rgb = np.empty(3, np.int64)
+    for y in range(height):
+        top, wy = _source(row + y, scale, rows)
+        bottom = min(top + 1, rows - 1)
+        for x in range(width):
+            left, wx = lefts[x, 0], lefts[x, 1]
+            right = min(left + 1, columns - 1)
+            for c in range(3):
+                a = np.int64(texture[top, left, c]) * (2048 - wx) + np.int64(texture[top, right, c]) * wx
+                b = np.int64(texture[bottom, left, c]) * (2048 - wx) + np.int64(texture[bottom, right, c]) * wx
+                rgb[c] = (a * (2048 - wy) + b * wy + (1 << 21)) >> 22
+            if channels == 3:
+                out[y, x, 0], out[y, x, 1], out[y, x, 2] = rgb[0], rgb[1], rgb[2]
+            else:
+                out[y, x, 0] = (19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16
+
+
+@kernel
+def _frost(images, out, texture, index, crops, scale, image_weight, frost_weight, half):  # type: ignore[no-untyped-def]
+    """Frost the images whose crops are of texture `index`."""
+    patch = np.empty(images.shape[1:], np.uint8)
+    height, width, channels = images.shape[1:]
+    for i in range(images.shape[0]):
+        if crops[i, 0] != index:
+            continue
+        if scale == 1.0 and channels == 3:
+            for y in range(height):
+                begin = crops[i, 2]
+                strip = texture[crops[i, 1] + y, begin : begin + width].reshape(-1)
+                _mix(images[i, y].reshape(-1), strip, image_weight, frost_weight, half, out[i, y].reshape(-1))
+        else:
+            _cut(texture, scale, crops[i, 1], crops[i, 2], patch)
+            _mix(images[i].reshape(-1), patch.reshape(-1), image_weight, frost_weight, half, out[i].reshape(-1))
+
+
+def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
+    """Return the scale that is used: the given one, or for the default textures the least one that covers the image."""
+    problems = []
+    for name, array in zip(textures.names, textures.arrays, strict=True):
+        rows, columns = array.shape[:2]
+        if textures.default:
+            texture_scale = max(texture_scale, (height + 1) / rows, (width + 1) / columns)
+        elif np.rint(rows * texture_scale) < height or np.rint(columns * texture_scale) < width:
+            problems.append(f"{name}: {rows}x{columns}")
+    if problems:
+        raise ParameterError(
+            f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of {height}x{width}: "
+            f"{'; '.join(problems)}. Give larger textures, a larger texture_scale, or use the default ones."
+        )
+    return texture_scale
+
+
+@corruption(
+    family="weather",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, frost",
+    parameters=(
+        Parameter("image_weight", low=0.0, high=100.0, about="weight of the image"),
+        Parameter("frost_weight", low=0.0, high=100.0, about="weight of the frost"),
+        Parameter("texture_scale", low=0.01, high=1000.0, length=True, about="factor on the texture's size"),
+        ROUNDING,
+    ),
+    draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", given_array(lambda shape, p: shape, np.uint8, 0, 255)),),
+    resources=("textures",),
+)
+def frost(
+    images: Images,
+    keys: Keys,
+    *,
+    image_weight: float,
+    frost_weight: float,
+    texture_scale: float,
+    rounding: str = "floor",
+    texture: Images | None = None,
+    textures: TextureSet | None = None,
+) -> Images:
+    """Add a weighted crop of a picture of frost to the weighted image.
+
+    Drawn at random: ``texture``, a crop (H, W, C) of one of the textures, which and where uniform.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8, RGB or grey
+    keys : Keys
+    image_weight, frost_weight : float
+        0..100; they need not sum to 1.
+    texture_scale : float
+        Factor on the texture's size before the crop (bilinear, not smoothed when it shrinks). The default textures
+        are never shrunk below the image.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+    texture : (H, W, C) ndarray of uint8, optional
+        The crop itself.
+    textures : TextureSet, optional
+        What crops are taken from; by default `default_textures` for the image's size.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Clipped, floored.
+
+    Raises
+    ------
+    ParameterError
+        A given texture is smaller than the image.
+
+    Notes
+    -----
+    The released generators crop six photographs, of which the sixth is never picked and the second and third are the
+    same. The default textures here are rendered, four of them with weights 1:2:1:1, like the photographs in mean
+    colour, contrast, spectrum and grain. For grey images the crop becomes
+    ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
+
+    References
+    ----------
+    Hendrycks and Dietterich, ICLR 2019, section 3; ``frost`` of the released ``make_imagenet_c.py``.
+    """
+    height, width = images.shape[1:3]
+    out = np.empty_like(images)
+    weights = float(image_weight), float(frost_weight), half(rounding)
+    if texture is not None:
+        for i in range(len(images)):
+            _mix(images[i].reshape(-1), texture.reshape(-1), *weights, out[i].reshape(-1))
+        return out
+    found = default_textures(height, width) if textures is None else textures
+    scale = _scale(found, float(texture_scale), height, width)
+    sizes = np.array([a.shape[:2] for a in found.arrays])
+    spans = np.maximum(np.rint(sizes * scale).astype(np.int64) - [height, width], 1)
+    crops = _crops(keys.stage, keys.samples, np.array(found.picks, np.int64), spans)
+    for index, array in enumerate(found.arrays):
+        _frost(images, out, array, index, crops, scale, *weights)
+    return out

@@ -1,0 +1,228 @@
+"""Snow: streaked flakes over a whitened image, at any size."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blur.motion import motion_filter
+from ..kernels import kernel, portions
+from ..keys import Keys
+from ..noise.normal import normal_layers, normal_table
+from ..philox import uniforms
+from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
+from ..rounding import ROUNDING, half
+
+NORMALS_STREAM = 0
+ANGLE_STREAM = 1
+_BYTES = np.arange(256)
+
+
+class Magnified(NamedTuple):
+    """Where one side of the zoomed layer comes from."""
+
+    crop: int
+    """Length of the middle part that is magnified."""
+    start: int
+    """Its first pixel."""
+    before: NDArray[np.int64]
+    """For each output pixel, the pixel of the crop before it."""
+    fraction: NDArray[np.float64]
+    """And how far it lies towards the next one."""
+
+
+@functools.lru_cache(maxsize=64)
+def magnified(side: int, zoom: float) -> Magnified:
+    """Return the grid on which the middle of a side is magnified to the whole side.
+
+    The middle ``ceil(side / zoom)`` pixels are stretched end to end over ``round(crop * zoom)`` pixels, of which the
+    middle `side` remain.
+    """
+    crop = math.ceil(side / zoom)
+    length = max(round(crop * zoom), side)
+    step = (crop - 1) / (length - 1)
+    place = (np.arange(side) + (length - side) // 2) * step
+    index = np.minimum(np.floor(place), max(crop - 2, 0))
+    # The last place may exceed the last pixel by rounding.
+    fraction = np.minimum(place - index, 1.0)
+    return Magnified(crop, (side - crop) // 2, index.astype(np.int64), fraction)
+
+
+@kernel
+def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # type: ignore[no-untyped-def]
+    """Stretch crops (N, h, w) of normals over layers (N, H, W, 1), cut off below the threshold, floored to bytes."""
+    count, depth, breadth = crops.shape
+    height, width = rows.size, columns.size
+    out = np.empty((count, height, width, 1), np.uint8)
+    wide = np.empty((depth, width), np.float64)
+    for i in range(count):
+        for y in range(depth):
+            line = crops[i, y]
+            target = wide[y]
+            for x in range(width):
+                left = columns[x]
+                share = column_shares[x]
+                after = left + 1 if left + 1 < breadth else breadth - 1
+                target[x] = line[left] * (1.0 - share) + line[after] * share
+        for y in range(height):
+            at = rows[y]
+            upper, lower = wide[at], wide[at + 1 if at + 1 < depth else depth - 1]
+            share = row_shares[y]
+            rest = 1.0 - share
+            flakes = out[i, y].reshape(width)
+            for x in range(width):
+                value = upper[x] * rest + lower[x] * share
+                value = min(max(value, 0.0), 1.0) if value >= threshold else 0.0
+                flakes[x] = np.uint8(np.int32(value * 255.0))
+    return out
+
+
+@kernel
+def _lay(images, layers, bytes_, mix, half):  # type: ignore[no-untyped-def]
+    """Whiten images and add their layer twice, the second time turned by half."""
+    count, height, width, channels = images.shape
+    out = np.empty_like(images)
+    once = np.empty(width * channels, np.float64)
+    turned = np.empty(width * channels, np.float64)
+    white = np.empty(width * channels, np.float32)
+    full = np.float32(255.0)
+    keep = np.float32(mix)
+    rest = np.float32(1.0 - mix)
+    red, green, blue = np.float32(0.299), np.float32(0.587), np.float32(0.114)
+    boost, lift = np.float32(1.5), np.float32(0.5)
+    for i in range(count):
+        layer = layers[i if layers.shape[0] > 1 else 0].reshape(height, width)
+        for y in range(height):
+            upright = layer[y]
+            inverted = layer[height - 1 - y]
+            source = images[i, y].reshape(-1)
+            target = out[i, y].reshape(-1)
+            if channels == 3:
+                for x in range(width):
+                    r, g, b = source[3 * x], source[3 * x + 1], source[3 * x + 2]
+                    grey = np.float32(r) / full * red + np.float32(g) / full * green + np.float32(b) / full * blue
+                    pale = grey * boost + lift
+                    white[3 * x] = pale
+                    white[3 * x + 1] = pale
+                    white[3 * x + 2] = pale
+                    first = bytes_[upright[x]]
+                    once[3 * x] = first
+                    once[3 * x + 1] = first
+                    once[3 * x + 2] = first
+                    second = bytes_[inverted[width - 1 - x]]
+                    turned[3 * x] = second
+                    turned[3 * x + 1] = second
+                    turned[3 * x + 2] = second
+            else:
+                for x in range(width):
+                    white[x] = np.float32(source[x]) / full * boost + lift
+                    once[x] = bytes_[upright[x]]
+                    turned[x] = bytes_[inverted[width - 1 - x]]
+            for k in range(source.size):
+                value = np.float32(source[k]) / full
+                whitened = keep * value + rest * max(value, white[k])
+                total = np.float64(whitened) + once[k] + turned[k]
+                target[k] = np.uint8(np.int32(min(max(total, 0.0), 1.0) * 255.0 + half))
+    return out
+
+
+@corruption(
+    family="weather",
+    revision=1,
+    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, snow and clipped_zoom",
+    parameters=(
+        Parameter("mean", low=-10.0, high=10.0, about="mean of the layer's normals"),
+        Parameter("std", low=0.0, high=10.0, about="their standard deviation"),
+        Parameter("zoom", low=1.0, high=200.0, length=True, at_least=1.0, about="magnification of the layer: the flakes' size"),
+        Parameter("threshold", low=0.0, high=10.0, about="below which there is no flake"),
+        Parameter("radius", low=0.01, high=1000.0, length=True, at_least=0.01, about="length of the streaks, pixels"),
+        Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="their gaussian's width, pixels"),
+        Parameter("mix", low=0.0, high=1.0, about="weight of the image beside its whitened self"),
+        ROUNDING,
+    ),
+    draws=(
+        Draw(
+            "normals",
+            "the layer as standard normals (H, W), before mean and std; its middle is magnified",
+            given_array(lambda shape, _: shape[:2], np.float64, -1e6, 1e6),
+        ),
+        Draw("angle_deg", "one finite number, degrees", given_scalar(-36000.0, 36000.0)),
+    ),
+)
+def snow(
+    images: Images,
+    keys: Keys,
+    *,
+    mean: float,
+    std: float,
+    zoom: float,
+    threshold: float,
+    radius: float,
+    sigma: float,
+    mix: float,
+    rounding: str = "floor",
+    normals: NDArray[np.float64] | None = None,
+    angle_deg: float | None = None,
+) -> Images:
+    """Let it snow: flakes from magnified noise, streaked, added twice over a whitened image.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8, RGB or grey
+    keys : Keys
+    mean, std : float
+        Of the layer's normals.
+    zoom : float
+        At least 1: how much the middle of the layer is magnified (linearly), and so the flakes' size.
+    threshold : float
+        At least 0; below it there is no flake.
+    radius, sigma : float
+        Pixels, of the motion blur that streaks the flakes (see `motion_blur`).
+    mix : float
+        0..1, the image's weight beside ``max(x, 1.5 * luma + 0.5)``.
+    rounding : {"floor", "round"}
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+    normals : (H, W) ndarray of float64, optional
+        Standard normals, drawn if not given. Only the middle ceil(H / zoom) x ceil(W / zoom) matter.
+    angle_deg : float, optional
+        Direction of the streaks, drawn if not given.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        The layer is added as it is and turned by 180 degrees; clipped, floored.
+
+    Notes
+    -----
+    Drawn at random: one standard normal for each pixel of the layer's middle; one angle an image, uniform on [-135,
+    -45) degrees. The layer is cut down to bytes before it is streaked, as published. The luma of a grey image is its
+    level. Where an image is not square each side is magnified by itself.
+
+    References
+    ----------
+    Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, ``snow``.
+    """
+    count, height, width, _ = images.shape
+    rows, columns = magnified(height, float(zoom)), magnified(width, float(zoom))
+    grid = (rows.before, rows.fraction, columns.before, columns.fraction)
+    if normals is None:
+        layers = np.empty((count, height, width, 1), np.uint8)
+        for some in portions(count, rows.crop * columns.crop):
+            crops = normal_layers(
+                rows.crop, columns.crop, float(mean), float(std), keys.stage, keys.samples[some], NORMALS_STREAM, normal_table()
+            )
+            layers[some] = _magnify(crops, float(threshold), *grid)
+    else:
+        crop = normals[rows.start : rows.start + rows.crop, columns.start : columns.start + columns.crop]
+        layers = _magnify(np.ascontiguousarray(mean + std * crop)[None], float(threshold), *grid)
+    if angle_deg is None:
+        angles = uniforms(keys.stage, keys.samples, ANGLE_STREAM, -135.0, -45.0)
+        if len(layers) < count:
+            layers = np.repeat(layers, count, axis=0)
+    else:
+        angles = np.full(len(layers), angle_deg, np.float64)
+    return _lay(images, motion_filter(layers, radius, sigma, angles), _BYTES / 255.0, float(mix), half(rounding))  # type: ignore[no-any-return]
