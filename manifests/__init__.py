@@ -1,0 +1,1 @@
+"""What a data set is: manifest, records, digests, verification and reading it back."""

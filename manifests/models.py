@@ -1,0 +1,236 @@
+"""The records of a data set, as pydantic models: what stands in manifest.json, samples.jsonl and sets/*.jsonl.
+
+Field names are a contract: third parties read them. Unknown fields are refused, so that a manifest from a later schema
+version is not half understood.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+SCHEMA_VERSION = 1
+
+Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+"""Of bytes: files, rows of shards, sources, the build."""
+Blake3 = Annotated[str, Field(pattern=r"^blake3:[0-9a-f]{64}$")]
+"""Of pixels."""
+
+
+def safe_path(path: str) -> str:
+    """Return a relative POSIX path that stays inside its directory, or raise ValueError."""
+    parts = path.split("/")
+    if not path or path.startswith("/") or "\\" in path or "\0" in path or any(p in ("", ".", "..") for p in parts) or ":" in parts[0]:
+        raise ValueError(f"{path!r} is not a relative path inside the data set")
+    return path
+
+
+SAFE_PATH_PATTERN = r"^(?!/)(?![^/]*:)(?![\s\S]*//)(?!([\s\S]*/)?\.{1,2}(/|$))[^\\\u0000]*[^/\\\u0000]$"
+"""What `safe_path` says, for JSON Schema."""
+
+SafePath = Annotated[str, AfterValidator(safe_path), Field(json_schema_extra={"pattern": SAFE_PATH_PATTERN})]
+SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_length=1024)]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
+
+
+CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
+JPEG_SUBSAMPLING = ("4:4:4", "4:2:2", "4:2:0")
+
+
+def check_encoding(encoding: dict[str, Any]) -> dict[str, Any]:
+    """Return how images are stored, or raise ValueError; in words in docs/format.md."""
+    containers = encoding.get("containers")
+    jpeg = encoding.get("format") == "jpeg"
+    wanted = {"format", "containers", *(("quality", "optimize", "subsampling") if jpeg else ())}
+    if encoding.get("format") not in ("jpeg", "png"):
+        raise ValueError("format is neither 'jpeg' nor 'png'")
+    if encoding.keys() != wanted:
+        raise ValueError(f"has the keys {sorted(encoding)}, expected {sorted(wanted)}")
+    if containers not in CONTAINERS:
+        raise ValueError("containers is not ['folder'], ['hdf5'], ['folder', 'hdf5'] or ['view']")
+    if jpeg:
+        quality = encoding["quality"]
+        if type(quality) is not int or not 1 <= quality <= 100:
+            raise ValueError("quality is not an integer from 1 to 100")
+        if type(encoding["optimize"]) is not bool or encoding["subsampling"] not in JPEG_SUBSAMPLING:
+            raise ValueError(f"optimize is not true or false, or subsampling not one of {', '.join(JPEG_SUBSAMPLING)}")
+    return encoding
+
+
+_CONTAINERS = {"enum": CONTAINERS}
+ENCODING_SCHEMA = {
+    "type": "object",
+    "oneOf": [
+        {
+            "properties": {
+                "format": {"const": "jpeg"},
+                "quality": {"type": "integer", "minimum": 1, "maximum": 100},
+                "optimize": {"type": "boolean"},
+                "subsampling": {"enum": list(JPEG_SUBSAMPLING)},
+                "containers": _CONTAINERS,
+            },
+            "required": ["format", "quality", "optimize", "subsampling", "containers"],
+            "additionalProperties": False,
+        },
+        {
+            "properties": {"format": {"const": "png"}, "containers": _CONTAINERS},
+            "required": ["format", "containers"],
+            "additionalProperties": False,
+        },
+    ],
+}
+"""What `check_encoding` says, for JSON Schema."""
+
+Encoding = Annotated[dict[str, Any], AfterValidator(check_encoding), WithJsonSchema(ENCODING_SCHEMA)]
+
+
+class Record(BaseModel):
+    """Base of all records: strict about fields, immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as JSON values."""
+        return self.model_dump(mode="json")
+
+
+class StageRecord(Record):
+    """One corruption with every parameter resolved."""
+
+    corruption: str
+    revision: Annotated[int, Field(ge=1)]
+    severity: int | None
+    level: int | None
+    parameters: dict[str, Any]
+
+
+class Metrics(Record):
+    """Means over a documented sample of a set's images against the clean ones."""
+
+    images: Count
+    psnr: float | None
+    """dB; null where a corruption changes an image's shape."""
+    ssim: float | None
+    changed: float | None
+    """Fraction of pixels with any channel changed."""
+
+
+class SetRecord(Record):
+    """All samples under one chain of stages."""
+
+    id: SetId
+    aliases: list[str]
+    stages: list[StageRecord]
+    role: Literal["test", "validation", "train"]
+    count: Count
+    files: Count
+    """Image entries: files or shard rows."""
+    bytes: Count
+    """Their bytes, summed."""
+    pixel_digest: Blake3
+    metrics: Metrics | None
+
+
+class FileRecord(Record):
+    """A file of the data set that is not a single image."""
+
+    path: SafePath
+    bytes: Count
+    sha256: Sha256
+
+
+class TextureRecord(Record):
+    """A texture that went into the pixels."""
+
+    name: str
+    sha256: Sha256
+
+
+class SourceRecord(Record):
+    """Where the samples came from: the scheme (never a path), the digest of the selection, the licence."""
+
+    name: str
+    digest: Sha256
+    license: str | None
+
+
+class ClassRecord(Record):
+    """A class of the source."""
+
+    index: Count
+    name: str
+    folder: str
+
+
+class ExcludedRecord(Record):
+    """A bad sample that the build was told to do without."""
+
+    path: str
+    reason: str
+
+
+class Manifest(Record):
+    """manifest.json: everything about the whole."""
+
+    schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+    version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$")]
+    digest: Sha256
+    seed: Annotated[int, Field(ge=0, le=2**53 - 1)]
+    coupling: Literal["independent", "severity"]
+    scale: Literal["none", "side"]
+    recipe: dict[str, Any]
+    """Resolved in full."""
+    source: SourceRecord
+    preprocessing: dict[str, Any]
+    encoding: Encoding
+    textures: list[TextureRecord]
+    revisions: dict[str, int]
+    """corruption -> revision, of every corruption that a set uses."""
+    classes: list[ClassRecord]
+    sets: list[SetRecord]
+    files: list[FileRecord]
+    excluded: list[ExcludedRecord]
+    selection: dict[str, Any]
+    views: list[dict[str, Any]]
+    environment: dict[str, str]
+    """Versions of the libraries that made it; no time, host or path."""
+
+
+class SampleRecord(Record):
+    """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's."""
+
+    index: Count
+    id: str
+    label: Count
+    class_: Annotated[str, Field(alias="class")]
+    split: str | None
+    path: str | None
+    sha256: Sha256
+    width: Count
+    height: Count
+    pixels: Blake3
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True, populate_by_name=True, serialize_by_alias=True
+    )
+
+
+class StoredRecord(Record):
+    """Where an image is stored: a file, or a row of a shard (then bytes and sha256 are of the row's stored bytes)."""
+
+    path: SafePath
+    row: Count | None
+    bytes: Count
+    sha256: Sha256
+
+
+class ImageRecord(Record):
+    """A row of sets/<set id>.jsonl."""
+
+    index: Count
+    """The sample's."""
+    pixels: Blake3
+    """As corrupted, before encoding."""
+    files: list[StoredRecord]

@@ -1,0 +1,47 @@
+"""Stored bytes to pixels, for what a build writes: JPEG and PNG, grey or RGB, 8 bits."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
+"""Encoding format -> Pillow's name, suffix of the files."""
+
+
+class NotAPicture(ValueError):
+    """Bytes that do not decode to a grey or RGB image of 8 bits in the expected format."""
+
+
+def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
+    """Return the (H, W, C) pixels, C 1 or 3, of one encoded image.
+
+    Parameters
+    ----------
+    data : bytes
+    encoding_format : {"jpeg", "png"}
+        The only decoder that is tried.
+
+    Raises
+    ------
+    NotAPicture
+        Another format, truncated, more pixels than Pillow's bomb limit, or neither grey nor RGB.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            with Image.open(io.BytesIO(data), formats=[FORMATS[encoding_format][0]]) as picture:
+                picture.load()
+                if picture.mode not in ("L", "RGB"):
+                    raise NotAPicture(f"a picture of mode {picture.mode}, expected L or RGB")
+                pixels = np.array(picture)
+        except NotAPicture:
+            raise
+        # Pillow's decoders raise OSError, SyntaxError, ValueError, struct.error, bomb errors ... on bad bytes
+        except Exception as e:
+            raise NotAPicture(f"not a whole {encoding_format.upper()} ({type(e).__name__}: {e})") from e
+    return pixels if pixels.ndim == 3 else pixels[..., None]
