@@ -1,0 +1,176 @@
+"""The development kit of ILSVRC2012: which synset every validation image is of.
+
+``data/meta.mat`` has the synsets with their ILSVRC2012 ids (1 to 1000 are the classes, the others stand above them in
+the hierarchy), ``data/ILSVRC2012_validation_ground_truth.txt`` has an id a line, for the images in the order of their
+numbers.
+
+References
+----------
+Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015; the kit's readme.txt.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import SourceError, listed
+from .streams import Place, read_place
+from .tarred import list_tar
+
+WNID = re.compile(r"^n\d{8}$")
+VAL = re.compile(r"^ILSVRC2012_val_(\d{8})$")
+META = "data/meta.mat"
+TRUTH = "data/ILSVRC2012_validation_ground_truth.txt"
+NAMES = ("ILSVRC2012_devkit_t12.tar.gz", "ILSVRC2012_devkit_t12")
+MOST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The class of every image."""
+
+    wnid_of: Mapping[str, str]
+    """Image's stem -> wnid."""
+    wnids: tuple[str, ...]
+    """All classes, sorted."""
+    complete: bool
+    """Whether it is of exactly the images that there are: a devkit is, a file of labels may say more."""
+    path: Path
+
+
+def is_devkit(path: Path) -> bool:
+    """Whether a path is called, or built, like a development kit."""
+    return "devkit" in path.name.lower() or (path / META).exists() or path.name.lower().endswith((".tar.gz", ".tgz", ".tar"))
+
+
+def find_devkit(*folders: Path) -> Path | None:
+    """Return a devkit that lies in one of the folders; one of another year is found, to be refused."""
+    for folder in folders:
+        for name in NAMES:
+            if (folder / name).exists():
+                return folder / name
+        others = sorted(folder.glob("*devkit*"))
+        if others:
+            return others[0]
+    return None
+
+
+def read_truth(path: Path) -> Truth:
+    """Read a devkit (folder or tar.gz) or a file of labels.
+
+    Raises
+    ------
+    SourceError
+        It is not there, is of another year, or does not agree with itself.
+    """
+    if not path.exists():
+        raise SourceError(f"{path} is not there. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
+    return _read_devkit(path) if path.is_dir() or is_devkit(path) else _read_labels(path)
+
+
+def _read_devkit(path: Path) -> Truth:
+    files = _devkit_files(path)
+    synsets = _synsets(files[META], path)
+    text = files[TRUTH].decode("ascii", "replace").split()
+    wrong = [f"line {i}: {t!r}" for i, t in enumerate(text, 1) if not t.isdigit() or not 1 <= int(t) <= len(synsets)]
+    if wrong or not text:
+        what = f"{len(wrong)} lines that are no ids from 1 to {len(synsets)}:\n{listed(wrong, 10)}\n" if wrong else "no line. "
+        raise SourceError(f"{path}: {TRUTH} has {what}Download the devkit again.")
+    wnids = {f"ILSVRC2012_val_{i:08d}": synsets[int(t)] for i, t in enumerate(text, 1)}
+    return Truth(wnids, tuple(sorted(synsets.values())), True, path)
+
+
+def _devkit_files(path: Path) -> dict[str, bytes]:
+    """Return the two files, by their paths in the devkit."""
+    if path.is_dir():
+        here = {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in sorted(path.glob("data/*")) if p.is_file()}
+        here |= {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in sorted(path.glob("*/data/*")) if p.is_file()}
+    else:
+        here = list_tar(path).files
+    found = {}
+    for wanted in (META, TRUTH):
+        name = next((n for n in sorted(here) if n == wanted or n.endswith("/" + wanted)), None)
+        if name is None:
+            truths = [n.rpartition("/")[2] for n in here if n.endswith("validation_ground_truth.txt")]
+            year = f" It has {truths[0]}: it is the devkit of another year." if truths and wanted == TRUTH else ""
+            raise SourceError(
+                f"{path} has no {wanted}.{year} Expected the devkit of ILSVRC2012 (task 1 and 2): {NAMES[0]}, or its extracted folder."
+            )
+        if here[name].size > MOST_BYTES:
+            raise SourceError(
+                f"{path}: {name} has {here[name].size:,} bytes; expected less than {MOST_BYTES:,}. Download the devkit again."
+            )
+        found[wanted] = bytes(read_place(here[name]))
+    return found
+
+
+def _synsets(data: bytes, path: Path) -> dict[int, str]:
+    """Return id -> wnid of the classes in meta.mat."""
+    from scipy.io import loadmat
+
+    where = f"{path}: {META}"
+    try:
+        synsets = np.atleast_1d(loadmat(io.BytesIO(data), squeeze_me=True)["synsets"])
+        fields = synsets.dtype.names or ()
+    except Exception as e:  # scipy raises many kinds for what is no MATLAB file
+        raise SourceError(f"{where} cannot be read as a MATLAB file with 'synsets' ({e}). Download the devkit again.") from None
+    missing = [f for f in ("ILSVRC2012_ID", "WNID", "num_children") if f not in fields]
+    if missing:
+        other = next((f" It has {f}: it is the devkit of another year." for f in fields if re.fullmatch(r"ILSVRC20\d\d_ID", f)), "")
+        raise SourceError(f"{where} has no {', '.join(missing)}.{other} Expected the devkit of ILSVRC2012: {NAMES[0]}.")
+    try:
+        found = [(int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0]
+    except (TypeError, ValueError) as e:
+        raise SourceError(f"{where} has synsets that cannot be read ({e}). Download the devkit again.") from None
+    ids, wnids = [i for i, _ in found], [w for _, w in found]
+    problems = [f"{w!r} is no wnid such as n01440764" for w in wnids if not WNID.fullmatch(w)]
+    if sorted(ids) != list(range(1, len(ids) + 1)):
+        problems.append(f"the {len(ids)} classes do not have the ids 1 to {len(ids)}")
+    if len(set(wnids)) < len(wnids):
+        problems.append("a wnid is given to two classes")
+    if problems or not found:
+        raise SourceError(f"{where}:\n{listed(problems or ['has no class'], 10)}\nExpected the devkit of ILSVRC2012: {NAMES[0]}.")
+    return dict(found)
+
+
+def _read_labels(path: Path) -> Truth:
+    """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
+    if path.stat().st_size > MOST_BYTES:
+        raise SourceError(f"The labels {path} have more than {MOST_BYTES:,} bytes. Expected a line an image.")
+    try:
+        rows = [row for row in csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as e:
+        raise SourceError(f"The labels {path} cannot be read: {e}.") from None
+    head = [c.strip() for c in rows[0]] if rows else []
+    if head in (["file", "label"], ["ImageId", "PredictionString"]):
+        pairs: Sequence[tuple[int, Any, Any]] = [
+            (i, row[0].strip().rpartition("/")[2].removesuffix(".JPEG"), (row[1].split() or [""])[0] if len(row) == 2 else "")
+            for i, row in enumerate(rows[1:], 2)
+        ]
+    elif head and WNID.fullmatch(head[0]):
+        pairs = [(i, f"ILSVRC2012_val_{i:08d}", row[0].strip() if len(row) == 1 else "") for i, row in enumerate(rows, 1)]
+    else:
+        raise SourceError(
+            f"The labels {path} begin with {','.join(head)[:80]!r}. Expected a header line 'file,label' or 'ImageId,PredictionString' "
+            "(Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
+        )
+    problems = [f"line {i}: {wnid!r} is no wnid such as n01440764" for i, _, wnid in pairs if not WNID.fullmatch(wnid)]
+    problems += [
+        f"line {i}: {stem!r} is not a validation image's name (ILSVRC2012_val_00000001)" for i, stem, _ in pairs if not VAL.match(stem)
+    ]
+    wnid_of: dict[str, str] = {}
+    for i, stem, wnid in pairs:
+        if stem in wnid_of:
+            problems.append(f"line {i}: {stem} was given before")
+        wnid_of[stem] = wnid
+    if problems or not pairs:
+        raise SourceError(f"The labels {path} have mistakes:\n{listed(problems or ['they have no row'])}")
+    return Truth(wnid_of, tuple(sorted(set(wnid_of.values()))), False, path)

@@ -1,0 +1,132 @@
+"""Labels of a flat folder: a CSV with the columns ``file,label``."""
+
+from __future__ import annotations
+
+import csv
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import SourceError, listed, suggest
+from ...manifests.models import ClassRecord
+from .naming import name_problem
+
+COLUMNS = ["file", "label"]
+MAX_LABEL = 99_999
+MAX_CSV_BYTES = 512 * 2**20
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a CSV says: the label of every file that it names, and the classes."""
+
+    label_of: dict[str, int]
+    """By the path as it is on disk."""
+    classes: tuple[ClassRecord, ...]
+
+
+def read_labels(path: Path, images: Sequence[str]) -> Labels:
+    """Read labels for the images of a folder.
+
+    Labels are whole numbers, kept as they are (their classes' folders are the numbers with leading zeros, so that they
+    sort), or class names, numbered in their sorted order. A name is taken in Unicode's normal form C.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, with or without a byte-order mark.
+    images : sequence of str
+        Paths below the folder.
+
+    Raises
+    ------
+    SourceError
+        Every mistake at once, with its line.
+    """
+    try:
+        if path.stat().st_size > MAX_CSV_BYTES:
+            raise SourceError(f"The labels {path} have more than {MAX_CSV_BYTES:,} bytes; expected a CSV with the columns file,label.")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as e:
+        raise SourceError(f"The labels {path} cannot be read: {e}.") from None
+    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    rows: list[tuple[int, list[str]]] = []
+    problems: list[str] = []
+    try:
+        for row in reader:
+            if row:
+                rows.append((reader.line_num, row))
+    except csv.Error as e:
+        problems.append(f"line {reader.line_num}: {e}")
+    if not rows or [c.strip() for c in rows[0][1]] != COLUMNS:
+        start = ",".join(rows[0][1]) if rows else "nothing"
+        raise SourceError(f"The labels {path} begin with {start!r}; expected the header line 'file,label'.")
+    given = _rows(rows[1:], images, problems)
+    classes = _classes([label for _, _, label in given], problems)
+    if problems:
+        raise SourceError(
+            f"The labels {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
+            "Expected one line 'file,label' an image: the file as a path below the folder, the label a whole number or a class name."
+        )
+    if not given:
+        raise SourceError(f"The labels {path} have a header and no rows.")
+    index_of = {c.name: c.index for c in classes}
+    numbers = all(_whole(label) for _, _, label in given)
+    return Labels({file: int(label) if numbers else index_of[label] for _, file, label in given}, classes)
+
+
+def _rows(rows: list[tuple[int, list[str]]], images: Sequence[str], problems: list[str]) -> list[tuple[int, str, str]]:
+    """Return (line, path on disk, label) of the rows without a mistake."""
+    on_disk = {unicodedata.normalize("NFC", path): path for path in images}
+    seen: dict[str, int] = {}
+    good = []
+    for line, row in rows:
+        if len(row) != 2:
+            problems.append(f"line {line}: has {len(row)} columns; expected file,label")
+            continue
+        name = unicodedata.normalize("NFC", row[0].strip().replace("\\", "/").removeprefix("./"))
+        label = unicodedata.normalize("NFC", row[1].strip())
+        if name not in on_disk:
+            problems.append(
+                f"line {line}: there is no image {row[0]!r} in the folder.{suggest(name, on_disk) if len(on_disk) < 5000 else ''}"
+            )
+        elif name in seen:
+            problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
+        if not label:
+            problems.append(f"line {line}: {row[0]!r} has no label")
+        if name in on_disk and name not in seen and label:
+            good.append((line, on_disk[name], label))
+        seen.setdefault(name, line)
+    return good
+
+
+def _whole(label: str) -> bool:
+    return label.isascii() and label.isdigit()
+
+
+def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, ...]:
+    names = sorted(set(labels))
+    numbers = [name for name in names if _whole(name)]
+    if numbers and len(numbers) < len(names):
+        other = [name for name in names if not _whole(name)]
+        problems.append(f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other[0]}, ...); use one kind")
+        return ()
+    if numbers:
+        values = sorted({int(name) for name in numbers})
+        problems += [f"the label {v} is above {MAX_LABEL}" for v in values if v > MAX_LABEL]
+        if values[-1] > MAX_LABEL:
+            return ()
+        width = len(str(values[-1]))
+        # Those without an image too: a manifest numbers its classes without gaps.
+        return tuple(ClassRecord(index=v, name=str(v), folder=f"{v:0{width}d}") for v in range(values[-1] + 1))
+    folded: dict[str, str] = {}
+    for name in names:
+        problem = name_problem(name)
+        if problem is not None:
+            problems.append(f"the class name {name!r} {problem}")
+        elif "/" in name or name.startswith(".") or len(name.encode()) > 200:
+            problems.append(f"the class name {name!r} cannot be a folder's; use letters, digits, spaces, - and _")
+        elif folded.setdefault(name.casefold(), name) != name:
+            problems.append(f"the class names {folded[name.casefold()]!r} and {name!r} differ only in case")
+    return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))

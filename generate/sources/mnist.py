@@ -1,0 +1,117 @@
+"""The source ``mnist:PATH``: MNIST and what is shaped like it (Fashion-MNIST, KMNIST, EMNIST), as IDX files, gzipped or not.
+
+Rows keep the order of the files, pixels are stored as they are (EMNIST's are transposed, as it is published).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...corruptions.stages import LEAST_SIDE
+from ...errors import SourceError
+from .arrays import numbered_classes
+from .idx import read_idx
+from .rows import Block, RowSource, check_labels, wanted_splits
+from .streams import read_place
+
+FILE = re.compile(r"^(?P<prefix>.*?)(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
+SPLIT_OF = {"train": "train", "t10k": "test", "test": "test"}
+CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
+"""First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge); byclass."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two files of a split."""
+
+    images: Path
+    labels: Path
+
+
+def open(rest: str, *, labels: Path | None = None, split: str | None = None) -> RowSource:
+    """Open a folder of IDX files; or ``FOLDER/PREFIX``, where a folder holds several sets (``gzip/emnist-letters``).
+
+    Raises
+    ------
+    SourceError
+        Files are missing, cut, of another kind, or do not agree with each other.
+    """
+    if labels is not None:
+        raise SourceError("The source mnist takes no --labels: they are in a file of their own beside the images.")
+    splits = wanted_splits(split)
+    pairs = _pairs(rest)
+    missing = [one for one in splits if one not in pairs]
+    if missing:
+        raise SourceError(
+            f"The source mnist:{rest} has no files of the split {missing[0]} (it has {', '.join(sorted(pairs))}). "
+            "Expected images and labels, such as t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz for test."
+        )
+    # All splits that are there say what the classes are, so that those of one split are those of the other.
+    values = {one: _labels(pair) for one, pair in sorted(pairs.items())}
+    high = _last(values, pairs)
+    blocks = []
+    for one in splits:
+        idx = read_idx(pairs[one].images, 3)
+        count, height, width = idx.shape
+        if min(height, width) < LEAST_SIDE:
+            raise SourceError(f"{pairs[one].images} holds images of {width}x{height}; both sides must have at least {LEAST_SIDE} pixels.")
+        if count != len(values[one]):
+            raise SourceError(
+                f"{pairs[one].images} holds {count} images and {pairs[one].labels.name} {len(values[one])} labels. Download both again."
+            )
+        blocks.append(Block(one, idx.place, count, height * width, 0, (height, width, 1), planes=False))
+    return RowSource("mnist", blocks, [values[one] for one in splits], numbered_classes(high))
+
+
+def _pairs(rest: str) -> Mapping[str, Pair]:
+    """Return split -> files."""
+    if not rest:
+        raise SourceError("The source mnist needs a path: mnist:PATH, of the folder with the IDX files.")
+    path = Path(rest).expanduser()
+    folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))
+    if path.is_file() or not folder.is_dir():
+        what = "is a file, not the folder that it lies in" if path.is_file() else "is not there"
+        raise SourceError(f"The source mnist:{rest}: {path} {what}. Expected the folder of {{train,t10k}}-{{images,labels}}-...-ubyte.gz.")
+    found: dict[str, dict[tuple[str, str], Path]] = {}
+    for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
+        # An extracted file comes before its own .gz in the order of names, and is faster to read.
+        for file in sorted(place.iterdir()) if place.is_dir() and not found else ():
+            match = FILE.match(file.name)
+            if match and file.is_file() and prefix in (None, match["prefix"].rstrip("-")):
+                found.setdefault(match["prefix"].rstrip("-"), {}).setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
+    if not found:
+        raise SourceError(
+            f"The source mnist:{rest} {'is not there, nor does the name of an IDX file begin so' if prefix else 'has no IDX files'}. "
+            "Expected train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz."
+        )
+    if len(found) > 1:
+        names = ", ".join(f"mnist:{folder / name}" for name in sorted(found))
+        raise SourceError(f"The source mnist:{rest} holds {len(found)} data sets; say which one: {names}.")
+    (files,) = found.values()
+    single = sorted(file.name for (one, kind), file in files.items() if (one, "labels" if kind == "images" else "images") not in files)
+    if single:
+        raise SourceError(f"The source mnist:{rest} has {', '.join(single)} without the labels or images that belong to it. Download both.")
+    return {one: Pair(files[one, "images"], files[one, "labels"]) for one, kind in files if kind == "images"}
+
+
+def _labels(pair: Pair) -> NDArray[np.int64]:
+    return np.frombuffer(read_place(read_idx(pair.labels, 1).place), np.uint8).astype(np.int64)
+
+
+def _last(values: Mapping[str, NDArray[np.int64]], pairs: Mapping[str, Pair]) -> int:
+    """Return the last label of the published set that all labels fit into; those of EMNIST's letters begin at 1."""
+    least, most = min(int(v.min()) for v in values.values()), max(int(v.max()) for v in values.values())
+    letters = any("letters" in pair.labels.name for pair in pairs.values())
+    for low, high in ((1, 26),) if letters else CLASSES:
+        if low <= least and most <= high:
+            return high
+    low, high = (1, 26) if letters else (0, CLASSES[-1][1])
+    for one, labels in values.items():
+        check_labels(labels, low, high, str(pairs[one].labels))
+    raise AssertionError("labels outside every range are refused above")

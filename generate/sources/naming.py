@@ -1,0 +1,116 @@
+"""Naming: from a path to a sample id, and which names cannot be ids."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from .base import stored_path
+
+CONTROLS = ("Cc", "Zl", "Zp")
+"""Unicode categories of characters that break lines and terminals."""
+MAX_NAME_BYTES = 240
+"""Of one component in UTF-8: file systems take 255, and a suffix is added while an image is written."""
+MAX_ID_BYTES = 1024
+
+
+def sample_id(path: str, *, suffix: bool = True) -> str:
+    """Return the id of an image: its POSIX path without the suffix, in Unicode's normal form C.
+
+    Examples
+    --------
+    >>> sample_id("n01440764/ILSVRC2012_val_00000293.JPEG"), sample_id("a/x.tar.png"), sample_id("cafe\\u0301/1.png") == "caf\\xe9/1"
+    ('n01440764/ILSVRC2012_val_00000293', 'a/x.tar', True)
+    """
+    return unicodedata.normalize("NFC", path.rpartition(".")[0] if suffix else path)
+
+
+def shown(path: str) -> str:
+    """Return a path as text that a terminal and a manifest can take: bytes that are no UTF-8 and control characters escaped.
+
+    Examples
+    --------
+    >>> shown("a/tab\\there.png")
+    'a/tab\\\\there.png'
+    """
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(c.encode("unicode_escape").decode() if unicodedata.category(c) in CONTROLS else c for c in text)
+
+
+def name_problem(path: str) -> str | None:
+    """Return why a path cannot be turned into an id, or None.
+
+    Examples
+    --------
+    >>> name_problem("a/b c.png") is None, name_problem("a/b\\tc.png") is None
+    (True, False)
+    """
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8: rename it"
+    odd = sorted({c for c in path if unicodedata.category(c) in CONTROLS})
+    if odd:
+        return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in odd)}): rename it"
+    if "\\" in path:
+        return "has a backslash in its name, which is a folder's separator elsewhere: rename it"
+    normal = unicodedata.normalize("NFC", path)
+    if any(len(part.encode()) > MAX_NAME_BYTES for part in normal.split("/")) or len(normal.encode()) > MAX_ID_BYTES:
+        return f"has a name longer than {MAX_NAME_BYTES} bytes (a path longer than {MAX_ID_BYTES}): shorten it"
+    return None
+
+
+def find_equal(named: Mapping[str, str]) -> dict[str, str]:
+    """Return path -> reason for the class folders whose names are equal, or equal under case folding."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for path, name in named.items():
+        groups[_folded(name)].append(path)
+    return {
+        path: f"has the same name as {', '.join(p for p in group if p != path)} on disks that ignore case or Unicode forms: rename one"
+        for group in groups.values()
+        if len(group) > 1
+        for path in group
+    }
+
+
+def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+    """Return what is wrong with images whose names stand in each other's way.
+
+    Parameters
+    ----------
+    named : sequence of (id, class folder, path)
+
+    Returns
+    -------
+    dict
+        path -> reason, for every image of a clash: ids that are equal, or equal under case folding; images that would be
+        stored under one name; an image that would be stored where another needs a folder.
+    """
+    problems: dict[str, str] = {}
+    keys: tuple[Callable[[tuple[str, str, str]], str], ...] = (lambda e: e[0], lambda e: stored_path(e[0], e[1]))
+    for key in keys:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for entry in named:
+            groups[_folded(key(entry))].append(entry[2])
+        for group in groups.values():
+            for path in group if len(group) > 1 else ():
+                others = ", ".join(p for p in group if p != path)
+                problems.setdefault(
+                    path, f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one"
+                )
+    folders = {_folded(parent) for identity, folder, _ in named for parent in _parents(stored_path(identity, folder))}
+    for identity, folder, path in named:
+        if any(_folded(stored_path(identity, folder)) + suffix in folders for suffix in (".jpeg", ".png")):
+            problems.setdefault(path, "would be stored under the name of a folder that other images need: rename the folder or the image")
+    return problems
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _parents(path: str) -> Iterable[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:i]) for i in range(1, len(parts)))

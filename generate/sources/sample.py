@@ -1,0 +1,123 @@
+"""The source ``sample``: eight public photographs that come with scikit-image, read from its folder without a network."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SourceError, listed
+from ...manifests.digests import sha256_bytes
+from ...manifests.models import ClassRecord
+from ..decoding import decode
+from .base import BadSample, Loaded, Sample
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """One of the eight: its file in scikit-image, the sha256 of its C-order RGB bytes, and its terms as scikit-image states them."""
+
+    file: str
+    sha256: str
+    license: str
+
+
+PHOTOGRAPHS = {
+    "astronaut": Photograph(
+        "astronaut.png", "sha256:a8c429c18afa7b0fd5673e598d73a21225d94c864a71bbb3885126fdecb41071", "public domain (NASA, Eileen Collins)"
+    ),
+    "chelsea": Photograph(
+        "chelsea.png", "sha256:416b729128bfb2c3d1eb69bf9b1734a796293abc17939267b2dc94f8a5784031", "CC0-1.0 (Stefan van der Walt)"
+    ),
+    "coffee": Photograph(
+        "coffee.png", "sha256:0ce2b51640b9c95f19617f03eabf40c3f0368589cc1ee1190b70966165ac184f", "CC0-1.0 (Rachel Michetti)"
+    ),
+    "hubble_deep_field": Photograph(
+        "hubble_deep_field.jpg", "sha256:9a3ea9548188f81e63435188456e74de45a981ebeb791e265abe79a26d3b528b", "public domain (NASA)"
+    ),
+    "ihc": Photograph(
+        "ihc.png",
+        "sha256:c5b3ef509a92f16d4c29be8cf0300fe75d53e13a3ce650159db932caea8dcc1b",
+        "no known copyright restrictions (Center for Microscopy and Molecular Imaging)",
+    ),
+    "motorcycle_left": Photograph(
+        "motorcycle_left.png",
+        "sha256:ca829467c1d4f427da9c4862ba43829da6ac90afe1f75735e95dba9e3fd9620b",
+        "Middlebury 2014 stereo benchmark (Scharstein et al., GCPR 2014: cite it), as scikit-image distributes it",
+    ),
+    "retina": Photograph(
+        "retina.jpg", "sha256:3670e389d0dae9f755cc1bb7e4da4c3d2cdf10eba2dc3060836d8d4b8024d860", "CC0-1.0 (Mikael Haggstrom, 2014)"
+    ),
+    "rocket": Photograph("rocket.jpg", "sha256:3d4435cc745752b7f9724df88c6e18817de3ce7e3d2d71c55f85f7831e68f197", "public domain (SpaceX)"),
+}
+
+
+class SampleSource:
+    """The eight photographs, each a class of its own; labels follow the order of their names."""
+
+    scheme = "sample"
+
+    def __init__(self, folder: Path) -> None:
+        names = sorted(PHOTOGRAPHS)
+        self.folder = folder
+        self.license = "; ".join(f"{name}: {PHOTOGRAPHS[name].license}" for name in names)
+        self.classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(names))
+        missing = [name for name in names if not (folder / PHOTOGRAPHS[name].file).is_file()]
+        self.notes = tuple(
+            (
+                PHOTOGRAPHS[name].file,
+                f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build without it",
+            )
+            for name in missing
+        )
+        present = [(i, name) for i, name in enumerate(names) if name not in missing]
+        self.samples = tuple(Sample(index, name, label) for index, (label, name) in enumerate(present))
+
+    def load(self, sample: Sample) -> Loaded:
+        """Return a photograph's pixels, held to their pinned sha256."""
+        image, sha256 = self._read(sample)
+        return Loaded(image, sha256)
+
+    def fingerprint(self, sample: Sample) -> str:
+        """Return the sha256 of a photograph's pixels, which must be read for it."""
+        return self._read(sample)[1]
+
+    def probe(self, sample: Sample) -> tuple[str, int, int]:
+        """Decode a photograph and return its (sha256, width, height)."""
+        image, sha256 = self._read(sample)
+        return sha256, image.shape[1], image.shape[0]
+
+    def _read(self, sample: Sample) -> tuple[NDArray[np.uint8], str]:
+        photograph = PHOTOGRAPHS[sample.id]
+        try:
+            image = decode((self.folder / photograph.file).read_bytes())
+        except OSError as e:
+            raise BadSample(f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image anew") from None
+        sha256 = sha256_bytes(image.data)
+        if sha256 != photograph.sha256:
+            raise BadSample(
+                f"has other pixels in the installed scikit-image {_version()} ({sha256}) than those that are pinned here "
+                f"({photograph.sha256}): install scikit-image 0.26 and Pillow 13, or build without it"
+            )
+        return image, sha256
+
+
+def open(rest: str, *, labels: Path | None = None) -> SampleSource:
+    """Open the eight photographs; nothing follows ``sample``, and they have labels of their own."""
+    if rest or labels is not None:
+        raise SourceError("The source sample takes no path and no --labels: its eight photographs are one class each.")
+    found = importlib.util.find_spec("skimage")
+    if found is None or found.origin is None:
+        raise SourceError("The source sample needs scikit-image, which is not installed: pip install scikit-image.")
+    source = SampleSource(Path(found.origin).parent / "data")
+    if not source.samples:
+        raise SourceError(f"The installed scikit-image ships none of the photographs:\n{listed([f'{p}: {r}' for p, r in source.notes])}")
+    return source
+
+
+def _version() -> str:
+    return importlib.metadata.version("scikit-image")

@@ -1,0 +1,137 @@
+"""Selections: some of a source's samples, chosen before any of them is looked at."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...canonical import canonical
+from ...errors import SourceError, listed, suggest
+from .base import Sample
+
+MAX_IDS_BYTES = 512 * 2**20
+
+
+def select(
+    source: Sequence[Sample],
+    /,
+    *,
+    samples: int | None = None,
+    first: int | None = None,
+    per_class: int | None = None,
+    ids: str | Path | Sequence[str] | None = None,
+) -> list[Sample]:
+    """Return the chosen samples, in the source's order.
+
+    Where several options are given, each chooses from what the one before left: ids, first, per class, samples.
+
+    Parameters
+    ----------
+    source : sequence of Sample
+        All samples of a source.
+    samples : int, optional
+        So many, spread evenly: number i is the sample at ``(i * total) // samples``. All of them where there are no more.
+    first : int, optional
+        The first so many.
+    per_class : int, optional
+        The first so many of every class; all of a class that has no more.
+    ids : path or sequence of str, optional
+        Just these: a text file with an id, or a file's path in the source, a line; or the ids themselves.
+
+    Raises
+    ------
+    SourceError
+        A number below 1; ids that the source does not have, or that are given twice.
+
+    Examples
+    --------
+    >>> [s.index for s in select([Sample(i, str(i), i % 2) for i in range(10)], samples=4)]
+    [0, 2, 5, 7]
+    >>> [s.index for s in select([Sample(i, str(i), i % 2) for i in range(10)], per_class=2)]
+    [0, 1, 2, 3]
+    """
+    for option, value in (("--samples", samples), ("--first", first), ("--per-class", per_class)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise SourceError(f"{option} is {value!r}; expected a whole number of images, at least 1.")
+    chosen = list(source) if ids is None else _named(source, ids)
+    if first is not None:
+        chosen = chosen[:first]
+    if per_class is not None:
+        seen: Counter[int] = Counter()
+        kept = []
+        for sample in chosen:
+            seen[sample.label] += 1
+            if seen[sample.label] <= per_class:
+                kept.append(sample)
+        chosen = kept
+    if samples is None or samples >= len(chosen):
+        return chosen
+    return [chosen[(i * len(chosen)) // samples] for i in range(samples)]
+
+
+def selection_record(
+    source: Sequence[Sample],
+    chosen: Sequence[Sample],
+    *,
+    samples: int | None = None,
+    first: int | None = None,
+    per_class: int | None = None,
+    ids: str | Path | Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return what a manifest says of the selection: what was asked, of how many, and how many were chosen (bad ones among them).
+
+    Given ids stand in it as their number and the sha256 of their canonical JSON, in the source's order; a path never does.
+    """
+    named = None
+    if ids is not None:
+        given = [sample.id for sample in _named(source, ids)]
+        named = {"count": len(given), "sha256": "sha256:" + hashlib.sha256(canonical(given)).hexdigest()}
+    splits = sorted({sample.split for sample in source if sample.split is not None})
+    return {
+        "split": "all" if len(splits) > 1 else splits[0] if splits else None,
+        "samples": samples,
+        "first": first,
+        "per_class": per_class,
+        "ids": named,
+        "total": len(source),
+        "chosen": len(chosen),
+    }
+
+
+def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
+    """Return the samples that were named, in the source's order."""
+    where, lines = _lines(ids)
+    number_of = {sample.id: i for i, sample in enumerate(source)}
+    by_path = {sample.path: i for i, sample in enumerate(source) if sample.path is not None}
+    problems: list[str] = []
+    found: dict[int, int] = {}
+    for line, name in lines:
+        stem = name.rpartition("/")[2].rpartition(".")[0]
+        number = number_of.get(name, by_path.get(name, number_of.get(stem)))
+        if number is None:
+            near = suggest(name, number_of) if len(problems) < 3 and len(number_of) < 5000 else ""
+            problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")
+        elif number in found:
+            problems.append(f"line {line}: {name!r} was given on line {found[number]} already")
+        else:
+            found[number] = line
+    if problems or not found:
+        lines_said = listed(problems) if problems else "  it names no sample"
+        raise SourceError(f"{where} has {len(problems) or 'a'} mistake{'s' * (len(problems) > 1)}:\n{lines_said}\nExpected one id a line.")
+    return [source[i] for i in sorted(found)]
+
+
+def _lines(ids: str | Path | Sequence[str]) -> tuple[str, list[tuple[int, str]]]:
+    if not isinstance(ids, str | Path):
+        return "The list of ids", list(enumerate(ids, 1))
+    path = Path(ids).expanduser()
+    try:
+        if path.stat().st_size > MAX_IDS_BYTES:
+            raise SourceError(f"The ids {path} have more than {MAX_IDS_BYTES:,} bytes. Expected a text file with one id a line.")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as e:
+        raise SourceError(f"The ids {path} cannot be read: {e}. Expected a text file with one id a line.") from None
+    return f"The ids {path}", [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
