@@ -1,0 +1,1 @@
+"""Views: a data set in the exact layout that a third-party loader opens."""

@@ -1,0 +1,214 @@
+"""What all views share: what is exported, the options, and what a layout is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BuildError, listed
+from ...manifests.models import ClassRecord
+from ...manifests.pictures import FORMATS
+from ...manifests.reader import DataSet
+from .writing import Writer
+
+SEVERITIES = (1, 2, 3, 4, 5)
+
+
+class Item(Protocol):
+    """A sample, of a source or of a data set."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def label(self) -> int: ...
+    @property
+    def split(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class SetRef:
+    """What a view needs to know of a set."""
+
+    id: str
+    aliases: tuple[str, ...]
+    corruption: str | None
+    """Of a set of one stage."""
+    severity: int | None
+    """Of a set whose only stage is at a severity of the table."""
+    stages: int
+
+    @property
+    def labels(self) -> dict[str, str | int]:
+        """What metadata says of every image of the set: ``corruption`` (the set id, where it is not one at a severity) and ``severity``.
+
+        Severity is 0 where there is none: readers infer one type for a column.
+        """
+        if self.corruption is None or self.severity is None:
+            return {"corruption": self.id, "severity": 0}
+        return {"corruption": self.corruption, "severity": self.severity}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is laid out: a data set, or a build that is to be one."""
+
+    name: str
+    version: str
+    sets: tuple[SetRef, ...]
+    samples: Sequence[Item]
+    classes: tuple[ClassRecord, ...]
+    encoding: str
+    """``jpeg`` or ``png``."""
+    license: str | None = None
+
+    @property
+    def suffix(self) -> str:
+        """The ending of image files, without a dot."""
+        return FORMATS[self.encoding][1]
+
+    @classmethod
+    def of(cls, data: DataSet) -> Subject:
+        """Return a data set as the subject of a view."""
+        m = data.manifest
+        refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in m.sets)
+        return cls(m.name, m.version, refs, data.samples, tuple(m.classes), m.encoding["format"], m.source.license)
+
+    def only(self, ids: Iterable[str]) -> Subject:
+        """Return the subject with some of its sets, in its own order."""
+        wanted = set(ids)
+        return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
+
+
+class StageLike(Protocol):
+    """A stage, of a recipe or of a manifest."""
+
+    @property
+    def corruption(self) -> str: ...
+    @property
+    def severity(self) -> int | None: ...
+
+
+def set_ref(set_id: str, aliases: Iterable[str], stages: Sequence[StageLike]) -> SetRef:
+    """Return what a view needs to know of a set."""
+    single = stages[0] if len(stages) == 1 else None
+    plain = single is not None and single.severity is not None and set_id == f"{single.corruption}/{single.severity}"
+    return SetRef(
+        set_id,
+        tuple(aliases),
+        single.corruption if single else None,
+        single.severity if single is not None and plain else None,
+        len(stages),
+    )
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """What can be asked of a view; they stand in VIEW.json."""
+
+    severities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name in the view -> set ids, explicitly: for sets that are not one corruption at a severity 1..5."""
+    images: tuple[str, ...] = ()
+    """The names on the list of ``imagenet-c-5k``."""
+    allow_missing_classes: bool = False
+
+    def refuse_unused(self, view: str, takes: Iterable[str]) -> None:
+        """Raise `BuildError` for an option that the view has no use for."""
+        flags = {"severities": "--severities", "images": "--list", "allow_missing_classes": "--allow-missing-classes"}
+        unused = [flag for name, flag in flags.items() if getattr(self, name) and name not in takes]
+        if unused:
+            raise BuildError(f"The view {view} does not take {', '.join(unused)}. Leave {'it' if len(unused) == 1 else 'them'} out.")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the options as JSON values, those that were given."""
+        record: dict[str, Any] = {}
+        if self.severities:
+            record["severities"] = {name: list(sets) for name, sets in self.severities.items()}
+        if self.images:
+            record["images"] = list(self.images)
+        if self.allow_missing_classes:
+            record["allow_missing_classes"] = True
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> ViewOptions:
+        """Return options as they stand in VIEW.json."""
+        return cls(
+            {str(name): tuple(map(str, sets)) for name, sets in dict(record.get("severities", {})).items()},
+            tuple(map(str, record.get("images", ()))),
+            bool(record.get("allow_missing_classes", False)),
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """An image of a view, as it lies there."""
+
+    set_id: str
+    index: int
+    file: str
+    """Relative path of the file that it is, or is in."""
+    part: str
+    """Empty; or ``#<row>`` of an array, ``:<member>`` of a tar."""
+    data: bytes | NDArray[np.uint8] | None
+    """Encoded bytes, or pixels; None where it is missing."""
+
+
+class Layout(ABC):
+    """Where a view puts every image. It follows from the records and the options alone, so that it can be checked later."""
+
+    def __init__(self, subject: Subject, top: str) -> None:
+        self.subject = subject
+        self.top = top
+        self.notes: list[str] = []
+        """What a user should know of this view of this data set."""
+
+    @abstractmethod
+    def places(self) -> Mapping[str, tuple[str, int | None]]:
+        """Return set id -> folder or file of its images, and the row that the first one has there (None: not in rows).
+
+        A set that an explicit mapping names twice has one of its places here.
+        """
+
+    def set_paths(self) -> Mapping[str, Sequence[str]]:
+        """Return set id -> its folder, or every array that has rows of it."""
+        return {set_id: [path] for set_id, (path, _) in self.places().items()}
+
+    def whole_files(self) -> Iterator[str]:
+        """Yield the files that hold many images."""
+        yield from ()
+
+    def counts(self) -> Mapping[str, int]:
+        """Return set id -> how many of its images are in the view."""
+        return {set_id: len(self.subject.samples) for set_id in self.places()}
+
+    @abstractmethod
+    def write(self, data: DataSet, writer: Writer) -> None:
+        """Write every image and text."""
+
+    @abstractmethod
+    def found(self, root: Path) -> Iterator[Found]:
+        """Yield every image that should be in the view, as it lies there."""
+
+    @abstractmethod
+    def paths(self) -> Iterator[str]:
+        """Yield the relative path of every file of the view but VIEW.json."""
+
+    def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+        """Yield what is neither image nor array: labels, lists, metadata; `hashes` are the other files' sha256 by path."""
+        yield from ()
+
+    def in_build(self, set_id: str, index: int) -> tuple[str, int | None]:
+        """Return where ``build --view`` puts an image: path, and row in an array."""
+        raise BuildError("A build cannot write straight into this view. Build first, then export.")
+
+
+def refuse(view: str, problems: Sequence[str], then: str) -> None:
+    """Raise `BuildError` for what does not fit into a view, all at once, with the next step."""
+    if problems:
+        raise BuildError(f"This data set does not fit into the view {view}:\n{listed(problems)}\n{then}")

@@ -1,0 +1,67 @@
+"""The view ``imagenet-c-5k``: the layout of ``imagenet-c`` for the images on a list, which the user points at.
+
+RobustBench evaluates on 5,000 of the 50,000 images and reads them by its own list. torchvision's ImageFolder refuses an empty class
+folder, and without one every later class would be numbered one too low; the list leaves three of the 1000 classes empty. So each class
+without an image on the list gets the first image, in sample order, that the data set has of it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from ...errors import BuildError
+from .base import Subject, ViewOptions, refuse
+from .folders import SeverityFolders
+
+TAKES = ("severities", "images", "allow_missing_classes")
+_SUFFIXES = (".jpeg", ".jpg", ".png")
+
+
+def read_list(path: str | Path) -> tuple[str, ...]:
+    """Return the images on a list: a name a line, with or without folders and suffix; what follows a blank is a label and is ignored.
+
+    Raises
+    ------
+    BuildError
+        It cannot be read, or is empty.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise BuildError(f"--list {path} cannot be read ({e}). Expected a text file with an image's name on every line.") from e
+    names = tuple(dict.fromkeys(line.split()[0] for line in text.splitlines() if line.strip()))
+    if not names:
+        raise BuildError(f"--list {path} names no image. Expected an image's name on every line.")
+    return names
+
+
+def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:
+    """Return the layout."""
+    if not options.images:
+        raise BuildError("The view imagenet-c-5k needs the list of its images: --list FILE, with an image's name on every line.")
+    by_name: dict[str, list[int]] = {}
+    for index, sample in enumerate(subject.samples):
+        for name in {sample.id, sample.id.rpartition("/")[2]}:
+            by_name.setdefault(name, []).append(index)
+    problems: list[str] = []
+    chosen: set[int] = set()
+    for name in options.images:
+        stem = name[: -len(PurePosixPath(name).suffix)] if name.lower().endswith(_SUFFIXES) else name
+        found = by_name.get(stem) or by_name.get(stem.rpartition("/")[2]) or []
+        if len(found) != 1:
+            problems.append(f"{name}: {'is not among the samples' if not found else f'names {len(found)} samples'}")
+        chosen |= set(found)
+    refuse("imagenet-c-5k", problems, "Build from the whole source (without --samples), or mend the list.")
+    filled = {subject.samples[i].label for i in chosen}
+    fillers: dict[int, int] = {}
+    for index, sample in enumerate(subject.samples):
+        if sample.label not in filled:
+            fillers.setdefault(sample.label, index)
+    made = SeverityFolders("imagenet-c-5k", subject, options, "ImageNet-C", sorted(chosen | set(fillers.values())))
+    if fillers:
+        folders = [subject.classes[label].folder for label in sorted(fillers)]
+        made.notes.append(
+            f"{len(chosen)} images are on the list; {len(fillers)} more keep class folders from being empty: "
+            f"{', '.join(folders[:8])}{' ...' * (len(folders) > 8)}."
+        )
+    return made

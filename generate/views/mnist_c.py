@@ -1,0 +1,61 @@
+"""The view ``mnist-c``: ``mnist_c/<corruption>/{train,test}_{images,labels}.npy``.
+
+Images are (N, 28, 28, 1) uint8, labels (N,) int64; there is no severity, and the clean images are ``identity``. Samples whose source has no
+splits are test samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BuildError
+from .arrays import ArrayLayout, ArrayPlan
+from .base import Subject, ViewOptions, refuse
+from .severities import single
+
+TAKES = ("severities",)
+
+
+class MnistC(ArrayLayout):
+    """The layout."""
+
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        super().__init__(subject, "mnist_c")
+        self._names = single("mnist-c", subject, options)
+        splits = {s.split for s in subject.samples} - {None, "train", "test"}
+        refuse("mnist-c", [f"split {s!r}: the view has train and test" for s in sorted(map(str, splits))], "Choose another view.")
+
+    @cached_property
+    def _splits(self) -> dict[str, Sequence[int]]:
+        by: dict[str, list[int]] = {}
+        for index, sample in enumerate(self.subject.samples):
+            by.setdefault(sample.split or "test", []).append(index)
+        total = len(self.subject.samples)
+        return {name: range(total) if len(found) == total else found for name, found in by.items()}
+
+    def arrays(self) -> Sequence[ArrayPlan]:
+        """Return an array a corruption and split."""
+        return [
+            ArrayPlan(f"{self.top}/{name}/{split}_images.npy", (set_id,), samples)
+            for name, set_id in self._names.items()
+            for split, samples in self._splits.items()
+        ]
+
+    def labels(self) -> Mapping[str, NDArray[np.generic]]:
+        """Return the labels of each split, beside its images."""
+        by = {split: np.array([self.subject.samples[i].label for i in samples], np.int64) for split, samples in self._splits.items()}
+        return {f"{self.top}/{name}/{split}_labels.npy": labels for name in self._names for split, labels in by.items()}
+
+    def check_shape(self, shape: tuple[int, int, int]) -> None:
+        """Grey only."""
+        if shape[2] != 1:
+            raise BuildError("The view mnist-c holds grey images; these are in colour. Choose cifar-c, or a recipe with channels keep.")
+
+
+def layout(subject: Subject, options: ViewOptions) -> MnistC:
+    """Return the layout."""
+    return MnistC(subject, options)

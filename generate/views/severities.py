@@ -1,0 +1,137 @@
+"""Corruption x severity, for loaders that know nothing else: every set has its place, or is refused; nothing is padded."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...errors import BuildError, listed, suggest
+from .base import SEVERITIES, SetRef, Subject, ViewOptions, refuse
+
+_NAME = re.compile(r"[A-Za-z0-9_+-]+")
+NEXT = (
+    "Choose what fits with --sets, or say with --severities FILE which five sets are the severities 1 to 5 of a name "
+    '(TOML: [severities], then a line such as black_lines = ["black_lines/06", ...] for each).'
+)
+
+
+def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
+    """Return the mapping of a file of severities: TOML, ``[severities]``, a name = a list of set ids.
+
+    Raises
+    ------
+    BuildError
+        It cannot be read, or is not of that form.
+    """
+    try:
+        record = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as e:
+        raise BuildError(f"--severities {path} cannot be read: {e.strerror}.") from e
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise BuildError(f"--severities {path} is not TOML: {e}.") from e
+    found = record.get("severities")
+    if not isinstance(found, dict) or not found or set(record) != {"severities"}:
+        raise BuildError(f'--severities {path}: expected one table, [severities], with lines such as name = ["set id", ...].')
+    problems = [
+        f"{name} is {value!r}; expected a list of set ids"
+        for name, value in found.items()
+        if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value)
+    ]
+    if problems:
+        raise BuildError(f"--severities {path}:\n{listed(problems)}")
+    return {name: tuple(value) for name, value in found.items()}
+
+
+def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Return name -> the ids of its sets at severities 1 to 5, and what was left out on purpose.
+
+    Raises
+    ------
+    BuildError
+        A set has no place, a corruption lacks severities, or the mapping has mistakes: all of them listed.
+    """
+    problems: list[str] = []
+    mapped = _mapped(subject, options, problems, len(SEVERITIES))
+    used = {i for ids in mapped.values() for i in ids}
+    plain: dict[str, dict[int, str]] = {}
+    left: list[str] = []
+    for ref in subject.sets:
+        if ref.corruption is not None and ref.severity is not None and ref.corruption not in mapped:
+            plain.setdefault(ref.corruption, {})[ref.severity] = ref.id
+        elif ref.id not in used:
+            left.append(ref.id)
+    # what the mapping uses needs no place of its own
+    plain = {name: by for name, by in plain.items() if len(by) == len(SEVERITIES) or not used.issuperset(by.values())}
+    for name, by in plain.items():
+        lacking = [s for s in SEVERITIES if s not in by]
+        if lacking:
+            problems.append(f"{name}: has severities {_some(by)}, not {_some(lacking)}")
+    if left and not options.severities:
+        problems += [f"{i}: {_what(subject, i)}" for i in left]
+    if not plain and not mapped:
+        problems.append("there is no corruption with severities 1 to 5 in it")
+    refuse(view, problems, NEXT)
+    notes = [f"Left out, as the file of severities does not name them: {', '.join(left[:8])}{' ...' * (len(left) > 8)}."] if left else []
+    return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, notes
+
+
+def single(view: str, subject: Subject, options: ViewOptions) -> dict[str, str]:
+    """Return name -> set id, for views that have one set a corruption; ``clean`` is ``identity``."""
+    problems: list[str] = []
+    mapped = {name: ids[0] for name, ids in _mapped(subject, options, problems, 1).items()}
+    names: dict[str, list[str]] = {}
+    for ref in subject.sets:
+        if ref.id in mapped.values():
+            continue
+        name = "identity" if not ref.stages else ref.corruption
+        if name is None:
+            problems.append(f"{ref.id}: {_what(subject, ref.id)}")
+        else:
+            names.setdefault(name, []).append(ref.id)
+    for name, ids in names.items():
+        if len(ids) > 1 or name in mapped:
+            problems.append(f"{name}: is {', '.join([*ids, *([mapped[name]] if name in mapped else [])])}; the view has one set a name")
+    refuse(
+        view,
+        problems,
+        "Choose what fits with --sets, or say with --severities FILE which set a name is "
+        '(TOML: [severities], then a line such as rotate = ["rotate/2"] for each).',
+    )
+    return {**{name: ids[0] for name, ids in names.items()}, **mapped}
+
+
+def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: int) -> dict[str, tuple[str, ...]]:
+    known = {name: ref.id for ref in subject.sets for name in (ref.id, *ref.aliases)}
+    found: dict[str, tuple[str, ...]] = {}
+    for name, sets in options.severities.items():
+        if not _NAME.fullmatch(name):
+            problems.append(f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -)")
+        if len(sets) != count:
+            problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")
+        strange = [s for s in sets if s not in known]
+        problems += [f"--severities: {name}: there is no set {s!r} here.{suggest(s, known)}" for s in strange]
+        if not strange and len(sets) == count:
+            found[name] = tuple(known[s] for s in sets)
+    folded: Mapping[str, list[str]] = {}
+    folded = {}
+    for name in found:
+        folded.setdefault(name.casefold(), []).append(name)
+    problems += [
+        f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in folded.values() if len(names) > 1
+    ]
+    return found
+
+
+def _what(subject: Subject, set_id: str) -> str:
+    ref: SetRef = next(s for s in subject.sets if s.id == set_id)
+    if not ref.stages:
+        return "the clean images have no severity"
+    if ref.stages > 1:
+        return f"{ref.stages} corruptions in a row have no severity"
+    return "is not at a severity of a table, 1 to 5"
+
+
+def _some(values: object) -> str:
+    return ", ".join(str(v) for v in sorted(values))  # type: ignore[call-overload]

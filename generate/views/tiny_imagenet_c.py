@@ -1,0 +1,13 @@
+"""The view ``tiny-imagenet-c``: ``Tiny-ImageNet-C/<corruption>/<1..5>/<class folder>/<image>``."""
+
+from __future__ import annotations
+
+from .base import Subject, ViewOptions
+from .folders import SeverityFolders
+
+TAKES = ("severities", "allow_missing_classes")
+
+
+def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:
+    """Return the layout."""
+    return SeverityFolders("tiny-imagenet-c", subject, options, "Tiny-ImageNet-C")
