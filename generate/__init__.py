@@ -1,0 +1,1 @@
+"""Recipes applied to sources: the plan, the workers, the sinks."""

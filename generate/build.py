@@ -1,0 +1,335 @@
+"""`build`: a recipe applied to a source, written, committed part by part, finished with a manifest."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from ..corruptions.calibrations import Calibration
+from ..corruptions.stages import Coupling, Scale
+from ..errors import BuildError, Interrupted, MachineError
+from ..manifests.digests import source_digest
+from ..manifests.files import WORK_FOLDER
+from ..manifests.models import Manifest
+from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, sidecars_of
+from .finishing import CONTACT, finish
+from .metrics import measured_indices
+from .parts import Run, parts, runs
+from .preparing import Format, Options, Prepared, prepare, size_problem
+from .recipe import Recipe
+from .running import machine_error, run
+from .sources.base import Source
+from .sources.checking import check
+from .views.arrays import ArrayLayout
+from .warming import warm_up
+from .worker import Chosen, Job, PartDone, load_clean
+
+
+@dataclass(frozen=True)
+class ProgressEvent:
+    """How far a build is."""
+
+    phase: str
+    """``checking``, ``compiling``, ``building``, ``finishing`` or ``done``."""
+    parts_done: int = 0
+    parts_total: int = 0
+    images_done: int = 0
+    images_total: int = 0
+    sets_done: int = 0
+    """Sets of which every part is committed."""
+    sets_total: int = 0
+    seconds: float = 0.0
+    """Since the phase began."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished build."""
+
+    directory: Path
+    digest: str
+    contact_sheet: Path
+    images: int
+    """Images made by this call; what was committed before is not counted."""
+    seconds: float
+    manifest: Manifest
+
+
+Progress = Callable[[ProgressEvent], None]
+
+
+def build(
+    recipe: str | Path | Recipe = "imagenet-c",
+    source: str | Source = "sample",
+    out: str | Path = "corruptset-out",
+    *,
+    seed: int = 0,
+    jobs: int | None = None,
+    sets: Sequence[str] | None = None,
+    samples: int | None = None,
+    first: int | None = None,
+    per_class: int | None = None,
+    ids: str | Path | Sequence[str] | None = None,
+    format: Format | None = None,
+    optimize: bool = False,
+    skip_bad: bool = False,
+    calibration: str | Path | Calibration | None = None,
+    coupling: Coupling = "independent",
+    scale: Scale | None = None,
+    metrics: int | Literal["all"] | None = None,
+    frost_textures: str | Path | None = None,
+    labels: str | Path | None = None,
+    split: Literal["test", "train", "all"] | None = None,
+    images: str | None = None,
+    view: str | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
+
+    The same call resumes a build that was stopped, in whatever way; with more `sets` it extends a finished one.
+
+    Parameters
+    ----------
+    recipe : str, path or Recipe
+        A shipped recipe's name, or a recipe file (.toml).
+    source : str or Source
+        ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
+    out : path
+        The build goes to ``<out>/<name>-<version>``.
+    seed : int
+        0..2**53 - 1.
+    jobs : int, optional
+        Processes; by default one a core. 1 works in this process. No byte depends on it.
+    sets : sequence of str, optional
+        Globs over set ids and aliases; by default all of the recipe's. ``clean`` must be named.
+    samples, first : int, optional
+        So many samples spread evenly over the source's order; the first so many.
+    per_class : int, optional
+        The first so many of every class.
+    ids : path or sequence of str, optional
+        Just these samples: a text file with an id a line, or the ids.
+    format : {"folder", "hdf5", "both"}, optional
+        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels.
+    optimize : bool
+        Optimised Huffman tables: smaller JPEG files with the same pixels, slower.
+    skip_bad : bool
+        Leave bad images out and record them, instead of stopping before anything is written.
+    calibration : str, path or Calibration, optional
+        In place of the recipe's.
+    coupling : {"independent", "severity"}
+        Whether severities draw anew or share their draws.
+    scale : {"none", "side"}, optional
+        In place of the recipe's.
+    metrics : int or "all", optional
+        Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for none.
+    frost_textures : path, optional
+        A directory of the user's own frost textures.
+    labels : path, optional
+        CSV with the columns file,label for a flat folder; the devkit or a file of labels for ``imagenet``; ``fine`` or
+        ``coarse`` for ``cifar100``; the name of a dataset for ``hdf5``.
+    split : {"test", "train", "all"}, optional
+        Of ``cifar10``, ``cifar100`` and ``mnist``; test by default.
+    images : str, optional
+        The name of the dataset of images, for ``hdf5``.
+    view : str, optional
+        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder or openood.
+    progress : callable, optional
+        Told how far the build is.
+
+    Returns
+    -------
+    Built
+
+    Raises
+    ------
+    RecipeError, SourceError, ParameterError, BuildError
+        What was asked for cannot be built, or differs from what the directory holds; nothing was written.
+    MachineError
+        The disk, the memory or the workers failed; what was committed stands, the same call resumes.
+    Interrupted
+        Ctrl-C or SIGTERM; the same call resumes.
+    """
+    options = Options(
+        seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
+        optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
+        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view,
+    )  # fmt: skip
+    directory = Path(out)
+    try:
+        with _terminable():
+            prepared = prepare(recipe, source, options)
+            directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
+            return _build(prepared, directory, progress or (lambda event: None))
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"Interrupted. What was committed in {directory} stands: run the same command again to resume where it stopped."
+        ) from None
+    except OSError as e:
+        raise machine_error(e, directory) from e
+    except MemoryError:
+        raise MachineError(
+            f"The machine ran out of memory. What was committed in {directory} stands: run the same command with fewer --jobs to resume."
+        ) from None
+
+
+def _build(prepared: Prepared, directory: Path, progress: Progress) -> Built:
+    started = time.monotonic()
+    refuse_foreign(directory)
+    chosen, excluded = _check(prepared, progress)
+    digest = source_digest((c.sample.id, c.sample.label, c.sha256) for c in chosen)
+    layout = prepared.layout(prepared.asked, [c.sample for c in chosen])
+    identity = prepared.identity(chosen, digest, excluded)
+    shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
+    arrays = isinstance(layout, ArrayLayout)
+    if isinstance(layout, ArrayLayout):
+        height, width, channels = load_clean(prepared.source, chosen[0], prepared.recipe.preprocessing).shape
+        layout.check_shape((height, width, channels))
+    if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.format == "png")):
+        some = ", ".join(f"{h}x{w}" for h, w in shapes[:4])
+        which, instead = ("arrays", "a view of image files") if arrays else ("HDF5 arrays", "--format folder")
+        raise BuildError(
+            f"The images come out in {len(shapes)} shapes (height x width: {some} ...), which do not fit into {which} of pixels. "
+            f"Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was written."
+        )
+
+    def textures(sets: Sequence[str]) -> list[dict[str, str]]:
+        return prepared.textures(sets, shapes)
+
+    done = finished(directory)
+    if done is not None and set(prepared.asked) <= {s.id for s in done.sets}:
+        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures)
+        if (directory / WORK_FOLDER).exists():
+            with locked(directory):
+                pass
+        return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done)
+    if done is not None:
+        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures)
+    with locked(directory):
+        # First of all, in all processes: what comes next asks for the textures, and would compile their kernels alone.
+        _compile(prepared, _job(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
+        begun = begin(directory, identity, prepared.asked, textures)
+        largest = max(h * w for h, w in shapes) * 3
+        all_runs = runs(len(chosen), largest)
+        job = _job(prepared, directory, chosen, begun.sets)
+        images = _make(prepared, job, begun, all_runs, shapes, progress)
+        progress(ProgressEvent("finishing"))
+        begun = replace(begun, sidecars=sidecars_of(directory))
+        manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
+    progress(ProgressEvent("done"))
+    return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest)
+
+
+def _check(prepared: Prepared, progress: Progress) -> tuple[tuple[Chosen, ...], list[tuple[str, str]]]:
+    """Look at every selected image; return the good ones, and the bad ones where they are to be left out."""
+    progress(ProgressEvent("checking", images_total=len(prepared.selected)))
+    found = check(prepared.source, prepared.selected, jobs=prepared.options.workers, judge=lambda w, h: size_problem(prepared.recipe, w, h))
+    if not prepared.options.skip_bad or not found.good:
+        found.raise_for_bad(prepared.source.notes)
+    return tuple(Chosen(*entry) for entry in found.good), sorted([*prepared.source.notes, *found.bad])
+
+
+def _job(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: Sequence[str]) -> Job:
+    wanted = set(sets)
+    return Job(
+        directory=directory,
+        build=f"{prepared.recipe.name} {prepared.recipe.version}",
+        source=prepared.source,
+        samples=chosen,
+        classes=prepared.source.classes,
+        sets={s.id: s for s in prepared.everything if s.id in wanted},
+        preprocessing=prepared.recipe.preprocessing,
+        encoding=prepared.encoding,
+        containers=prepared.containers,
+        seed=prepared.options.seed,
+        coupling=prepared.options.coupling,
+        scale=prepared.scale,
+        side=prepared.table.side,
+        measured=measured_indices([c.sample.id for c in chosen], prepared.metrics_images(len(chosen))),
+        resources=prepared.resources(),
+        layout=prepared.layout(sets, [c.sample for c in chosen]),
+        token=secrets.token_hex(8),
+    )
+
+
+def _make(
+    prepared: Prepared, job: Job, begun: Begun, all_runs: Sequence[Run], shapes: Sequence[tuple[int, int]], progress: Progress
+) -> int:
+    """Make the parts that are not committed; return the number of images made."""
+    old = {s.id for s in begun.base.sets} if begun.base is not None else set()
+    new = [s for s in begun.sets if s not in old]
+    groups = prepared.groups(new, all_runs)
+    todo = parts(all_runs, groups, committed=begun.sidecars.keys())
+    total = len(new) * len(job.samples)
+    left = sum(p.images for p in todo)
+    if not todo:
+        return 0
+    _check_space(job.directory, left * prepared.stored_bytes())
+    _compile(prepared, job, list(dict.fromkeys(s for p in todo for s in p.sets)), shapes, progress)
+    by_name = {p.name: p for p in todo}
+    runs_left = {s: sum(1 for r in all_runs if (s, r.number) not in begun.sidecars) for s in new}
+    count = len(parts(all_runs, groups))
+    event = ProgressEvent("building", count - len(todo), count, total - left, total, sum(n == 0 for n in runs_left.values()), len(new))
+    progress(event)
+    started = time.monotonic()
+
+    def done(record: PartDone) -> None:
+        nonlocal event
+        for set_id in by_name[record.name].sets:
+            runs_left[set_id] -= 1
+        event = replace(
+            event,
+            parts_done=event.parts_done + 1,
+            images_done=event.images_done + record.images,
+            sets_done=sum(n == 0 for n in runs_left.values()),
+            seconds=time.monotonic() - started,
+        )
+        progress(event)
+
+    run(job, todo, jobs=prepared.options.workers, done=done)
+    return left
+
+
+def _compile(prepared: Prepared, job: Job, sets: Sequence[str], shapes: Sequence[tuple[int, int]], progress: Progress) -> None:
+    """Make sure that kernels, noise tables and textures are in the cache."""
+    progress(ProgressEvent("compiling"))
+    warm_up(
+        job,
+        sets,
+        shapes,
+        jobs=prepared.options.workers,
+        tell=lambda done, total: progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
+    )
+
+
+def _check_space(directory: Path, estimate: int) -> None:
+    free = shutil.disk_usage(directory).free
+    if free < estimate:
+        raise MachineError(
+            f"{directory} has {free / 1e9:.1f} GB free, and the build needs about {estimate / 1e9:.1f} GB. "
+            "Free some space, choose another --out, fewer --sets or --samples, or one --format."
+        )
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C while the build runs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,117 @@
+"""Parts: the unit of work, of commit and of resume.
+
+A part is a group of sets x a run of consecutive samples. Where a run begins follows from the image size and the number of
+samples alone, so shards are the same whichever sets are built, on whatever machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+RUN_BYTES = 64 << 20
+"""Most clean pixels of a run: a worker keeps them while it works on the groups of one run, and a raw shard is as large."""
+MOST_SAMPLES = 2048
+LEAST_SAMPLES = 8
+RUNS_WANTED = 8
+PARTS_WANTED = 32
+"""A small build still has this many parts (if it has as many sets), for workers to share."""
+ROWS_BYTES = 160 << 20
+"""Most bytes of images that a part collects before it writes its shards."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Consecutive samples: ``first`` up to, not including, ``stop``."""
+
+    number: int
+    first: int
+    stop: int
+
+    @property
+    def count(self) -> int:
+        """How many samples."""
+        return self.stop - self.first
+
+
+@dataclass(frozen=True)
+class Part:
+    """A group of sets x a run of samples."""
+
+    run: Run
+    sets: tuple[str, ...]
+    """Set ids, in the order of the walk."""
+
+    @property
+    def name(self) -> str:
+        """``<run>-<hash of the set ids>``: what the part's sidecar is called."""
+        return f"{self.run.number:05d}-{hashlib.sha256(' '.join(self.sets).encode()).hexdigest()[:16]}"
+
+    @property
+    def images(self) -> int:
+        """How many images the part makes."""
+        return self.run.count * len(self.sets)
+
+
+def runs(count: int, image_bytes: int) -> list[Run]:
+    """Return the runs of a build.
+
+    Parameters
+    ----------
+    count : int
+        Samples.
+    image_bytes : int
+        Pixels of one clean image, H * W * C (the largest, where they differ).
+
+    Examples
+    --------
+    >>> [len(runs(n, 224 * 224 * 3)) for n in (8, 64, 1000, 50000)], len(runs(10000, 32 * 32 * 3))
+    ([1, 8, 8, 113], 8)
+    """
+    length = min(RUN_BYTES // max(1, image_bytes), MOST_SAMPLES, max(LEAST_SAMPLES, -(-count // RUNS_WANTED)))
+    length = max(1, length)
+    return [Run(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
+
+
+def groups(sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int) -> list[tuple[str, ...]]:
+    """Return sets, in the order of the walk, cut into groups whose images of one run fit into memory together.
+
+    Parameters
+    ----------
+    sets : sequence of str
+        Set ids in the order of the walk; neighbours share beginnings.
+    run_count, run_length : int
+        How many runs there are, and the samples of the longest.
+    stored_bytes : int
+        Estimated bytes of one stored image.
+    """
+    by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
+    wanted = max(-(-len(sets) // by_memory), -(-PARTS_WANTED // max(1, run_count)))
+    count = min(len(sets), wanted)
+    # Equal shares, the longer ones first.
+    size, longer = divmod(len(sets), max(1, count))
+    cut: list[tuple[str, ...]] = []
+    start = 0
+    for i in range(count):
+        stop = start + size + (i < longer)
+        cut.append(tuple(sets[start:stop]))
+        start = stop
+    return cut
+
+
+def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()) -> list[Part]:
+    """Return the parts that are still to be made, run by run.
+
+    Parameters
+    ----------
+    committed : collection of (set id, run number)
+        What stands already.
+    """
+    found = []
+    for run in all_runs:
+        for group in set_groups:
+            left = tuple(s for s in group if (s, run.number) not in committed)
+            if left:
+                found.append(Part(run, left))
+    return found

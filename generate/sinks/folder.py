@@ -1,0 +1,34 @@
+"""Image folders: ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..sources.base import stored_path
+
+
+class FolderSink:
+    """Writes encoded images as files.
+
+    Single images are not fsynced and not renamed into place: a killed build writes its part's files again, and only a
+    committed part counts.
+    """
+
+    def __init__(self, directory: Path, suffix: str) -> None:
+        self._directory = directory
+        self._suffix = suffix
+        self._made: set[str] = set()
+
+    def path(self, set_id: str, class_folder: str, sample_id: str) -> str:
+        """Return where an image goes, relative to the data set."""
+        return f"images/{set_id}/{stored_path(sample_id, class_folder)}.{self._suffix}"
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write one image."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            os.makedirs(self._directory / folder, exist_ok=True)
+            self._made.add(folder)
+        with open(self._directory / path, "wb") as f:
+            f.write(data)
