@@ -1,0 +1,104 @@
+"""The application: its commands, and what `corruptset` alone does."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from .building import build, plan
+from .corrupting import corrupt
+from .exporting import export
+from .failing import guarded, stop
+from .listing import list_
+from .output import prepare_streams, silence_stdout
+from .previewing import preview
+from .showing import show
+from .verifying import verify
+
+EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
+
+HELP = ["-h", "--help"]
+
+app = typer.Typer(
+    name="corruptset",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": HELP},
+    epilog=EPILOG,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"corruptset {version('corruptset')}")
+        raise typer.Exit
+
+
+def _unwrapped(text: str) -> str:
+    """Return a docstring with one line a paragraph: typer keeps line ends, and terminals wrap by themselves."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+@app.callback()
+def corruptset(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop.")
+    ] = False,
+) -> None:
+    """Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."""
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_,
+    "show": show,
+    "plan": plan,
+    "build": build,
+    "verify": verify,
+    "export": export,
+    "corrupt": corrupt,
+    "preview": preview,
+}
+for name, command in COMMANDS.items():
+    app.command(name, help=_unwrapped(command.__doc__ or ""))(guarded(command))
+
+
+def run() -> None:
+    """Run the command line and leave with its exit code."""
+    prepare_streams()
+    try:
+        if not help_shown(sys.argv[1:]):
+            app()
+    except KeyboardInterrupt:
+        sys.exit(stop())
+    except BrokenPipeError:
+        silence_stdout()
+
+
+def help_shown(arguments: list[str]) -> bool:
+    """Print the help that the arguments ask for, if they do.
+
+    Typer would do it as well, but newer ones load pydantic to look at the option first, and help should come at once.
+    """
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if not set(HELP) & set(before):
+        return False
+    command = typer.main.get_command(app)
+    context = typer.Context(command, info_name="corruptset")
+    names = [a for a in before if not a.startswith("-")]
+    if names:
+        found = command.commands.get(names[0])  # type: ignore[attr-defined]
+        if found is None:
+            return False
+        command, context = found, typer.Context(found, info_name=names[0], parent=context)
+    # rich leaves with 1 when the reader of a pipe has left; help has no other way to fail
+    with contextlib.suppress(SystemExit):
+        typer.echo(command.get_help(context))
+    return True

@@ -1,0 +1,198 @@
+"""`corruptset plan` and `corruptset build`: from a recipe and a source to a directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import (
+    DEFAULT_RECIPE,
+    AsJson,
+    Calibration,
+    Coupling,
+    CouplingOption,
+    First,
+    FormatOption,
+    FrostTextures,
+    Ids,
+    ImagesOption,
+    Jobs,
+    Labels,
+    Metrics,
+    Optimize,
+    PerClass,
+    Samples,
+    ScaleOption,
+    Seed,
+    Sets,
+    SkipBad,
+    Source,
+    Split,
+    count_or_all,
+    split_globs,
+)
+from .output import console, duration, put, put_json, size
+
+if TYPE_CHECKING:
+    from ..generate.planning import Plan
+
+Recipe = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="A recipe (`corruptset list recipes`) or the path of your own (.toml).", show_default=True)
+]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]
+
+View = Annotated[
+    str | None,
+    typer.Option(
+        "--view",
+        metavar="VIEW",
+        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood.",
+        show_default=False,
+    ),
+]
+
+CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards", "both": "image folders and HDF5 shards"}
+
+
+def plan(
+    recipe: Recipe = DEFAULT_RECIPE,
+    source: Source = "sample",
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    sets: Sets = None,
+    samples: Samples = None,
+    first: First = None,
+    per_class: PerClass = None,
+    ids: Ids = None,
+    format: FormatOption = None,
+    optimize: Optimize = False,
+    skip_bad: SkipBad = False,
+    calibration: Calibration = None,
+    coupling: CouplingOption = Coupling.independent,
+    scale: ScaleOption = None,
+    metrics: Metrics = None,
+    labels: Labels = None,
+    split: Split = None,
+    images: ImagesOption = None,
+    frost_textures: FrostTextures = None,
+    view: View = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
+    options = _options(locals())
+    from ..generate.planning import plan as make_plan
+
+    planned = make_plan(recipe, source, **options)
+    if as_json:
+        put_json(planned.as_json())
+    else:
+        _print_plan(planned)
+
+
+def build(
+    recipe: Recipe = DEFAULT_RECIPE,
+    source: Source = "sample",
+    out: Out = Path("corruptset-out"),
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    sets: Sets = None,
+    samples: Samples = None,
+    first: First = None,
+    per_class: PerClass = None,
+    ids: Ids = None,
+    format: FormatOption = None,
+    optimize: Optimize = False,
+    skip_bad: SkipBad = False,
+    calibration: Calibration = None,
+    coupling: CouplingOption = Coupling.independent,
+    scale: ScaleOption = None,
+    metrics: Metrics = None,
+    labels: Labels = None,
+    split: Split = None,
+    images: ImagesOption = None,
+    frost_textures: FrostTextures = None,
+    view: View = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a corrupted data set: images, manifest, checksums, contact sheet.
+
+    The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
+    """
+    options = _options(locals())
+    from .progress import Progress
+
+    with Progress("build") as progress:
+        from ..generate.build import build as make_build
+
+        built = make_build(recipe, source, out, progress=progress, **options)
+    manifest = built.manifest
+    total = sum(s.bytes for s in manifest.sets)
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "directory": str(built.directory),
+                "digest": built.digest,
+                "contact_sheet": str(built.contact_sheet),
+                "sets": len(manifest.sets),
+                "images": built.images,
+                "bytes": total,
+                "excluded": [e.as_json() for e in manifest.excluded],
+                "seconds": round(built.seconds, 3),
+            }
+        )
+        return
+    written = sum(s.count for s in manifest.sets)
+    new = "all there already" if not built.images else f"{built.images} made now" if built.images < written else "made"
+    put(f"{len(manifest.sets)} sets, {written} images, {size(total)}: {new} in {duration(built.seconds)}")
+    if manifest.excluded:
+        put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
+    put(f"Directory:     {built.directory}")
+    put(f"Digest:        {built.digest}")
+    put(f"Contact sheet: {built.contact_sheet}")
+
+
+def _options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of plan and build from a command's own."""
+    form, scale = given["format"], given["scale"]
+    return {
+        "seed": given["seed"],
+        "jobs": given["jobs"],
+        "sets": split_globs(given["sets"]),
+        "samples": given["samples"],
+        "first": given["first"],
+        "per_class": given["per_class"],
+        "ids": given["ids"],
+        "format": None if form is None else form.value,
+        "optimize": given["optimize"],
+        "skip_bad": given["skip_bad"],
+        "calibration": given["calibration"],
+        "coupling": given["coupling"].value,
+        "scale": None if scale is None else scale.value,
+        "metrics": count_or_all(given["metrics"], "--metrics"),
+        "labels": given["labels"],
+        "split": None if given["split"] is None else given["split"].value,
+        "images": given["images"],
+        "frost_textures": given["frost_textures"],
+        "view": given["view"],
+    }
+
+
+def _print_plan(planned: Plan) -> None:
+    from rich.table import Table
+
+    table = Table(f"set ({len(planned.sets)})", "role", "stages", box=None, pad_edge=False)
+    for one in planned.sets:
+        table.add_row(one.id, one.role, " + ".join(stage.name for stage in one.stages) or "(the preprocessed image)")
+    console().print(table)
+    put()
+    put(f"Source:  {planned.source}, {planned.samples} samples")
+    put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}")
+    put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
+    workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
+    put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
+    put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
+    put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")

@@ -1,0 +1,194 @@
+"""`corruptset corrupt IMAGE NAME`: one corruption or chain on one picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from ..errors import ParameterError
+from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed
+from .output import put, put_json
+
+Picture = Annotated[
+    str, typer.Argument(metavar="IMAGE", help="A picture file, or one of the sample source's photographs: 'sample:astronaut'.")
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="TEXT",
+        help="What the picture is called: its random draws follow from it. By default the file's name without suffix; "
+        "a build uses the sample id.",
+        show_default=False,
+    ),
+]
+
+
+def corrupt(
+    image: Picture,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A corruption ('fog') or a set id ('fog/3', 'fog-3+gaussian_noise-5').")],
+    severity: Annotated[
+        int | None, typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name.", show_default=False)
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.",
+            show_default=False,
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
+            "Can be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    key: Key = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe",
+            metavar="RECIPE",
+            help="Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
+            show_default=False,
+        ),
+    ] = None,
+    calibration: Calibration = None,
+    coupling: CouplingOption = Coupling.independent,
+    scale: ScaleOption = None,
+    frost_textures: FrostTextures = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Corrupt one picture and write the result.
+
+    The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
+    follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
+    """
+    from .pictures import check_output, encode, load
+
+    parameters = parse_parameters(param or [])
+    if frost_textures is not None:
+        if name != "frost":
+            raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
+        from ..corruptions.weather.textures import load_textures
+
+        parameters["textures"] = load_textures(frost_textures)
+    target = out if out is not None else default_name(image, name, severity)
+    check_output(target, force=force)
+    from ..corruptions.call import corrupt as run
+    from ..manifests.digests import pixel_digest
+    from ..manifests.files import write_atomic
+
+    picture = load(image, preprocess=recipe)
+    table, scaling = settings(recipe, calibration, scale)
+    used = picture.key if key is None else key
+    result = run(
+        picture.pixels,
+        name,
+        severity=severity,
+        calibration=table,
+        scale=scaling,
+        coupling=coupling.value,
+        seed=seed,
+        key=used,
+        **parameters,
+    )
+    write_atomic(target, encode(result, target))
+    height, width, channels = result.shape
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "path": str(target),
+                "width": width,
+                "height": height,
+                "channels": channels,
+                "key": used,
+                "seed": seed,
+                "pixels": pixel_digest(result),
+            }
+        )
+    else:
+        put(f"{target}: {width}x{height}, key {used!r}, seed {seed}, pixels {pixel_digest(result)}")
+
+
+def settings(recipe: str | None, calibration: str | None, scale: Scale | None) -> tuple[str | None, Literal["none", "side"]]:
+    """Return the calibration and the scale: as given, else the recipe's, else by the picture's size and none."""
+    if recipe is None:
+        return calibration, scale.value if scale else "none"
+    from ..generate.recipe import load_recipe
+
+    loaded = load_recipe(recipe)
+    return calibration or loaded.calibration, scale.value if scale else loaded.scale
+
+
+def default_name(image: str, name: str, severity: int | None) -> Path:
+    """Return the file that a corrupted picture goes to where none was named.
+
+    Examples
+    --------
+    >>> print(default_name("photos/cat.jpg", "fog", 3), default_name("sample:astronaut", "fog/3", None))
+    cat-fog-3.png astronaut-fog-3.png
+    """
+    stem = image.removeprefix("sample:") if image.startswith("sample:") else Path(image).stem
+    return Path("-".join([stem, name.replace("/", "-")] + [str(severity)] * (severity is not None)) + ".png")
+
+
+def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` texts as keyword arguments: whole and other numbers, true and false, arrays from ``.npy`` files, words.
+
+    Examples
+    --------
+    >>> parse_parameters(["sigma=0.1", "iterations=2", "interpolation=nearest"])
+    {'sigma': 0.1, 'iterations': 2, 'interpolation': 'nearest'}
+    """
+    values: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier() or not value.strip():
+            raise ParameterError(f"--param {text!r} is not of the form NAME=VALUE, such as sigma=0.1.")
+        if name in _RESERVED:
+            raise ParameterError(f"--param {text!r}: {name!r} is not a parameter; it has an option of its own.")
+        if name in values:
+            raise ParameterError(f"--param {name} is given twice.")
+        values[name] = _value(name, value.strip())
+    return values
+
+
+# The names that the public call keeps for itself.
+_RESERVED = {"image", "name", "severity", "level", "calibration", "scale", "coupling", "seed", "key"}
+
+
+def _value(name: str, text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    if text.endswith(".npy"):
+        import numpy as np
+
+        try:
+            return np.load(text, allow_pickle=False)
+        except (OSError, ValueError) as e:
+            raise ParameterError(f"--param {name}: the array {text} cannot be read: {e}.") from None
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if math.isfinite(number):
+            return number
+    return text

@@ -1,0 +1,97 @@
+"""How the command line fails: one message, one exit code, no traceback for a mistake that is not ours."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from ..errors import CorruptsetError, Interrupted
+from .output import put_json, say, silence_stdout
+
+MACHINE_FAILED = 3
+INTERRUPTED = 130
+# What a person can mend in the command itself; every other OSError is the machine's.
+_MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that turns exceptions into a message on standard error and an exit code.
+
+    With ``--json`` the error is also the one object on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.
+    """
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            sys.exit(stop(as_json=bool(kwargs.get("as_json"))))
+        except BrokenPipeError:
+            silence_stdout()
+        except (CorruptsetError, OSError, MemoryError) as e:
+            sys.exit(fail(e, as_json=bool(kwargs.get("as_json"))))
+        except Exception as e:
+            # Typer's own exceptions (usage, Exit) carry an exit code and are shown by typer.
+            if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
+                raise
+            sys.exit(fail(e, as_json=bool(kwargs.get("as_json"))))
+
+    return run
+
+
+def fail(error: BaseException, *, as_json: bool = False) -> int:
+    """Tell what went wrong and return the exit code."""
+    message, code = describe(error)
+    if os.environ.get("CORRUPTSET_DEBUG", "") not in ("", "0"):
+        say("".join(traceback.format_exception(error)).rstrip())
+    say(message, style="red")
+    if as_json:
+        put_json({"ok": False, "exit_code": code, "error": {"kind": type(error).__name__, "message": message}})
+    return code
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code of an exception."""
+    if isinstance(error, Interrupted):
+        return f"{error}{_again()}", error.exit_code
+    if isinstance(error, CorruptsetError):
+        return str(error), error.exit_code
+    if isinstance(error, MemoryError):
+        return (
+            f"The machine ran out of memory ({error or 'no details'}). Use fewer --jobs; the same command resumes a build.",
+            MACHINE_FAILED,
+        )
+    if isinstance(error, OSError):
+        where = f" ({error.filename})" if error.filename else ""
+        reason = f"{error.strerror or error}{where}"
+        if error.errno in _MISTAKES:
+            return f"{reason}. Check the path and its permissions.", 2
+        return f"The machine failed: {reason}. Once that is mended, the same command resumes a build.", MACHINE_FAILED
+    return (
+        f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
+        f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
+        MACHINE_FAILED,
+    )
+
+
+def stop(*, as_json: bool = False) -> int:
+    """Tell an interrupted person how to go on, and return the exit code."""
+    again = _again()
+    message = "Interrupted." + (f" What was committed stands; the same command resumes it:{again}" if again else "")
+    say(message, style="red")
+    if as_json:
+        put_json({"ok": False, "exit_code": INTERRUPTED, "error": {"kind": "Interrupted", "message": message}})
+    return INTERRUPTED
+
+
+def _again() -> str:
+    """Return the command that resumes, on a line of its own, where it is a build that was stopped."""
+    return f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}" if sys.argv[1:2] == ["build"] else ""

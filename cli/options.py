@@ -1,0 +1,157 @@
+"""Options that several commands share, each described once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_RECIPE = "imagenet-c"
+
+
+class Format(StrEnum):
+    """Containers of a build's images."""
+
+    folder = "folder"
+    hdf5 = "hdf5"
+    both = "both"
+
+
+class SplitName(StrEnum):
+    """Parts of a source."""
+
+    test = "test"
+    train = "train"
+    all = "all"
+
+
+class Coupling(StrEnum):
+    """Whether severities draw anew."""
+
+    independent = "independent"
+    severity = "severity"
+
+
+class Scale(StrEnum):
+    """Whether lengths scale with the image."""
+
+    none = "none"
+    side = "side"
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else there.")]
+Source = Annotated[
+    str,
+    typer.Option(
+        "--source",
+        metavar="SOURCE",
+        help="Where the images come from: 'sample' (eight photographs, no download), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
+    ),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="LABELS",
+        help="Where labels come from: for a flat folder a CSV (file,label); for imagenet the devkit or a list; for cifar100 "
+        "fine or coarse; for hdf5 a dataset.",
+        show_default=False,
+    ),
+]
+Split = Annotated[
+    SplitName | None,
+    typer.Option("--split", help="Of cifar10, cifar100 and mnist; by default test.", show_default=False),
+]
+ImagesOption = Annotated[
+    str | None,
+    typer.Option("--images", metavar="NAME", help="For hdf5: the dataset of images; by default images.", show_default=False),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="What the random draws start from: 0 to 2**53 - 1.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Worker processes; by default one a core.", show_default=False)
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sets",
+        metavar="GLOB",
+        help="Only these sets: ids, aliases or patterns such as 'fog/*'; repeated, or separated by commas.",
+        show_default=False,
+    ),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option("--samples", metavar="N", min=1, help="Only N samples, spread evenly over the source's order.", show_default=False),
+]
+First = Annotated[
+    int | None, typer.Option("--first", metavar="N", min=1, help="Only the first N samples of the source.", show_default=False)
+]
+PerClass = Annotated[
+    int | None, typer.Option("--per-class", metavar="N", min=1, help="Only the first N samples of every class.", show_default=False)
+]
+Ids = Annotated[
+    Path | None,
+    typer.Option("--ids", metavar="FILE", help="Only the samples that this text file names, one id a line.", show_default=False),
+]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option("--format", help="Image folders, HDF5 shards or both; by default what fits the size (plan says).", show_default=False),
+]
+Optimize = Annotated[bool, typer.Option("--optimize", help="Smaller JPEG files (the same pixels), written more slowly.")]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Build without images that cannot be used, and record them in the manifest.")]
+Calibration = Annotated[
+    str | None,
+    typer.Option(
+        "--calibration",
+        metavar="NAME",
+        help="The table of severities: imagenet, inception, tiny, cifar, mnist, or a table file (.toml).",
+        show_default=False,
+    ),
+]
+CouplingOption = Annotated[
+    Coupling, typer.Option("--coupling", help="'independent': every severity draws anew; 'severity': severities share their draws.")
+]
+ScaleOption = Annotated[
+    Scale | None,
+    typer.Option("--scale", help="'none': lengths as in the table; 'side': lengths grow with the image's short side.", show_default=False),
+]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        metavar="N|all",
+        help="How many images PSNR, SSIM and changed pixels are measured on; by default 64.",
+        show_default=False,
+    ),
+]
+FrostTextures = Annotated[
+    Path | None,
+    typer.Option("--frost-textures", metavar="DIR", help="Your own frost textures in place of corruptset's.", show_default=False),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
+
+
+def split_globs(given: Iterable[str] | None) -> list[str] | None:
+    """Return the patterns of ``--sets``, repeated or separated by commas; None where none was given.
+
+    Examples
+    --------
+    >>> split_globs(["fog/*, snow/1", "clean"])
+    ['fog/*', 'snow/1', 'clean']
+    >>> split_globs(None) is split_globs([]) is None
+    True
+    """
+    globs = [part.strip() for text in given or () for part in text.split(",")]
+    return [g for g in globs if g] or None
+
+
+def count_or_all(text: str | None, option: str) -> int | str | None:
+    """Return a whole number, ``"all"`` or None; anything else is a user's mistake."""
+    if text is None or text == "all":
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.", param_hint=f"'{option}'")

@@ -1,0 +1,108 @@
+"""Where the command line writes: results to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLAIN_WIDTH = 160
+"""Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a rich console that takes text as it is and does not mind a reader that leaves."""
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            silence_stdout()
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
+    return Patient(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+
+
+def say(text: str, *, style: str | None = None) -> None:
+    """Write lines for a person to standard error, unwrapped."""
+    console(stderr=True).print(text, style=style, soft_wrap=True)
+
+
+def put(text: str = "", *, style: str | None = None) -> None:
+    """Write lines of the result to standard output, unwrapped."""
+    console().print(text, style=style, soft_wrap=True)
+
+
+def put_json(value: Any) -> None:
+    """Write one JSON object to standard output."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    try:
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=not unicode, default=str) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+
+
+def prepare_streams() -> None:
+    """Make both streams writable whatever they are: closed ones go nowhere, and a name that the encoding lacks is escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def silence_stdout() -> None:
+    """Send what is still to be written to standard output nowhere: its reader has left."""
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def size(count: float) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size(900), size(1_500_000), size(2.5e12)
+    ('900 B', '1.5 MB', '2.5 TB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(75), duration(7260)
+    ('under a second', '1 min 15 s', '2 h 01 min')
+    """
+    if seconds < 1:
+        return "under a second"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def value(number: Any) -> str:
+    """Return a parameter's value as it stands in tables and ids: no trailing zeros.
+
+    Examples
+    --------
+    >>> value(0.080), value(10.0), value("bilinear"), value(170.8)
+    ('0.08', '10', 'bilinear', '170.8')
+    """
+    return f"{number:.10g}" if isinstance(number, float) else str(number).lower() if isinstance(number, bool) else str(number)

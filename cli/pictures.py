@@ -1,0 +1,93 @@
+"""Reading and writing single pictures for `corrupt` and `preview`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import BuildError, ImageError, SourceError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
+
+
+def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) -> None:
+    """Refuse, before any work, an output that cannot be written as asked: a wrong suffix, a folder, a file that is there."""
+    if out.suffix.lower() not in formats:
+        raise ImageError(f"The output {out} ends in {out.suffix!r}; expected one of {', '.join(formats)}.")
+    if not out.parent.is_dir():
+        raise BuildError(f"The folder {out.parent} of the output {out} does not exist.")
+    if out.is_dir():
+        raise BuildError(f"The output {out} is a folder; expected a file name.")
+    if (out.exists() or out.is_symlink()) and not force:
+        raise BuildError(f"{out} exists; --force overwrites it, or give another --out.")
+
+
+def encode(image: NDArray[np.uint8], out: Path) -> bytes:
+    """Return an (H, W, C) image as the bytes of a file that is called `out`: lossless PNG, or JPEG of quality 85."""
+    from ..generate.encoding import Encoding
+
+    return Encoding(format=FORMATS[out.suffix.lower()]).encode(image)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture, ready to be corrupted, and what it is called."""
+
+    pixels: NDArray[np.uint8]
+    """(H, W, C)"""
+    key: str
+
+
+def load(text: str, *, preprocess: str | None = None) -> Picture:
+    """Return the picture that ``IMAGE`` names, preprocessed as a recipe does it where one is given.
+
+    Parameters
+    ----------
+    text : str
+        The path of a picture file, decoded by the rules for sources; or ``sample:NAME``, one of the sample source's
+        photographs, whose key is its sample id.
+    preprocess : str, optional
+        A recipe.
+
+    Raises
+    ------
+    SourceError, ImageError, RecipeError
+    """
+    pixels, key = _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
+    if preprocess is not None:
+        from ..generate.preprocessing import preprocess as run
+        from ..generate.recipe import load_recipe
+
+        pixels = run(pixels, load_recipe(preprocess).preprocessing)
+    return Picture(pixels, key)
+
+
+def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
+    from ..errors import suggest
+    from ..generate.sources.base import open_source
+
+    source = open_source("sample")
+    known = {sample.id.rpartition("/")[2]: sample for sample in source.samples}
+    if name not in known:
+        raise SourceError(f"The sample source has no photograph {name!r}.{suggest(name, known)} It has: {', '.join(known)}.")
+    return source.load(known[name]).image, known[name].id
+
+
+def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
+    from ..generate.decoding import decode
+    from ..generate.sources.base import BadSample
+
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise SourceError(f"The picture {path} cannot be read: {e.strerror or e}. IMAGE is a picture file, or sample:NAME.") from None
+    try:
+        return decode(data), path.stem
+    except BadSample as e:
+        raise SourceError(f"The picture {path} {e}.") from None

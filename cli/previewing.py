@@ -1,0 +1,103 @@
+"""`corruptset preview [IMAGE]`: a contact sheet of one picture under every set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from .corrupting import Key
+from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
+from .output import put, put_json
+from .progress import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..generate.recipe import SetSpec
+
+PREVIEW_RECIPE = "imagenet-c-all"
+PREVIEW_FORMATS = (".png",)
+
+
+def preview(
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="A picture file, or one of the sample source's photographs.")
+    ] = "sample:astronaut",
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the contact sheet (.png).")] = Path(
+        "preview.png"
+    ),
+    recipe: Annotated[
+        str, typer.Option("--recipe", metavar="RECIPE", help="The recipe whose sets, calibration and preprocessing are shown.")
+    ] = PREVIEW_RECIPE,
+    sets: Sets = None,
+    seed: Seed = 0,
+    key: Key = None,
+    calibration: Calibration = None,
+    coupling: CouplingOption = Coupling.independent,
+    scale: ScaleOption = None,
+    frost_textures: FrostTextures = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a contact sheet: one picture under every corruption at every severity."""
+    from .pictures import check_output, load
+
+    check_output(out, force=force, formats=PREVIEW_FORMATS)
+    from ..generate.choosing import choose_sets
+    from ..generate.contact import contact_sheet, sheet_rows
+    from ..generate.recipe import load_recipe
+    from ..manifests.files import write_atomic
+
+    loaded = load_recipe(recipe)
+    picture = load(image, preprocess=recipe)
+    used = picture.key if key is None else key
+    chosen = choose_sets(loaded.resolve(calibration), split_globs(sets))
+    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, loaded.table(calibration).side, frost_textures)
+    with Progress("preview") as progress:
+        made = draw.images(picture.pixels, chosen, progress)
+    sheet = contact_sheet(
+        sheet_rows([(s.id, image) for s, image in zip(chosen, made, strict=True)]),
+        clean=picture.pixels,
+        title=f"{used}, {loaded.name} {loaded.version}, seed {seed}",
+    )
+    write_atomic(out, sheet)
+    if as_json:
+        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used, "seed": seed})
+    else:
+        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used!r}")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How a picture is corrupted: as a build with these settings, and this key as the sample id, stores it."""
+
+    key: str
+    seed: int
+    coupling: Literal["independent", "severity"]
+    scale: Literal["none", "side"]
+    side: int
+    frost_textures: Path | None = None
+
+    def images(self, image: NDArray[np.uint8], sets: Sequence[SetSpec], progress: Progress) -> list[NDArray[np.uint8]]:
+        """Return an (H, W, C) image under every set."""
+        from ..corruptions.keys import check_seed, sample_keys
+        from ..corruptions.stages import apply_stage, chain_keys, check_images
+        from ..corruptions.weather.textures import load_textures
+
+        batch, keys = check_images(image[None]), sample_keys([self.key])
+        check_seed(self.seed)
+        resources = {} if self.frost_textures is None else {"textures": load_textures(self.frost_textures)}
+        made: list[NDArray[np.uint8]] = []
+        for one in sets:
+            # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
+            progress.step("sets", len(made), len(sets))
+            out = batch
+            for stage, key in zip(one.stages, chain_keys(one.stages, self.seed, self.coupling), strict=True):
+                out = apply_stage(out, stage, key, keys, side=self.side, scale=self.scale, resources=resources)
+            made.append(out[0])
+        return made

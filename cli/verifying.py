@@ -1,0 +1,112 @@
+"""`corruptset verify DIR`: is a data set what its manifest says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, count_or_all
+from .output import put, put_json, say, size
+
+MOST_SHOWN = 50
+
+
+def verify(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The directory of a build (it holds manifest.json) or of a view (VIEW.json).")
+    ],
+    view: Annotated[
+        Path | None,
+        typer.Option(
+            "--view",
+            metavar="PATH",
+            help="Check the view that was exported from this build to PATH, image by image, against the build's digests.",
+            show_default=False,
+        ),
+    ] = None,
+    rederive: Annotated[
+        str | None,
+        typer.Option(
+            "--rederive",
+            metavar="N|all",
+            help="Also make N samples again from the source under every set, and compare.",
+            show_default=False,
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="SOURCE", help="The source for --rederive; not needed for 'sample'.", show_default=False),
+    ] = None,
+    labels: Labels = None,
+    images: ImagesOption = None,
+    frost_textures: FrostTextures = None,
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="For --rederive of a build with --scale side and a table of your own: that table.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
+
+    An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
+    """
+    count = count_or_all(rederive, "--rederive")
+    from .progress import Progress
+
+    with Progress("verify") as progress:
+        from ..manifests.views import is_view, verify_view
+
+        if view is not None:
+            from ..generate.views.checking import check_view
+
+            _refuse_with_view(rederive, "--view")
+            report = check_view(directory, view, progress=progress.step)
+        elif is_view(directory):
+            _refuse_with_view(rederive, "a view")
+            report = verify_view(directory, progress=progress.step)
+        else:
+            from ..corruptions.calibrations import get_calibration
+            from ..generate.verifying import verify as run
+
+            side = None if calibration is None else get_calibration(calibration).side
+            report = run(
+                directory,
+                rederive=count,  # type: ignore[arg-type]
+                source=source,
+                labels=labels,
+                images=images,
+                frost_textures=frost_textures,
+                calibration_side=side,
+                jobs=jobs,
+                progress=progress.step,
+            )
+    if as_json:
+        put_json(report.as_json())
+    elif report.ok:
+        checked = [f"{n} {what}" for what, n in report.checked.items() if n and what not in ("bytes", "rederived")]
+        checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
+        checked += [f"{progress.done['rederive']} samples made again from the source"] if "rederive" in progress.done else []
+        put(f"{view or directory}: verified ({', '.join(checked)})", style="green")
+        put(f"Digest: {report.digest}")
+    else:
+        problems = report.problems
+        say(f"{report.directory}: {len(problems)} problem{'s' * (len(problems) != 1)}", style="red")
+        for problem in problems[:MOST_SHOWN]:
+            put(f"{problem.kind}: {problem.path}: {problem.detail}")
+        if len(problems) > MOST_SHOWN:
+            put(f"... and {len(problems) - MOST_SHOWN} more (all of them with --json)")
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def _refuse_with_view(rederive: str | None, what: str) -> None:
+    if rederive is not None:
+        raise typer.BadParameter(f"samples are made again from the source for a build, not for {what}.", param_hint="'--rederive'")

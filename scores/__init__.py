@@ -1,0 +1,1 @@
+"""Predictions and a manifest to the papers' metrics (to come)."""
