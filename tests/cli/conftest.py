@@ -1,0 +1,51 @@
+"""The command in this process: a hundred calls in the time that a handful of processes take (tests/acceptance has those)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corruptset.cli import main
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, which must be one JSON object."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Done]:
+    """Run ``corruptset ARGUMENTS`` in `tmp_path`; a traceback fails the test."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.delenv("CORRUPTSET_DEBUG", raising=False)
+
+    def call(*arguments: Any) -> Done:
+        monkeypatch.setattr(sys, "argv", ["corruptset", *map(str, arguments)])
+        capsys.readouterr()
+        try:
+            main()
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+        else:
+            code = 0
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err, err
+        return Done(code, out, err)
+
+    return call

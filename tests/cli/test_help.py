@@ -1,0 +1,116 @@
+"""Help: complete, documented, and without the weight of the libraries that do the work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from corruptset.cli.app import app
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
+COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+NAMES = ["list", "show", "plan", "build", "verify", "export", "corrupt", "preview"]
+HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
+
+
+def options(command: Any) -> dict[str, Any]:
+    """Return a command's options (not its arguments) by their long name."""
+    return {max(p.opts, key=len): p for p in command.params if p.param_type_name == "option"}
+
+
+def section(name: str) -> str:
+    """Return what docs/command-line.md says of a command."""
+    found = re.search(rf"^## `corruptset {name}\b.*?(?=^## |\Z)", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found, f"docs/command-line.md has no section '## `corruptset {name} ...`'"
+    return found[0]
+
+
+def test_the_commands_are_those_of_the_design() -> None:
+    assert list(COMMANDS) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_option_and_argument_has_help(name: str) -> None:
+    command = COMMANDS[name]
+    assert command.help
+    silent = [p.name for p in command.params if not getattr(p, "help", None)]
+    assert not silent, f"{name}: no help for {silent}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_is_in_the_docs_and_no_other_one(name: str) -> None:
+    documented = set(re.findall(r"^\| `(--[a-z-]+)", section(name), re.MULTILINE))
+    assert documented == set(options(COMMANDS[name])) - {"--help"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_documented_defaults_are_the_real_ones(name: str) -> None:
+    rows = [re.split(r"(?<!\\)\|", line) for line in section(name).splitlines() if line.startswith("| `--")]
+    shown = {re.findall(r"--[a-z-]+", row[1])[0]: row[2].strip().strip("`") for row in rows}
+    for long, option in options(COMMANDS[name]).items():
+        if long != "--help":
+            real = "" if option.is_flag or option.default is None else str(getattr(option.default, "value", option.default))
+            assert shown[long] == real, f"{name} {long}"
+
+
+def test_every_command_has_an_example_in_the_docs() -> None:
+    for name in NAMES:
+        assert re.search(rf"^corruptset {name}\b", section(name), re.MULTILINE), name
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [], *([n, "--help"] for n in NAMES)], ids=lambda a: " ".join(a) or "(nothing)")
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    program = (
+        "import sys\n"
+        "from corruptset.cli import main\n"
+        f"sys.argv = ['corruptset', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print('HEAVY', [m for m in {HEAVY!r} if m in sys.modules])\n"
+    )
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
+    seconds = time.perf_counter() - start
+    print(f"corruptset {' '.join(arguments)}: {seconds:.2f} s")
+    assert "Usage" in done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith("HEAVY []"), done.stdout[-200:]
+    # A generous bound: it is met in a quarter of a second, and only an import of the heavy libraries passes it.
+    assert seconds < 10
+
+
+def test_help_is_not_eaten_by_markup() -> None:
+    """Square brackets in help would be taken for rich's markup and vanish."""
+    for name, command in COMMANDS.items():
+        for text in [command.help, *(getattr(p, "help", "") or "" for p in command.params)]:
+            assert "[" not in text, f"{name}: {text}"
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """Return every line of the documentation that a reader could paste: (file, what follows the command's name)."""
+    root = DOCS.parent.parent
+    found = []
+    for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"^```(?:console|sh|bash)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            found += [(page.name, line) for line in re.findall(r"^(?:\$ )?corruptset +(.*)$", block, re.MULTILINE)]
+    return found
+
+
+def test_commands_in_the_documentation_exist_with_their_options() -> None:
+    shown = shown_commands()
+    assert {page for page, _ in shown} >= {"README.md", "command-line.md"}
+    for page, line in shown:
+        words = shlex.split(line, comments=True)
+        if words[0] == "--version":
+            continue
+        assert words[0] in NAMES, f"{page}: {line}"
+        known = {opt for p in COMMANDS[words[0]].params for opt in p.opts}
+        wrong = [w for w in words[1:] if w.startswith("-") and w.split("=")[0] not in known]
+        assert not wrong, f"{page}: {line}: {wrong}"

@@ -1,0 +1,39 @@
+"""What goes to standard output, and how."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import io
+import json
+import sys
+
+import pytest
+
+from corruptset.cli.output import console, put, put_json
+
+
+@pytest.mark.parametrize("module", ["output", "options", "corrupting"])
+def test_examples(module: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"corruptset.cli.{module}"))
+    assert found.attempted
+    assert not found.failed
+
+
+def test_text_is_taken_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    put("[bold]a[/bold] :smile: 'b' " + "long " * 100)
+    assert capsys.readouterr().out == "[bold]a[/bold] :smile: 'b' " + "long " * 100 + "\n"
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "é"), ("ascii", "\\u00e9"), ("latin-1", "\\u00e9")])
+def test_json_is_json_in_any_encoding(encoding: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
+    put_json({"name": "é"})
+    assert shown.encode("utf-8") in raw.getvalue()
+    assert json.loads(raw.getvalue().decode(encoding)) == {"name": "é"}
+
+
+def test_tables_are_not_squeezed_into_eighty_columns_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert console().width >= 120

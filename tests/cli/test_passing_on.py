@@ -1,0 +1,139 @@
+"""What plan, build and verify hand on to the rooms, and what they make of the answers; the rooms themselves are stand-ins here."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corruptset.cli.app import app
+from corruptset.errors import MachineError
+from corruptset.manifests.report import Problem, VerificationReport
+
+DEFAULTS: dict[str, Any] = {
+    "seed": 0,
+    "jobs": None,
+    "sets": None,
+    "samples": None,
+    "first": None,
+    "per_class": None,
+    "ids": None,
+    "format": None,
+    "optimize": False,
+    "skip_bad": False,
+    "calibration": None,
+    "coupling": "independent",
+    "scale": None,
+    "metrics": None,
+    "labels": None,
+    "split": None,
+    "images": None,
+    "frost_textures": None,
+    "view": None,
+}
+GIVEN: list[tuple[list[str], dict[str, Any]]] = [
+    ([], {}),
+    (["--seed", "7", "--jobs", "3"], {"seed": 7, "jobs": 3}),
+    (["--sets", "fog/*, snow/1", "--sets", "clean"], {"sets": ["fog/*", "snow/1", "clean"]}),
+    (["--samples", "5"], {"samples": 5}),
+    (["--first", "6"], {"first": 6}),
+    (["--per-class", "2", "--ids", "ids.txt"], {"per_class": 2, "ids": Path("ids.txt")}),
+    (["--split", "all", "--images", "x"], {"split": "all", "images": "x"}),
+    (["--format", "hdf5", "--optimize", "--skip-bad"], {"format": "hdf5", "optimize": True, "skip_bad": True}),
+    (
+        ["--calibration", "cifar", "--coupling", "severity", "--scale", "side"],
+        {"calibration": "cifar", "coupling": "severity", "scale": "side"},
+    ),
+    (["--metrics", "all"], {"metrics": "all"}),
+    (["--metrics", "0"], {"metrics": 0}),
+    (["--view", "cifar-c"], {"view": "cifar-c"}),
+    (["--labels", "a.csv", "--frost-textures", "ice"], {"labels": Path("a.csv"), "frost_textures": Path("ice")}),
+]
+
+
+class Stop(MachineError):
+    """Ends a stand-in."""
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, module: str, name: str, function: Any) -> None:
+    fake = types.ModuleType(f"corruptset.generate.{module}")
+    setattr(fake, name, function)
+    monkeypatch.setitem(sys.modules, fake.__name__, fake)
+
+
+@pytest.mark.parametrize(("arguments", "handed"), GIVEN, ids=lambda v: " ".join(v) if isinstance(v, list) else "")
+def test_plan_and_build_hand_on_every_option(
+    run: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], handed: dict[str, Any]
+) -> None:
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def record(*args: Any, **kwargs: Any) -> None:
+        calls.append((args, kwargs))
+        raise Stop("The disk is full.")
+
+    stand_in(monkeypatch, "planning", "plan", record)
+    stand_in(monkeypatch, "build", "build", record)
+    assert run("plan", *arguments).code == 3
+    done = run("build", "imagenet-c-all", "--source", "folder:x", "--out", "there", *arguments)
+    assert done.code == 3
+    assert "The disk is full." in done.err
+    assert calls[0] == (("imagenet-c", "sample"), DEFAULTS | handed)
+    assert calls[1][0] == ("imagenet-c-all", "folder:x", Path("there"))
+    assert callable(calls[1][1].pop("progress"))
+    assert calls[1][1] == DEFAULTS | handed
+
+
+def test_no_option_of_plan_or_build_is_left_out_of_these_tests() -> None:
+    import typer
+
+    known: Any = typer.main.get_command(app)
+    for name, others in {"plan": {"recipe", "source", "as_json"}, "build": {"recipe", "source", "out", "as_json"}}.items():
+        assert {p.name for p in known.commands[name].params} - {"help"} == set(DEFAULTS) | others
+
+
+def test_ctrl_c_in_a_build_says_how_to_resume(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    stand_in(monkeypatch, "build", "build", interrupted)
+    done = run("build", "imagenet-c", "--out", "a b", "--json")
+    assert done.code == 130
+    assert done.json["exit_code"] == 130
+    assert "corruptset build imagenet-c --out 'a b' --json" in done.err
+
+
+def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+    found = [Problem(f"images/{i}.JPEG", "missing", "is not there [b]") for i in range(60)]
+
+    def verify(directory: Path, **kwargs: Any) -> VerificationReport:
+        calls.append(kwargs)
+        kwargs["progress"]("files", 1, 2)
+        return VerificationReport(str(directory), "pixels", "sha256:0", found if directory.name == "bad" else [])
+
+    stand_in(monkeypatch, "verifying", "verify", verify)
+    bad = run("verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny")
+    assert bad.code == 1
+    assert "60 problems" in bad.err
+    assert "missing: images/0.JPEG: is not there [b]" in bad.out
+    assert "10 more" in bad.out
+    assert calls[0].pop("progress")
+    assert calls[0] == {
+        "rederive": 4,
+        "source": "folder:x",
+        "labels": None,
+        "images": None,
+        "frost_textures": None,
+        "calibration_side": 64,
+        "jobs": 2,
+    }
+    good = run("verify", "good", "--rederive", "all")
+    assert (good.code, "verified" in good.out) == (0, True)
+    assert calls[1]["rederive"] == "all"
+    assert calls[1]["source"] is None
+    as_json = run("verify", "bad", "--json")
+    assert as_json.code == 1
+    assert len(as_json.json["problems"]) == 60

@@ -1,0 +1,144 @@
+"""corrupt and preview."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import corruptset
+from pictures import painted
+
+
+def read(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    return np.asarray(Image.open(path))
+
+
+def test_corrupt_writes_what_the_library_makes(run: Any, tmp_path: Path) -> None:
+    picture = painted(120, 150)
+    Image.fromarray(picture).save(tmp_path / "my cat é.png")
+    done = run("corrupt", "my cat é.png", "gaussian_noise", "--severity", "3", "--out", "x.png")
+    assert done.code == 0, done.err
+    assert "'my cat é'" in done.out
+    expected = corruptset.corrupt(picture, "gaussian_noise", severity=3, key="my cat é")
+    assert np.array_equal(read(tmp_path / "x.png"), expected)
+    again = run("corrupt", "my cat é.png", "gaussian_noise/3", "--key", "0", "--seed", "7", "--out", "y.png", "--json")
+    assert again.json["key"] == "0"
+    assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(picture, "gaussian_noise", severity=3, seed=7))
+
+
+def test_corrupt_takes_chains_parameters_and_draws(run: Any, tmp_path: Path) -> None:
+    picture = painted(64, 80, channels=1)
+    Image.fromarray(picture[:, :, 0]).save(tmp_path / "a.png")
+    np.save(tmp_path / "points.npy", np.zeros((3, 2)))
+    calls: list[tuple[list[str], dict[str, Any]]] = [
+        (["contrast-2+gaussian_noise-1"], {"name": "contrast-2+gaussian_noise-1"}),
+        (["gaussian_noise", "-p", "sigma=0.1"], {"name": "gaussian_noise", "sigma": 0.1}),
+        (["motion_blur", "-s", "2", "-p", "angle_deg=30"], {"name": "motion_blur", "severity": 2, "angle_deg": 30}),
+        (
+            ["elastic_transform", "-s", "5", "-p", "points=points.npy"],
+            {"name": "elastic_transform", "severity": 5, "points": np.zeros((3, 2))},
+        ),
+        (["contrast", "-s", "1", "--calibration", "cifar"], {"name": "contrast", "severity": 1, "calibration": "cifar"}),
+        (["motion_blur", "-s", "5", "--scale", "side"], {"name": "motion_blur", "severity": 5, "scale": "side"}),
+    ]
+    for number, (arguments, keywords) in enumerate(calls):
+        done = run("corrupt", "a.png", *arguments, "--out", f"{number}.png")
+        assert done.code == 0, done.err
+        assert np.array_equal(read(tmp_path / f"{number}.png"), corruptset.corrupt(picture[:, :, 0], key="a", **keywords)), arguments
+
+
+def test_output_by_suffix_default_name_and_no_overwriting(run: Any, tmp_path: Path) -> None:
+    Image.fromarray(painted(40, 50)).save(tmp_path / "a.png")
+    kept = (tmp_path / "a.png").read_bytes()
+    call = ["corrupt", "a.png", "contrast", "-s", "1"]
+    assert run(*call).code == 0
+    assert read(tmp_path / "a-contrast-1.png").shape == (40, 50, 3)
+    refused = run(*call)
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert run(*call, "--force").code == 0
+    assert run(*call, "--out", "a.png").code == 2
+    assert (tmp_path / "a.png").read_bytes() == kept
+    assert run(*call, "--out", "b.JPG").code == 0
+    assert (tmp_path / "b.JPG").read_bytes().startswith(b"\xff\xd8")
+    for out in ("c.gif", "nowhere/c.png", "."):
+        assert run(*call, "--out", out).code == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a-contrast-1.png", "a.png", "b.JPG"]
+
+
+def test_pictures_are_decoded_by_the_rules_for_sources(run: Any, tmp_path: Path) -> None:
+    Image.fromarray(painted(40, 50)).convert("CMYK").save(tmp_path / "cmyk.jpg")
+    whole = io.BytesIO()
+    Image.fromarray(painted(200, 300)).save(whole, "JPEG")
+    (tmp_path / "cut.jpg").write_bytes(whole.getvalue()[: len(whole.getvalue()) // 2])
+    (tmp_path / "text.png").write_text("no picture")
+    (tmp_path / "empty.png").write_bytes(b"")
+    assert run("corrupt", "cmyk.jpg", "contrast/1", "--out", "x.png").code == 0
+    assert read(tmp_path / "x.png").shape == (40, 50, 3)
+    for name in ("cut.jpg", "text.png", "empty.png", "missing.png", "."):
+        done = run("corrupt", name, "contrast/1", "--out", "y.png")
+        assert done.code == 2, name
+        assert name in done.err
+        assert not (tmp_path / "y.png").exists()
+
+
+def test_preview_draws_a_contact_sheet(run: Any, tmp_path: Path) -> None:
+    done = run("preview", "--sets", "contrast/*,gaussian_noise/*")
+    assert done.code == 0, done.err
+    sheet = (tmp_path / "preview.png").read_bytes()
+    width, height = Image.open(io.BytesIO(sheet)).size
+    assert width > 5 * 100
+    assert height > 2 * 100
+    assert run("preview", "--sets", "contrast/*").code == 2
+    Image.fromarray(painted(300, 260)).save(tmp_path / "a.png")
+    mine = run("preview", "a.png", "--sets", "contrast/*", "--out", "b.png", "--json")
+    assert mine.json["sets"] == [f"contrast/{s}" for s in range(1, 6)]
+    assert mine.json["key"] == "a"
+    again = run("preview", "--sets", "contrast/*,gaussian_noise/*", "--force")
+    assert again.code == 0
+    assert (tmp_path / "preview.png").read_bytes() == sheet
+
+
+@pytest.mark.ci
+def test_preview_shows_all_sets_by_default(run: Any, tmp_path: Path) -> None:
+    done = run("preview", "--json")
+    assert done.code == 0, done.err
+    assert len(done.json["sets"]) == 95
+
+
+def test_frost_takes_a_users_own_textures(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "textures").mkdir()
+    Image.fromarray(painted(400, 500)).save(tmp_path / "textures" / "mine.png")
+    Image.fromarray(painted(64, 64)).save(tmp_path / "a.png")
+    call = ["corrupt", "a.png", "frost", "-s", "2"]
+    for name, extra in (("own", ["--frost-textures", "textures"]), ("default", [])):
+        done = run(*call, *extra, "--out", f"{name}.png")
+        assert done.code == 0, done.err
+    assert not np.array_equal(read(tmp_path / "own.png"), read(tmp_path / "default.png"))
+    assert run("corrupt", "a.png", "fog", "-s", "2", "--frost-textures", "textures", "--out", "x.png").code == 2
+    assert run(*call, "--frost-textures", "nowhere", "--out", "x.png").code == 2
+    sheets = []
+    for extra in (["--frost-textures", "textures"], []):
+        done = run("preview", "a.png", "--sets", "frost/*", "--recipe", "tiny-imagenet-c", *extra, "--force")
+        assert done.code == 0, done.err
+        sheets.append((tmp_path / "preview.png").read_bytes())
+    assert sheets[0] != sheets[1]
+
+
+def test_corrupt_as_a_recipe_does(run: Any, tmp_path: Path) -> None:
+    """At 299 the calibration does not follow from the size: the recipe names it."""
+    Image.fromarray(painted(320, 400)).save(tmp_path / "a.png")
+    done = run("corrupt", "a.png", "contrast/4", "--recipe", "imagenet-c-299", "--out", "x.png", "--json")
+    assert (done.json["width"], done.json["height"]) == (299, 299)
+    assert run("corrupt", "a.png", "clean", "--recipe", "imagenet-c-299", "--out", "clean.png").code == 0
+    clean = read(tmp_path / "clean.png")
+    expected = corruptset.corrupt(clean, "contrast", severity=4, calibration="inception")
+    assert np.array_equal(read(tmp_path / "x.png"), expected)
+    assert run("corrupt", "a.png", "contrast/4", "--recipe", "imagenet-c-299", "--calibration", "cifar", "--out", "y.png").code == 0
+    assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(clean, "contrast", severity=4, calibration="cifar"))
+    assert not np.array_equal(read(tmp_path / "y.png"), expected)

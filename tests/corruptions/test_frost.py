@@ -1,0 +1,113 @@
+"""Frost: the mix, the crops, grey, given textures, and the published figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import corruptset
+from corruptset.corruptions.keys import Keys, sample_keys
+from corruptset.corruptions.weather.frost import frost
+from corruptset.corruptions.weather.textures import default_textures, load_textures
+from corruptset.errors import ParameterError
+from pictures import painted, photograph
+
+WEIGHTS = {
+    224: ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75)),
+    32: ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)),
+}
+CALIBRATION = {224: "imagenet", 32: "cifar"}
+# Mean PSNR of the released generators over public photographs, severities 1 to 5, and the tolerance that rendered
+# textures need.
+PSNR = {224: (12.08, 10.14, 9.28, 9.58, 9.13), 32: (18.16, 14.72, 13.52, 14.18, 14.06)}
+
+
+@pytest.mark.parametrize("size", [224, 32])
+def test_the_mix_is_the_published_one(size):
+    image = photograph("coffee", size)
+    crop = np.random.default_rng(1).integers(0, 256, image.shape, np.uint8)
+    for severity, (a, b) in enumerate(WEIGHTS[size], 1):
+        got = corruptset.corrupt(image, "frost", severity=severity, calibration=CALIBRATION[size], texture=crop)
+        np.testing.assert_array_equal(got, np.uint8(np.clip(a * image + b * crop, 0, 255)))
+
+
+def directory_of(tmp_path, names, size=(40, 60)):
+    rng = np.random.default_rng(4)
+    for name in names:
+        Image.fromarray(rng.integers(0, 256, (*size, 3), np.uint8)).save(tmp_path / name)
+    return load_textures(tmp_path)
+
+
+def crops(textures, count, height=24, width=20, scale=1.0, channels=3, **more):
+    """Return pure crops: the image weighs nothing."""
+    keys = Keys(np.uint64(9), sample_keys(str(i) for i in range(count)))
+    images = np.full((count, height, width, channels), 255, np.uint8)
+    return frost(images, keys, image_weight=0.0, frost_weight=1.0, texture_scale=scale, textures=textures, **more)
+
+
+def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):
+    textures = directory_of(tmp_path, ["a.png", "b.png", "c.png"])
+    windows = {}
+    for name, array in zip(textures.names, textures.arrays, strict=True):
+        for y in range(40 - 24 + 1):
+            for x in range(60 - 20 + 1):
+                windows[array[y : y + 24, x : x + 20].tobytes()] = (name, y, x)
+    found = [windows[crop.tobytes()] for crop in crops(textures, 1500)]
+    assert {n for n, _, _ in found} == set(textures.names)
+    assert {y for _, y, _ in found} == set(range(16))
+    assert {x for _, _, x in found} == set(range(40))
+    counts = np.unique([n for n, _, _ in found], return_counts=True)[1]
+    assert (np.abs(counts - 500) < 75).all()
+
+
+def test_the_published_six_are_drawn_as_published_and_others_uniformly(tmp_path):
+    assert directory_of(tmp_path, [f"frost{i}.png" for i in range(1, 7)]).picks == (0, 1, 2, 3, 4)
+    assert directory_of(tmp_path, ["frost7.png"]).picks == (0, 1, 2, 3, 4, 5, 6)
+    assert default_textures(224, 224).picks == (0, 1, 1, 2, 3)
+
+
+def test_the_texture_is_scaled_as_opencv_does(tmp_path):
+    import cv2
+
+    textures = directory_of(tmp_path, ["a.png"], (130, 170))
+    for scale in (0.2, 0.3, 0.77, 1.6):
+        resized = cv2.resize(textures.arrays[0], (0, 0), fx=scale, fy=scale, interpolation=cv2.INTER_LINEAR).astype(int)
+        for crop in crops(textures, 5, 18, 21, scale):
+            height, width = resized.shape[0] - 18, resized.shape[1] - 21
+            best = min(np.abs(resized[y : y + 18, x : x + 21] - crop).max() for y in range(height + 1) for x in range(width + 1))
+            assert best <= 1, scale
+
+
+def test_grey_images_get_the_grey_of_the_same_crop(tmp_path):
+    textures = directory_of(tmp_path, ["a.png", "b.png"])
+    colour = crops(textures, 6).astype(int)
+    grey = crops(textures, 6, channels=1)[..., 0]
+    np.testing.assert_array_equal(grey, (19595 * colour[..., 0] + 38470 * colour[..., 1] + 7471 * colour[..., 2] + 32768) >> 16)
+
+
+def test_textures_smaller_than_the_image_are_refused_by_name(tmp_path):
+    textures = directory_of(tmp_path, ["a.png", "b.png"])
+    with pytest.raises(ParameterError, match=r"(?s)a\.png.*b\.png.*larger"):
+        corruptset.corrupt(painted(41, 60), "frost", severity=1, calibration="imagenet", textures=textures)
+    assert corruptset.corrupt(painted(40, 60), "frost", severity=1, calibration="imagenet", textures=textures).shape == (40, 60, 3)
+
+
+def test_default_textures_cover_any_image_at_any_scale():
+    for shape in ((224, 300, 3), (300, 224, 1), (8, 8, 3)):
+        for scale in (0.05, 1.0, 30.0):
+            image = painted(*shape)
+            got = corruptset.corrupt(image, "frost", image_weight=0.5, frost_weight=0.5, texture_scale=scale)
+            assert got.shape == image.shape
+            assert (got != image).any()
+
+
+@pytest.mark.parametrize("size", [224, 32])
+def test_distortion_is_like_the_published_one(size):
+    names = ("astronaut", "coffee", "chelsea", "rocket", "hubble_deep_field", "retina")
+    images = np.stack([photograph(n, size) for n in names for _ in range(10)])
+    ids = [f"{n}{k}" for n in names for k in range(10)]
+    for severity, psnr in enumerate(PSNR[size], 1):
+        got = corruptset.corrupt(images, "frost", severity=severity, calibration=CALIBRATION[size], key=ids)
+        found = 10 * np.log10(255**2 / np.mean((images.astype(float) - got) ** 2, axis=(1, 2, 3)))
+        assert abs(found.mean() - psnr) < 2.5, severity

@@ -1,0 +1,240 @@
+"""A build is what the design says it is: records, digests, layout, free space, plan, errors."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import corruptset
+from corruptset.errors import BuildError, CorruptsetError, MachineError, SourceError, UnknownCorruption
+from corruptset.generate.build import Built, ProgressEvent, build
+from corruptset.generate.encoding import Encoding
+from corruptset.generate.metrics import measure
+from corruptset.generate.planning import plan
+from corruptset.manifests.digests import pixel_digest, sha256_bytes
+
+
+def test_it_verifies_and_is_complete(whole: Built, small_sets: set[str]) -> None:
+    report = corruptset.verify(whole.directory, jobs=1)
+    assert report.ok, report.problems
+    assert {s.id for s in whole.manifest.sets} == small_sets
+    assert whole.images == 8 * len(small_sets)
+    assert not (whole.directory / ".corruptset").exists()
+    assert not list(whole.directory.rglob("*.part"))
+    assert whole.contact_sheet.read_bytes().startswith(b"\x89PNG")
+    assert {p.name for p in whole.directory.iterdir()} == {
+        "manifest.json", "samples.jsonl", "sets", "images", "hdf5", "contact.png", "README.md", "LICENSE", "SHA256SUMS",
+    }  # fmt: skip
+
+
+def test_the_manifest_names_no_machine(whole: Built) -> None:
+    text = (whole.directory / "manifest.json").read_text(encoding="utf-8")
+    assert str(whole.directory) not in text
+    assert set(json.loads(text)["environment"]) >= {"corruptset", "numpy", "numba", "opencv-python-headless", "pillow", "h5py"}
+
+
+def test_folder_and_shard_hold_the_same_jpeg_bytes(whole: Built) -> None:
+    data = corruptset.open(whole.directory)
+    for one in whole.manifest.sets:
+        for line in (whole.directory / "sets" / f"{one.id}.jsonl").read_text(encoding="utf-8").splitlines():
+            file, row = json.loads(line)["files"]
+            assert file["path"].startswith(f"images/{one.id}/")
+            assert (file["row"], row["path"].startswith("hdf5/")) == (None, True)
+            assert (file["bytes"], file["sha256"]) == (row["bytes"], row["sha256"])
+        by_shard = corruptset.open(whole.directory, prefer="hdf5")[one.id]
+        assert np.array_equal(by_shard[3], data[one.id][3])
+
+
+def test_metrics_are_means_over_the_first_images(lossless: Built) -> None:
+    data = corruptset.open(lossless.directory)
+    for name in ("gaussian_noise/3", "contrast-3+gaussian_noise-1"):
+        rows = [measure(data["clean"][i], data[name][i]) for i in range(8)]
+        found = data[name].record.metrics
+        assert found is not None
+        assert found.images == 8
+        assert found.psnr == pytest.approx(np.mean([r[0] for r in rows]), abs=1e-4)  # type: ignore[misc]
+        assert found.ssim == pytest.approx(np.mean([r[1] for r in rows]), abs=1e-4)  # type: ignore[misc]
+        assert found.changed == pytest.approx(np.mean([r[2] for r in rows]), abs=1e-4)  # type: ignore[misc]
+    clean = data["clean"].record.metrics
+    assert clean is not None
+    assert (clean.psnr, clean.ssim, clean.changed) == (None, 1.0, 0.0)
+
+
+def test_no_metrics(make: Callable[..., Built]) -> None:
+    assert {s.metrics for s in make(metrics=0, sets=["contrast/*"]).manifest.sets} == {None}
+
+
+def test_clean_must_be_named(small_recipe: Path) -> None:
+    assert plan(small_recipe, sets=["*"]).images == 72
+    assert plan(small_recipe, sets=["*", "clean"]).images == 80
+    assert plan(small_recipe, sets=["clean"]).sets[0].stages == ()
+
+
+def test_sets_are_found_by_alias_and_unknown_ones_are_refused(small_recipe: Path) -> None:
+    assert [s.id for s in plan(small_recipe, sets=["Noise*"]).sets] == ["gn300+contrast-1"]
+    with pytest.raises(UnknownCorruption, match=r"'contrasd/1' matches no set.*Did you mean 'contrast/1'"):
+        plan(small_recipe, sets=["contrasd/1"])
+
+
+def test_the_plan_is_what_is_built(whole: Built, small_recipe: Path) -> None:
+    planned = plan(small_recipe, jobs=1)
+    real = sum(s.bytes for s in whole.manifest.sets)
+    assert planned.images == whole.images
+    assert real / 3 < planned.bytes < real * 3
+    assert planned.format == "both"
+    # contrast/3 is shared by itself and two chains
+    assert (planned.stages_applied, planned.stages_naive) == (10, 12)
+    assert json.loads(json.dumps(planned.as_json()))["images"] == planned.images
+
+
+def test_progress_counts_up_to_everything(make: Callable[..., Built]) -> None:
+    events: list[ProgressEvent] = []
+    make(sets=["contrast/*"], progress=events.append)
+    assert list(dict.fromkeys(e.phase for e in events if e.phase != "building")) == ["checking", "compiling", "finishing", "done"]
+    building = [e for e in events if e.phase == "building"]
+    assert (building[0].images_done, building[-1].images_done, building[-1].images_total) == (0, 16, 16)
+    assert [e.parts_done for e in building] == list(range(len(building)))
+    assert (building[-1].sets_done, building[-1].sets_total) == (2, 2)
+
+
+def test_too_little_space_is_refused_before_an_image_is_written(
+    make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    with pytest.raises(MachineError, match="free, and the build needs about"):
+        make()
+    assert not list(tmp_path.rglob("*.JPEG"))
+
+
+def test_a_full_disk_is_the_machines_fault_and_resumable(
+    make: Callable[..., Built], files: Any, whole: Built, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from corruptset.generate import worker
+
+    real, calls = worker.write_atomic, []
+
+    def full(path: Path, data: bytes) -> None:
+        calls.append(path)
+        if len(calls) == 7:
+            raise OSError(28, "No space left on device", str(path))
+        real(path, data)
+
+    monkeypatch.setattr(worker, "write_atomic", full)
+    with pytest.raises(MachineError, match=r"No space left on device.*resume") as caught:
+        make()
+    assert caught.value.exit_code == 3
+    assert corruptset.verify(tmp_path / "small-1.0.0").problems[0].kind == "incomplete"
+    assert files(make().directory) == files(whole.directory)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"jobs": 0}, "jobs is 0"),
+        ({"format": "tar"}, "format is 'tar'"),
+        ({"metrics": -1}, "metrics is -1"),
+        ({"coupling": "loose"}, "coupling is 'loose'"),
+        ({"scale": "big"}, "scale is 'big'"),
+        ({"seed": -1}, "seed is -1"),
+        ({"samples": 0}, "samples is 0"),
+    ],
+)
+def test_options_that_cannot_be_used(make: Callable[..., Built], tmp_path: Path, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(CorruptsetError, match=text):
+        make(**options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_optimize_is_for_jpeg_and_keeps_the_pixels(make: Callable[..., Built], lossless_recipe: Path, whole: Built, tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="--optimize is for JPEG"):
+        build(lossless_recipe, out=tmp_path, optimize=True)
+    small = make(sets=["contrast/*"], optimize=True)
+    by_id = {s.id: s for s in whole.manifest.sets}
+    for one in small.manifest.sets:
+        assert one.pixel_digest == by_id[one.id].pixel_digest
+        assert one.bytes < by_id[one.id].bytes
+
+
+def test_a_directory_that_is_no_build_is_left_alone(make: Callable[..., Built], tmp_path: Path, files: Any) -> None:
+    (tmp_path / "small-1.0.0").mkdir()
+    (tmp_path / "small-1.0.0" / "thesis.tex").write_text("years of work")
+    with pytest.raises(BuildError, match=r"holds no build \(thesis.tex\)"):
+        make()
+    assert files(tmp_path) == {"small-1.0.0/thesis.tex": b"years of work"}
+
+
+def test_images_of_several_shapes(tmp_path: Path) -> None:
+    from PIL import Image
+
+    for i, (width, height) in enumerate([(40, 30), (30, 40), (40, 30), (9, 8)]):
+        folder = tmp_path / "photos" / f"c{i % 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        picture = np.add.outer(np.arange(height) * 3, np.arange(width) * 5).astype(np.uint8)
+        Image.fromarray(picture if i == 0 else np.stack([picture, picture.T.reshape(picture.shape), 255 - picture], 2)).save(
+            folder / f"{i}.png"
+        )
+    text = (
+        'name = "any"\nversion = "1"\ncalibration = "cifar"\npreprocessing = {kind = "none", channels = "keep"}\n'
+        'encoding = {format = "png"}\n'
+        'sets = [{corruptions = ["gaussian_noise", "contrast"], severities = [2]}, {clean = true}]\n'
+    )
+    (tmp_path / "any.toml").write_text(text)
+    source = f"folder:{tmp_path / 'photos'}"
+    with pytest.raises(BuildError, match="do not fit into HDF5 arrays"):
+        build(tmp_path / "any.toml", source, tmp_path / "out", format="hdf5", jobs=1)
+    assert not (tmp_path / "out").exists()
+    built = build(tmp_path / "any.toml", source, tmp_path / "out", format="folder", jobs=1)
+    assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
+    data = corruptset.open(built.directory)
+    assert {image.shape for image in data["gaussian_noise/2"].images()} == {(30, 40, 1), (40, 30, 3), (30, 40, 3), (8, 9, 3)}
+    samples = data.samples
+    for i, sample in enumerate(samples):
+        again = corruptset.corrupt(data["clean"][i], "gaussian_noise", severity=2, calibration="cifar", key=sample.id)
+        assert np.array_equal(again, data["gaussian_noise/2"][i])
+
+
+def test_bad_samples_stop_a_build_or_are_recorded(tmp_path: Path, small_recipe: Path) -> None:
+    from PIL import Image
+
+    photos = tmp_path / "photos" / "a"
+    photos.mkdir(parents=True)
+    Image.fromarray(np.full((90, 80, 3), 90, np.uint8)).save(photos / "good.png")
+    (photos / "empty.jpg").write_bytes(b"")
+    source = f"folder:{tmp_path / 'photos'}"
+    with pytest.raises(SourceError, match=r"empty\.jpg"):
+        build(small_recipe, source, tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out").exists()
+    built = build(small_recipe, source, tmp_path / "out", jobs=1, skip_bad=True, sets=["contrast/1"])
+    assert [e.path for e in built.manifest.excluded] == ["a/empty.jpg"]
+    assert built.manifest.sets[0].count == 1
+    assert built.manifest.selection["total"] == built.manifest.selection["chosen"] == 2
+
+
+def test_a_source_that_changes_while_it_is_built_is_noticed(tmp_path: Path, small_recipe: Path) -> None:
+    from PIL import Image
+
+    photos = tmp_path / "photos" / "a"
+    photos.mkdir(parents=True)
+    Image.fromarray(np.full((90, 80, 3), 90, np.uint8)).save(photos / "one.png")
+
+    def change(event: ProgressEvent) -> None:
+        if event.phase == "compiling":
+            Image.fromarray(np.full((90, 80, 3), 91, np.uint8)).save(photos / "one.png")
+
+    with pytest.raises(SourceError, match=r"a/one\.png has changed since"):
+        build(small_recipe, f"folder:{tmp_path / 'photos'}", tmp_path / "out", jobs=1, progress=change)
+
+
+def test_stored_records_are_of_the_stored_bytes(lossless: Built) -> None:
+    data = corruptset.open(lossless.directory)
+    image = data["contrast/3"][2]
+    record = json.loads((lossless.directory / "sets/contrast/3.jsonl").read_text(encoding="utf-8").splitlines()[2])
+    assert record["pixels"] == pixel_digest(image)
+    file, row = record["files"]
+    assert (row["bytes"], row["sha256"]) == (image.nbytes, sha256_bytes(image.tobytes()))
+    assert file["sha256"] == sha256_bytes(Encoding("png").encode(image))

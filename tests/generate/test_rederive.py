@@ -1,0 +1,101 @@
+"""Samples made again from the source find what no hash of the data set can."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import corruptset
+from corruptset.corruptions.keys import sample_keys
+from corruptset.corruptions.registry import _registered
+from corruptset.errors import ParameterError, SourceError, VerificationError
+from corruptset.generate import verifying
+from corruptset.generate.build import Built, build
+from corruptset.generate.encoding import Encoding
+
+
+@pytest.mark.parametrize("kind", ["whole", "lossless"])
+def test_a_good_build(request: pytest.FixtureRequest, kind: str) -> None:
+    built: Built = request.getfixturevalue(kind)
+    seen: list[tuple[str, int, int]] = []
+    report = corruptset.verify(built.directory, rederive="all", jobs=1, progress=lambda *e: seen.append(e))
+    assert report.ok, report.problems
+    assert ("rederive", 8, 8) in seen
+
+
+def test_other_draws_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+    report = corruptset.verify(whole.directory, rederive=2, jobs=1)
+    wrong = {p.path for p in report.problems}
+    assert {p.kind for p in report.problems} == {"rederive"}
+    noisy = {s.id for s in whole.manifest.sets if any(t.corruption == "gaussian_noise" for t in s.stages)}
+    assert wrong == {f"sets/{s}.jsonl" for s in noisy}
+    assert len(report.problems) == 2 * len(noisy)
+
+
+def test_other_lossy_bytes_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pixel digests are right, and so are all hashes: only the encoding is another."""
+    monkeypatch.setattr(verifying.Encoding, "from_json", classmethod(lambda cls, record: Encoding(quality=84)))
+    report = corruptset.verify(whole.directory, rederive=1, jobs=1)
+    assert {p.kind for p in report.problems} == {"rederive"}
+    assert len(report.problems) == 2 * len(whole.manifest.sets)
+    assert any(p.path.startswith("images/") for p in report.problems)
+    assert any("#0" in p.path for p in report.problems)
+
+
+def test_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = verifying.preprocess
+    monkeypatch.setattr(verifying, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
+    report = corruptset.verify(whole.directory, rederive=3, jobs=1)
+    assert [p.path for p in report.problems] == ["samples.jsonl"] * 3
+    assert "the clean pixels come out as" in report.problems[0].detail
+
+
+def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path) -> None:
+    photos = tmp_path / "photos" / "a"
+    photos.mkdir(parents=True)
+    for i in range(2):
+        Image.fromarray(np.full((90, 80, 3), 90 + i, np.uint8)).save(photos / f"{i}.png")
+    source = f"folder:{tmp_path / 'photos'}"
+    built = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["gaussian_noise/1"])
+    with pytest.raises(SourceError, match=r"made from the source 'folder': name it with --source"):
+        corruptset.verify(built.directory, rederive=1, jobs=1)
+    assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
+    Image.fromarray(np.full((90, 80, 3), 7, np.uint8)).save(photos / "1.png")
+    with pytest.raises(SourceError, match=r"not the one that .* was made from:\n  a/1: is sha256:"):
+        corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
+    (photos / "0.png").unlink()
+    with pytest.raises(SourceError, match="a/0: is not in the source"):
+        corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
+
+
+def test_another_revision_is_said_first(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], revision=2))
+    with pytest.raises(VerificationError, match=r"contrast: revision 2 here, 1 in the data set"):
+        corruptset.verify(whole.directory, rederive=1, jobs=1)
+
+
+def test_scale_by_side_needs_the_side_that_it_was_made_for(make: Callable[..., Built]) -> None:
+    built = make(scale="side", sets=["gaussian_noise/1"])
+    assert corruptset.verify(built.directory, rederive=1, jobs=1).ok
+    assert json.loads((built.directory / "manifest.json").read_text())["recipe"]["calibration_side"] == 64
+
+
+@pytest.mark.parametrize("count", [0, -1, True, "some", 1.5])
+def test_counts_that_cannot_be_meant(whole: Built, count: Any) -> None:
+    with pytest.raises(ParameterError, match="rederive is"):
+        corruptset.verify(whole.directory, rederive=count)
+
+
+def test_an_incomplete_build_is_not_rederived(whole: Built, tmp_path: Path) -> None:
+    shutil.copytree(whole.directory, tmp_path / "copy")
+    (tmp_path / "copy" / "manifest.json").unlink()
+    report = corruptset.verify(tmp_path / "copy", rederive="all", jobs=1)
+    assert [p.kind for p in report.problems] == ["incomplete"]

@@ -1,0 +1,79 @@
+"""Shards: laid out as documented, the same bytes for the same rows."""
+
+import io
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from corruptset.generate.sinks.folder import FolderSink
+from corruptset.generate.sinks.hdf5 import chunk_rows, shard_bytes, shard_path
+from corruptset.manifests.digests import pixel_digest
+
+
+def images(count: int) -> list[np.ndarray]:
+    rng = np.random.Generator(np.random.Philox(1))
+    return [rng.integers(0, 256, (9, 11, 3), dtype=np.uint8) for _ in range(count)]
+
+
+def shard(rows: list, encoding: str) -> bytes:  # type: ignore[type-arg]
+    pixels = [pixel_digest(i) for i in images(len(rows))]
+    count = len(rows)
+    return shard_bytes(
+        rows,
+        labels=[i % 3 for i in range(count)],
+        indices=range(8, 8 + count),
+        pixels=pixels,
+        set_id="fog/3",
+        build="x 1",
+        encoding=encoding,
+    )
+
+
+@pytest.mark.parametrize("count", [1, 7, 130])
+def test_raw_rows(count: int) -> None:
+    rows = images(count)
+    with h5py.File(io.BytesIO(shard(rows, "raw"))) as f:
+        assert f["images"].shape == (count, 9, 11, 3)
+        assert f["images"].compression is None
+        assert np.array_equal(f["images"][:], np.stack(rows))
+        assert f["labels"].dtype == f["index"].dtype == np.int64
+        assert list(f["labels"]) == [i % 3 for i in range(count)]
+        assert list(f["index"]) == list(range(8, 8 + count))
+        assert [bytes(r).hex() for r in f["pixels"][:]] == [pixel_digest(r).removeprefix("blake3:") for r in rows]
+        assert f.attrs["set"] == "fog/3"
+
+
+@pytest.mark.parametrize("rows", [[b"abc", b"", b"\xff\xd8longer"], [b"abc", b"def"]])  # of one length too
+def test_encoded_rows(rows: list[bytes]) -> None:
+    with h5py.File(io.BytesIO(shard(rows, "jpeg"))) as f:
+        assert [bytes(r) for r in f["encoded"]] == rows
+        assert f["encoded"].attrs["encoding"] == "jpeg"
+
+
+@pytest.mark.parametrize("encoding", ["raw", "jpeg"])
+def test_the_same_rows_are_the_same_bytes(encoding: str) -> None:
+    rows = images(20) if encoding == "raw" else [i.tobytes() for i in images(20)]
+    first = shard(rows, encoding)
+    assert shard(rows, encoding) == first
+    assert shard(rows[::-1], encoding) != first
+
+
+@pytest.mark.parametrize("row_bytes", [784, 3072, 150528])
+def test_chunks_waste_little(row_bytes: int) -> None:
+    for count in (1, 8, 63, 64, 100, 445, 1250, 2048):
+        chunk = chunk_rows(count, row_bytes)
+        assert 1 <= chunk <= 500
+        assert chunk >= min(count, 64)
+        assert -(-count // chunk) * chunk - count < -(-count // chunk)
+
+
+def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
+    sink = FolderSink(tmp_path, "JPEG")
+    path = sink.path("fog/3", "n01440764", "n01440764/ILSVRC2012_val_00000293")
+    assert path == "images/fog/3/n01440764/ILSVRC2012_val_00000293.JPEG"
+    sink.write(path, b"one")
+    sink.write(path, b"2")
+    assert (tmp_path / path).read_bytes() == b"2"
+    assert shard_path("contrast-3+fog-1", 7) == "hdf5/contrast-3+fog-1-00007.h5"

@@ -1,0 +1,88 @@
+"""The tree shares what chains have in common, and walks to the same pixels as chain after chain."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corruptset.corruptions.calibrations import get_calibration
+from corruptset.corruptions.keys import sample_keys
+from corruptset.corruptions.stages import apply_chain, check_images, parse_chain, resolve_stage
+from corruptset.generate import tree as trees
+from corruptset.generate.recipe import SetSpec
+from corruptset.generate.tree import depth, grow, merge_aliases, stages_applied, stages_naive, walk, walk_order
+
+TABLE = get_calibration("tiny")
+
+
+def spec(name: str, *aliases: str) -> SetSpec:
+    return SetSpec(name, parse_chain(name, TABLE), aliases=aliases)
+
+
+CHAINS = [
+    "clean",
+    "contrast/3",
+    "contrast-3+gaussian_noise-1",
+    "contrast-3+gaussian_noise-2",
+    "gaussian_noise-1+contrast-3",
+    "brightness/1",
+]
+
+
+def batch() -> np.ndarray:
+    rng = np.random.Generator(np.random.Philox(3))
+    return check_images(rng.integers(0, 256, (3, 16, 24, 3), dtype=np.uint8))
+
+
+def test_beginnings_are_shared() -> None:
+    sets = [spec(c) for c in CHAINS]
+    root = grow(sets, 0, "independent")
+    assert (stages_applied(root), stages_naive(sets), depth(root)) == (6, 8, 2)
+    assert sorted(walk_order(root)) == sorted(CHAINS)
+
+
+def test_a_walk_applies_each_stage_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    applied: Counter[str] = Counter()
+    real = trees.apply_stage
+
+    def counted(images: Any, stage: Any, key: Any, *rest: Any, **options: Any) -> Any:
+        applied[f"{key:x} {stage.name}"] += 1
+        return real(images, stage, key, *rest, **options)
+
+    monkeypatch.setattr(trees, "apply_stage", counted)
+    root = grow([spec(c) for c in CHAINS], 0, "independent")
+    list(walk(root, batch(), sample_keys("abc"), side=64, scale="none"))
+    assert len(applied) == 6
+    assert set(applied.values()) == {1}
+
+
+@pytest.mark.parametrize("coupling", ["independent", "severity"])
+def test_a_walk_gives_the_pixels_of_each_chain_alone(coupling: Any) -> None:
+    sets = [spec(c) for c in CHAINS]
+    images, keys = batch(), sample_keys(["a", "b", "c"])
+    before = images.copy()
+    seen = {}
+    for name, got in walk(grow(sets, 5, coupling), images, keys, side=64, scale="none"):
+        seen[name] = got.copy()
+    assert np.array_equal(images, before)
+    for one in sets:
+        alone = apply_chain(images, one.stages, keys, seed=5, coupling=coupling, side=64, scale="none")
+        assert np.array_equal(seen[one.id], alone), one.id
+    assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
+
+
+def test_names_of_one_chain_become_aliases() -> None:
+    row = dict(TABLE.row("gaussian_noise", 2).parameters)
+    given = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
+    sets = [spec("gaussian_noise/2", "n2"), given, spec("contrast/3")]
+    merged = merge_aliases(sets, 0, "independent")
+    assert [(s.id, s.aliases) for s in merged] == [("gaussian_noise/2", ("n2", "given", "G")), ("contrast/3", ())]
+    # severities that share draws draw otherwise than the same parameters given outright
+    assert len(merge_aliases(sets, 0, "severity")) == 3
+
+
+def test_two_sets_of_one_chain_cannot_grow() -> None:
+    one = spec("contrast/3")
+    with pytest.raises(ValueError, match="same chain"):
+        grow([one, SetSpec("other", one.stages)], 0, "independent")

@@ -1,0 +1,102 @@
+"""Golden digests: the output bytes of every corruption x severity x calibration, on small pictures.
+
+``python tests/golden/digests.py`` compares. ``python tests/golden/digests.py --write`` records the digests of new
+corruptions and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from blake3 import blake3
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import corruptset
+from corruptset.corruptions.calibrations import SHIPPED, shipped
+from corruptset.corruptions.registry import corruption_names, get_corruption
+from pictures import painted
+
+FILE = Path(__file__).with_name("digests.json")
+# a batch of two in colour, one in grey, not square, not a multiple of anything
+COLOUR, GREY = (61, 83), (45, 37)
+
+
+def digest(name: str, calibration: str, severity: int) -> str:
+    """Return the digest of a corruption's outputs on the golden pictures."""
+    colour = np.stack([painted(*COLOUR, 3, which) for which in range(2)])
+    grey = painted(*GREY, 1)
+    out = blake3()
+    for image, key in ((colour, ["golden/0", "golden/1"]), (grey, "golden/grey")):
+        got = corruptset.corrupt(image, name, severity=severity, calibration=calibration, key=key, seed=20)
+        out.update(repr(got.shape).encode() + got.tobytes())
+    return out.hexdigest(16)
+
+
+def measure(names: list[str] | None = None) -> dict[str, dict[str, object]]:
+    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}}."""
+    return {
+        name: {
+            "revision": get_corruption(name).revision,
+            "digests": {c: [digest(name, c, s) for s in sorted(shipped(c).rows[name])] for c in SHIPPED if name in shipped(c).rows},
+        }
+        for name in sorted(names or corruption_names())
+    }
+
+
+def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict[str, object]]) -> list[str]:
+    """Return what differs, a line each."""
+    lines = [f"{name}: recorded, but no longer registered" for name in recorded if name not in measured]
+    for name, now in measured.items():
+        before = recorded.get(name)
+        if before is None:
+            lines.append(f"{name}: has no golden digests; record them with python tests/golden/digests.py --write")
+            continue
+        rows, had = now["digests"], before["digests"]
+        fresh = [c for c in rows if c not in had]  # type: ignore[attr-defined, operator]
+        moved = [
+            f"{c} {s}"
+            for c, row in had.items()  # type: ignore[attr-defined]
+            for s, value in enumerate(row, 1)
+            if value not in rows.get(c, [])[s - 1 : s]  # type: ignore[attr-defined]
+        ]
+        if fresh:
+            lines.append(f"{name}: has no golden digests for {', '.join(fresh)}; record them with python tests/golden/digests.py --write")
+        if moved:
+            bumped = now["revision"] > before["revision"]  # type: ignore[operator]
+            step = "record them with --write" if bumped else "mend it, or bump its revision, say why in DATASETS.md, and --write"
+            lines.append(f"{name}: output bytes changed at {', '.join(moved)}; {step}")
+        elif before["revision"] != now["revision"] and not fresh:
+            lines.append(f"{name}: revision {before['revision']} -> {now['revision']}, but no byte changed")
+    return lines
+
+
+def count(digests: dict[str, dict[str, object]]) -> int:
+    """Return how many digests there are."""
+    return sum(len(row) for entry in digests.values() for row in entry["digests"].values())  # type: ignore[attr-defined]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="record new corruptions and bumped revisions")
+    arguments = parser.parse_args()
+    recorded = json.loads(FILE.read_text()) if FILE.exists() else {}
+    measured = measure()
+    found = differences(recorded, measured)
+    if arguments.write:
+        refused = [line for line in found if "mend it" in line or "no byte changed" in line]
+        if refused:
+            print("Refused:\n" + "\n".join(f"  {line}" for line in refused))
+            return 1
+        FILE.write_text(json.dumps(measured, indent=1) + "\n")
+        print(f"{len(measured)} corruptions recorded in {FILE.name}; {len(found)} had changed.")
+        return 0
+    print("\n".join(found) or f"{count(measured)} digests equal")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""Small labelled crops of photographs and builds of them, for views and loaders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from pictures import photograph
+
+PHOTOGRAPHS = ["astronaut", "coffee", "chelsea", "rocket"]
+
+RECIPE = """
+name = "{name}"
+version = "1.0.0"
+title = "Small"
+calibration = "{calibration}"
+
+[preprocessing]
+kind = "none"
+channels = "{channels}"
+
+[encoding]
+format = "{encoding}"
+
+[[sets]]
+corruptions = ["contrast", "brightness"]
+
+[[sets]]
+clean = true
+
+[[sets]]
+chain = ["contrast-3", "brightness-2"]
+"""
+
+
+def write_crops(root: Path, *, classes: int = 10, each: int = 2, side: int = 32, mode: str = "RGB") -> Path:
+    """Write an image folder of PNG crops; names have dots, as real ones do. Returns it."""
+    for c in range(classes):
+        picture = photograph(PHOTOGRAPHS[c % len(PHOTOGRAPHS)], 224)
+        folder = root / f"{c:02d}_class"
+        folder.mkdir(parents=True)
+        for i in range(each):
+            y, x = (c * 37 + i * 61) % (224 - side), (c * 53 + i * 43) % (224 - side)
+            Image.fromarray(picture[y : y + side, x : x + side]).convert(mode).save(folder / f"im.{i}.png")
+    return root
+
+
+def write_recipe(
+    folder: Path, *, name: str = "small-c", encoding: str = "png", channels: str = "rgb", calibration: str = "cifar", more: str = ""
+) -> Path:
+    """Write a recipe of two corruptions at five severities, clean, and a chain; `more` replaces what follows the encoding."""
+    text = RECIPE.format(name=name, encoding=encoding, channels=channels, calibration=calibration)
+    if more:
+        text = text.partition("[[sets]]")[0] + more
+    path = folder / f"{name}-{encoding}.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
+    """Build all sets in this process and return the data set's directory."""
+    from corruptset.generate.build import build
+
+    options = {"jobs": 1, "metrics": 0, "sets": ["*"], **options}
+    return build(recipe, f"folder:{source}", out, **options).directory
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    """Return every file below a directory."""
+    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}

@@ -1,0 +1,354 @@
+"""The wrong variants: where the edit is, what is right, what is wrong, and which tests must notice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Variant(NamedTuple):
+    """An edit of the package that makes its output wrong."""
+
+    of: str
+    """The corruption, or what all of them rest on: ``words``, ``keys``, ``stages``, ``tables``."""
+    name: str
+    file: str
+    """Below `corruptions`."""
+    right: str
+    wrong: str
+    tests: str
+    """Files of tests/corruptions, without ``test_``; one test as ``file::test``."""
+    times: int = 1
+    """How many occurrences are edited, from the first; -1 is all."""
+
+    @property
+    def id(self) -> str:
+        return f"{self.of}: {self.name}"
+
+
+NOISE = "noise/noise.py"
+TABLES = "noise/tables.py"
+PHILOX = "philox.py"
+STAGES = "stages.py"
+GLASS = "blur/glass.py"
+MOTION = "blur/motion.py"
+ZOOM = "blur/zoom.py"
+SEPARABLE = "blur/separable.py"
+SNOW = "weather/snow.py"
+FROST = "weather/frost.py"
+FOG = "weather/fog.py"
+WATER = "weather/water.py"
+CONTRAST = "digital/contrast.py"
+ELASTIC = "digital/elastic.py"
+PIXELATE = "digital/pixelate.py"
+JPEG = "digital/jpeg.py"
+SATURATE = "digital/saturate.py"
+LEVELS = "digital/levels.py"
+AFFINE = "shape/affine.py"
+STROKE = "shape/stroke.py"
+
+VARIANTS = [
+    # noise
+    Variant("gaussian_noise", "the same in R, G and B", NOISE, "word = words[i]", "word = words[i - i % np.uint32(3)]", "independence"),
+    Variant("gaussian_noise", "tiled", NOISE, "word = words[i]", "word = words[i & np.uint32(511)]", "independence"),
+    Variant("gaussian_noise", "each 4096 elements the same", NOISE, "start >> 2, stage_key", "0, stage_key", "independence noise"),
+    Variant("gaussian_noise", "one image's for all", NOISE, "sample_keys[n]", "sample_keys[0]", "independence"),
+    Variant("gaussian_noise", "rounded", NOISE, "+ offsets[i] - np.int16(256)", "+ offsets[i] - np.int16(255)", "noise"),
+    Variant("gaussian_noise", "one per cent too strong", NOISE, "gaussian_table(sigma,", "gaussian_table(sigma * 1.01,", "noise"),
+    Variant("gaussian_noise", "sigma 0.18 is 0.19 at 224", "tables/imagenet.toml", "sigma = 0.18", "sigma = 0.19", "noise"),
+    Variant("shot_noise", "two per cent more photons", NOISE, "shot_table(photons,", "shot_table(photons * 1.02,", "noise"),
+    Variant("shot_noise", "white is 254", TABLES, "/ photons, 1.0) * 255.0", "/ photons, 1.0) * 254.0", "noise"),
+    Variant("speckle_noise", "one per cent too strong", NOISE, "speckle_table(sigma,", "speckle_table(sigma * 1.01,", "noise"),
+    Variant(
+        "speckle_noise",
+        "the same at every level",
+        TABLES,
+        "np.broadcast_to(level * sigma, (LEVELS, LEVELS))",
+        "np.full((LEVELS, LEVELS), 255.0 * sigma)",
+        "noise",
+    ),
+    Variant(
+        "impulse_noise",
+        "on whole pixels",
+        NOISE,
+        "word = words[i]\n                kept",
+        "word = words[i - i % np.uint32(3)]\n                kept",
+        "noise",
+    ),
+    Variant("impulse_noise", "all salt", NOISE, "kept = np.uint8(0) if", "kept = np.uint8(255) if", "noise"),
+    Variant("impulse_noise", "half as much", NOISE, "int(amount * 2.0**31", "int(amount * 2.0**30", "noise"),
+    # words, keys, stages, tables
+    Variant(
+        "words",
+        "the sample key ignored",
+        PHILOX,
+        "c2 = low_word(sample_key)\n    c3 = high_word(sample_key)",
+        "c2 = c3 = np.uint32(0)",
+        "philox",
+    ),
+    Variant("words", "the stage key ignored", PHILOX, "k0 = low_word(stage_key)", "k0 = np.uint32(0)", "philox"),
+    Variant("words", "the stream ignored", PHILOX, "c1 = np.uint32(stream)\n    first", "c1 = np.uint32(0)\n    first", "philox"),
+    Variant(
+        "words",
+        "nine rounds of Philox",
+        PHILOX,
+        "np.uint32(k0 + _W0[8]), np.uint32(k1 + _W1[8]))",
+        "k0, k1) if False else (c0, c1, c2, c3)",
+        "philox",
+    ),
+    Variant("keys", "the seed ignored", "keys.py", "hash64([RNG_VERSION, seed,", "hash64([RNG_VERSION, 0,", "keys"),
+    Variant("keys", "of the chain's last stage alone", STAGES, "entries[: i + 1]", "entries[i : i + 1]", "keys"),
+    Variant("keys", "severities always coupled", STAGES, 'shared = coupling == "severity" and', "shared =", "keys"),
+    Variant(
+        "stages",
+        "lengths never scaled",
+        STAGES,
+        "ratio = min(shape) / side",
+        "ratio = 1.0",
+        "properties::test_scale_side_is_the_table_at_its_own_size_and_grows_lengths",
+    ),
+    Variant(
+        "stages",
+        "the row's values are not overridden",
+        STAGES,
+        "values[key] = known[key].checked(value, name)",
+        "values.setdefault(key, value)",
+        "properties",
+    ),
+    Variant("tables", "a cell of fog at 32", "tables/cifar.toml", "wibble_decay = 1.75", "wibble_decay = 1.7", "published_tables"),
+    Variant("tables", "a cell of motion blur at 299", "tables/inception.toml", "radius = 22", "radius = 20", "published_tables"),
+    # blur
+    Variant(
+        "glass_blur",
+        "a true exchange",
+        GLASS,
+        "packed[np.uint64(place)] = packed[np.uint64(place + offsets[pick])]",
+        "there = np.uint64(place + offsets[pick])\n                        "
+        "packed[np.uint64(place)], packed[there] = packed[there], packed[np.uint64(place)]",
+        "glass_blur",
+    ),
+    Variant(
+        "glass_blur", "the greatest displacement included", GLASS, "    side = 2 * reach\n", "    side = 2 * reach + 1\n", "glass_blur"
+    ),
+    Variant("glass_blur", "no blur before", GLASS, "out = gaussian_filter(images, sigma, axes)", "out = images.copy()", "glass_blur"),
+    Variant("glass_blur", "no blur after", GLASS, "return gaussian_filter(out, sigma, axes, half(rounding))", "return out", "glass_blur"),
+    Variant(
+        "glass_blur",
+        "given displacements as (dy, dx)",
+        GLASS,
+        "_copy(out, reach, deltas)",
+        "_copy(out, reach, np.ascontiguousarray(deltas[..., ::-1]))",
+        "glass_blur",
+    ),
+    Variant("gaussian_blur", "rounded", SEPARABLE, "min(value, 1.0) * 255.0 + half)", "min(value, 1.0) * 255.0 + 0.5)", "gaussian_blur"),
+    Variant("gaussian_blur", "cut at three sigma", SEPARABLE, "TRUNCATE = 4.0", "TRUNCATE = 3.0", "gaussian_blur"),
+    Variant(
+        "gaussian_blur",
+        "the left edge reflected",
+        SEPARABLE,
+        "padded[x * channels + c] = inner[c]",
+        "padded[x * channels + c] = inner[min(radius - 1 - x, width - 1) * channels + c]",
+        "gaussian_blur",
+    ),
+    Variant("defocus_blur", "the disk sums to one", "blur/disk.py", "published / ideal)", "1.0 / ideal)", "defocus_blur"),
+    Variant("defocus_blur", "the disk is open at its rim", "blur/disk.py", "<= radius**2", "< radius**2", "defocus_blur", -1),
+    Variant("defocus_blur", "rounded", "blur/defocus.py", "_TIE = 1e-9", "_TIE = 0.5", "defocus_blur"),
+    Variant("motion_blur", "centred, not one-sided", MOTION, "float(i) *", "float(i - size // 2) *", "motion_blur", -1),
+    Variant("motion_blur", "upside down", MOTION, "radians = math.pi *", "radians = -math.pi *", "motion_blur"),
+    Variant("motion_blur", "at any angle up to 90", MOTION, "GREATEST_ANGLE = 45.0", "GREATEST_ANGLE = 90.0", "motion_blur"),
+    Variant("motion_blur", "half the streak", MOTION, "width = 2 * math.ceil(radius) + 1", "width = math.ceil(radius) + 1", "motion_blur"),
+    Variant("zoom_blur", "no factor of overshoot", ZOOM, "math.ceil((stop - 1.0) / step)", "round((stop - 1.0) / step)", "zoom_blur"),
+    Variant("zoom_blur", "divided by the count of factors", ZOOM, "np.float32(factors + 1)", "np.float32(factors)", "zoom_blur", -1),
+    Variant("zoom_blur", "into the upper left corner", ZOOM, "first = (side - crop) // 2", "first = 0", "zoom_blur"),
+    # weather
+    Variant("fog", "without its octaves", "weather/plasma.py", "wibble /= wibble_decay", "wibble = 0.0", "fog"),
+    Variant("fog", "decays not squared", "weather/plasma.py", "first, wibble * wibble,", "first, wibble,", "fog"),
+    Variant("fog", "not scaled to the image's maximum", FOG, "factor = top / (top + weight)", "factor = 1.0 / (1.0 + weight)", "fog"),
+    Variant(
+        "fog",
+        "the same for every image",
+        "weather/plasma.py",
+        "sample_keys[m]",
+        "sample_keys[0]",
+        "fog properties::test_batch_is_one_by_one",
+    ),
+    Variant("snow", "angles of -45 to 45", SNOW, "ANGLE_STREAM, -135.0, -45.0", "ANGLE_STREAM, -45.0, 45.0", "snow"),
+    Variant("snow", "the second layer not turned", SNOW, "inverted = layer[height - 1 - y]", "inverted = layer[y]", "snow"),
+    Variant("snow", "without whitening", SNOW, "rest * max(value, white[k])", "rest * value", "snow"),
+    Variant(
+        "snow",
+        "grey is the mean of the channels",
+        SNOW,
+        "np.float32(0.299), np.float32(0.587), np.float32(0.114)",
+        "np.float32(1 / 3), np.float32(1 / 3), np.float32(1 / 3)",
+        "snow",
+    ),
+    Variant(
+        "frost",
+        "weights exchanged",
+        FROST,
+        "weights = float(image_weight), float(frost_weight)",
+        "weights = float(frost_weight), float(image_weight)",
+        "frost",
+    ),
+    Variant("frost", "always from the upper edge", FROST, "spans[texture, 0]) >> 32", "np.int64(0)) >> 32", "frost"),
+    Variant("frost", "textures equally likely", "weather/textures.py", "(0, 1, 1, 2, 3)", "(0, 1, 2, 3)", "frost textures"),
+    Variant("frost", "the sixth picture too", "weather/textures.py", "tuple(range(5)) if", "tuple(range(6)) if", "frost textures"),
+    Variant("brightness", "rounded", "weather/brightness.py", ", rounding).ravel()", ', "round").ravel()', "brightness"),
+    Variant(
+        "brightness",
+        "added to R, G and B",
+        "weather/brightness.py",
+        "shifted * (1.0 - saturation)",
+        "np.maximum(level / 255.0 + shift, 0.0)",
+        "brightness",
+    ),
+    Variant("spatter", "distances not capped", WATER, "cap = np.int32(reach * ONE)", "cap = np.int32(1000 * ONE)", "spatter"),
+    Variant(
+        "spatter",
+        "mud in BGR",
+        "weather/spatter.py",
+        "(63 / 255.0, 42 / 255.0, 20 / 255.0)",
+        "(20 / 255.0, 42 / 255.0, 63 / 255.0)",
+        "spatter",
+    ),
+    Variant(
+        "spatter",
+        "mud where it should be dry",
+        "weather/spatter.py",
+        "> threshold else np.uint8(0)",
+        "< threshold else np.uint8(0)",
+        "spatter",
+    ),
+    Variant(
+        "spatter",
+        "distances along the axes",
+        "weather/distance.py",
+        "_DIAGONAL = np.int32(91750)",
+        "_DIAGONAL = np.int32(131072)",
+        "spatter",
+    ),
+    # digital
+    Variant(
+        "contrast",
+        "about mid grey",
+        CONTRAST,
+        "mean = np.float64(sums[c]) / np.float64(height * width) / 255.0",
+        "mean = 0.5",
+        "contrast",
+    ),
+    Variant(
+        "contrast",
+        "about the mean of all channels",
+        CONTRAST,
+        "mean = np.float64(sums[c]) / np.float64(height * width) / 255.0",
+        "mean = np.float64(sums.sum()) / np.float64(height * width * channels) / 255.0",
+        "contrast",
+    ),
+    Variant("contrast", "rounded", CONTRAST, "level + _TIE", "level + 0.5", "contrast"),
+    Variant(
+        "elastic_transform",
+        "without the affine map",
+        ELASTIC,
+        "    side = np.float32(min(height, width) // 3)",
+        "    affine = 0.0\n    side = np.float32(min(height, width) // 3)",
+        "elastic",
+    ),
+    Variant(
+        "elastic_transform",
+        "without the displacement across",
+        ELASTIC,
+        "np.float32(row_x[x] * alpha)",
+        "np.float32(row_x[x] * 0.0)",
+        "elastic",
+    ),
+    Variant(
+        "elastic_transform",
+        "moved across by the field down",
+        ELASTIC,
+        "np.float32(row_x[x] * alpha)",
+        "np.float32(row_y[x] * alpha)",
+        "elastic",
+    ),
+    Variant("elastic_transform", "fields cut at four sigma", "digital/fields.py", "_TRUNCATE = 3.0", "_TRUNCATE = 4.0", "elastic"),
+    Variant(
+        "pixelate",
+        "sizes rounded",
+        PIXELATE,
+        "max(int(height * fraction), 1), max(int(width * fraction), 1)",
+        "max(round(height * fraction), 1), max(round(width * fraction), 1)",
+        "pixelate",
+    ),
+    Variant(
+        "pixelate",
+        "one pixel in place of a box's mean",
+        PIXELATE,
+        "spans[i] = inside[0], len(inside)",
+        "inside = inside[:1]\n        spans[i] = inside[0], 1",
+        "pixelate",
+    ),
+    Variant("pixelate", "floored", PIXELATE, "half = np.int64(1) << (_BITS - 1)", "half = np.int64(0)", "pixelate"),
+    Variant(
+        "jpeg_compression",
+        "RGB taken for BGR",
+        JPEG,
+        "target[p, 0] = source[p, 2]\n        target[p, 1] = source[p, 1]\n        target[p, 2] = source[p, 0]",
+        "target[p] = source[p]",
+        "jpeg",
+    ),
+    Variant("jpeg_compression", "quality off by one", JPEG, "int(quality)]", "max(int(quality) - 1, 1)]", "jpeg"),
+    Variant(
+        "jpeg_compression",
+        "colour at full resolution",
+        JPEG,
+        "int(quality)]",
+        "int(quality), cv2.IMWRITE_JPEG_SAMPLING_FACTOR, 0x111111]",
+        "jpeg",
+    ),
+    Variant("jpeg_compression", "quality 58 is 57 at 64", "tables/tiny.toml", "quality = 58", "quality = 57", "published_tables"),
+    Variant("saturate", "grey stays grey", SATURATE, "tint = min(max(shift, 0.0), 1.0)", "tint = 0.0", "saturate"),
+    Variant("saturate", "clipped before the shift", SATURATE, "* gain + shift, 0.0, 1.0)", "* gain, 0.0, 1.0) + shift", "saturate"),
+    Variant("saturate", "rounded", SATURATE, "_TIE = 1e-9", "_TIE = 0.5", "saturate"),
+    # MNIST-C
+    Variant("shear", "today's meaning of a shear", AFFINE, "matrices[:, 1, 1] = 1.0, cosine", "matrices[:, 1, 1] = 1.0, 1.0", "shape"),
+    Variant("scale", "enlarged", AFFINE, "1.0 / factor", "1.0 * factor", "shape"),
+    Variant("rotate", "clockwise", AFFINE, "-sine * signs, sine * signs", "sine * signs, -sine * signs", "shape"),
+    Variant(
+        "translate", "both axes one way", AFFINE, "np.array([2, 2])) * 2 - 1", "np.array([2, 2]))[:, :1].repeat(2, 1) * 2 - 1", "shape"
+    ),
+    Variant("translate", "about the middle of 28 pixels", "shape/warp.py", "(width - 1) / 2", "width / 2", "shape"),
+    Variant("scale", "floored", "shape/warp.py", "np.rint(total)", "np.floor(total)", "shape"),
+    Variant(
+        "line",
+        "one more row",
+        STROKE,
+        "(0, 0), (height - 1, height - 1))\n    if columns",
+        "(0, 0), (height, height))\n    if columns",
+        "shape",
+    ),
+    Variant("line", "fading evenly", STROKE, "_logarithm(left) + 1.0", "left", "shape"),
+    Variant("dotted_line", "gaps for dots", STROKE, "x // dot % 2 == 0", "x // dot % 2 == 1", "shape"),
+    Variant("zigzag", "not turned with its middle line", STROKE, "along * cosine - side * sine + left", "along * cosine + left", "shape"),
+    Variant("zigzag", "ends five apart at most, both ways", STROKE, "(height - 1, high - low))", "(height - 1, high - low + 4))", "shape"),
+    Variant("stripe", "on the left only", "shape/stripe.py", "out[:, :, -width:] = 255 - out[:, :, -width:]", "pass", "shape"),
+    Variant("canny_edges", "no edge goes on", "shape/canny.py", "if ridge[j, i] == 1:", "if ridge[j, i] == 3:", "shape"),
+    Variant("canny_edges", "black outside counts", "shape/canny.py", "row[x] /= share + _EPSILON", "row[x] /= 1.0", "shape"),
+    Variant("quantize", "floored", LEVELS, "* steps + 255) // 510", "* steps) // 510", "shape"),
+    Variant("inverse", "of 256", LEVELS, "np.asarray(255 - images, np.uint8)", "np.asarray(0 - images, np.uint8)", "shape"),
+    Variant("gaussian_blur", "across columns in mnist", SEPARABLE, "if not across:", "if not across and n < 0:", "mnist"),
+    Variant("glass_blur", "copies in mnist", GLASS, "packed[other] = kept", "packed[place] = packed[other]", "mnist"),
+    Variant("glass_blur", "swaps every pixel in mnist", GLASS, ">> np.uint32(31)) == 1", ">> np.uint32(31)) <= 1", "mnist"),
+    Variant("fog", "a map of its own size in mnist", FOG, "map_side or 1", "1", "mnist"),
+    Variant("spatter", "mud's luma in mnist", "weather/spatter.py", "1: (grey_mud / 255.0,)", "1: (45.771 / 255.0,)", "mnist"),
+    Variant("saturate", "the hue is left alone in mnist", SATURATE, "min(max(hue * gain + shift, 0.0), 1.0) * 6.0", "hue * 6.0", "mnist"),
+    Variant(
+        "elastic_transform",
+        "reflected in mnist",
+        ELASTIC,
+        "if black and not inside:",
+        "if black and not inside and width < 0:",
+        "mnist",
+        -1,
+    ),
+    Variant("brightness", "halves go up in mnist", "rounding.py", "np.rint(levels.astype(np.float32))", "np.floor(levels + 0.5)", "mnist"),
+    Variant("tables", "mnist floors its snow", "tables/mnist.toml", 'mix = 0.8\nrounding = "round"', "mix = 0.8", "mnist calibrations"),
+]

@@ -1,0 +1,98 @@
+"""The rooms: imports never run upward, nothing costly at import, every package is installed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ALLOWED = {
+    "api": set(),
+    "corruptions": {"api"},
+    "manifests": {"api"},
+    "generate": {"api", "corruptions", "manifests"},
+    "scores": {"api", "manifests"},
+    "cli": {"api", "corruptions", "manifests", "generate", "scores"},
+}
+
+
+def imported_rooms(path: Path, room: str) -> set[str]:
+    """Return the rooms that a file imports from, its own left out."""
+    depth = len(path.relative_to(ROOT / room).parts) - 1 + (room != "api")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    # api may name the rooms for type checkers: what stands under TYPE_CHECKING never runs
+    hidden = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    rooms = set()
+    for node in ast.walk(tree):
+        if id(node) in hidden:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level > depth:
+            names = [node.module] if node.module else [a.name for a in node.names]
+            for name in names:
+                head = name.split(".")[0]
+                rooms.add(head if head in ALLOWED else "api")
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+        names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            if name.split(".")[0] == "corruptset":
+                rooms.add(name.split(".")[1] if "." in name else "api")
+    return rooms - {room}
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_no_arrow_runs_up(room):
+    for path in sorted((ROOT / room).rglob("*.py")):
+        rooms = imported_rooms(path, room)
+        assert rooms <= ALLOWED[room], f"{path.relative_to(ROOT)} imports {sorted(rooms - ALLOWED[room])}"
+
+
+def test_the_arrow_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    (tmp_path / "corruptions" / "blur").mkdir(parents=True)
+    for text in ("from ...manifests.models import Manifest", "from corruptset.manifests import models", "import corruptset.manifests"):
+        (tmp_path / "corruptions" / "blur" / "x.py").write_text(text)
+        assert imported_rooms(tmp_path / "corruptions" / "blur" / "x.py", "corruptions") == {"manifests"}
+    (tmp_path / "corruptions" / "blur" / "x.py").write_text("from ...errors import ImageError\nfrom ..keys import Keys")
+    assert imported_rooms(tmp_path / "corruptions" / "blur" / "x.py", "corruptions") == {"api"}
+
+
+def test_every_folder_with_code_is_a_package_of_the_distribution():
+    packages = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    found = set()
+    for room in ALLOWED:
+        for init in (ROOT / room).rglob("*.py"):
+            inside = init.parent.relative_to(ROOT).parts
+            found.add(".".join(("corruptset", *inside[1:]) if room == "api" else ("corruptset", *inside)))
+    assert found == packages
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_importing_corruptset_imports_no_room():
+    out = run("import sys, corruptset; print(sorted(m for m in sys.modules if m.startswith('corruptset')), 'numpy' in sys.modules)")
+    assert out.strip() == "['corruptset'] False"
+
+
+def test_a_consumer_needs_neither_opencv_nor_numba():
+    out = run(
+        "import sys, corruptset; corruptset.open; import corruptset.manifests.verifying;"
+        "print([m for m in ('cv2', 'numba', 'scipy', 'skimage') if m in sys.modules])"
+    )
+    assert out.strip() == "[]"
+
+
+def test_public_names_are_those_promised():
+    out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
+    assert out.startswith("['build', 'corrupt', 'open', 'plan', 'verify'] 0.")
