@@ -1,0 +1,1 @@
+"""Speed against peers and against the floor, as ratios in one run."""

@@ -1,0 +1,42 @@
+"""The peer: imagecorruptions-imaug, the one published generator that installs and runs today, in an environment of its own.
+
+It pulls in another build of OpenCV, so it never shares an environment with corruptset; it is run through a subprocess.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+from corruptset.corruptions.cache import cache_root
+
+NAME = "imagecorruptions-imaug"
+
+
+def peer_python() -> Path:
+    """Return the interpreter of the peer's environment, which is made when first asked for."""
+    folder = cache_root() / f"peer-{sys.version_info.major}.{sys.version_info.minor}"
+    python = folder / "bin" / "python"
+    ready = folder / "ready"
+    if not ready.exists():
+        print(f"making an environment for {NAME} in {folder}", file=sys.stderr)
+        venv.create(folder, with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", NAME], check=True)
+        ready.touch()
+    return python
+
+
+def run_peer(task: str, **arguments: Any) -> Any:
+    """Run a task of `peer_tasks.py` in the peer's environment and return what it printed as JSON."""
+    done = subprocess.run(
+        [peer_python(), str(Path(__file__).with_name("peer_tasks.py")), task, json.dumps(arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "OPENCV_FOR_THREADS_NUM": "1"},
+    )
+    return json.loads(done.stdout.splitlines()[-1])
