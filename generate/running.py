@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
 
 import cv2
@@ -115,7 +117,32 @@ def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
         return True
     finally:
         # Workers that are done end by themselves while the build is finished; others are stopped here and now.
-        pool.shutdown(wait=not finished, kill_workers=not finished)
+        if finished:
+            pool.shutdown(wait=False)
+        else:
+            with _without_loky_traceback():
+                pool.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _without_loky_traceback() -> Iterator[None]:
+    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
+
+    Told to kill them, the thread forgets what was submitted, kills, and then looks once more at what is queued: a task
+    submitted a moment before is a KeyError there, after all that it had to do is done (joblib 1.5). It would stand on
+    the user's screen above the sentence that says how to resume.
+    """
+    before = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
+            before(failure)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
 
 
 def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
