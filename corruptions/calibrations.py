@@ -11,18 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
+from .ladders import DEFAULT_LADDER, ladder
 from .registry import corruption_names, get_corruption
+from .rows import Row
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One severity of one corruption: its columns, and where they were published."""
-
-    parameters: Mapping[str, Any]
-    source: str
 
 
 @dataclass(frozen=True)
@@ -36,14 +30,29 @@ class Calibration:
     """corruption -> severity -> row"""
     otherwise: Calibration | None = None
     """Where the rows of a corruption stand that has none here."""
+    ladder: str = DEFAULT_LADDER
+    """Where the parameters of gradual degradations stand: they do not depend on the image's size."""
 
     def of(self, corruption: str) -> Calibration:
         """Return the calibration whose rows a corruption gets: this one, or the one to fall back to."""
         return self if self.otherwise is None or corruption in self.rows else self.otherwise
 
+    def rung(self, corruption: str, level: Any) -> Row:
+        """Return the parameters of a gradual degradation at one of its levels, or raise `ParameterError`."""
+        gradual = get_corruption(corruption).gradual
+        if gradual is None:
+            raise ParameterError(f"{corruption} has no levels; it has severities 1 to 5.")
+        if isinstance(level, bool) or not hasattr(level, "__index__") or not 1 <= int(level) <= gradual.most:
+            raise ParameterError(
+                f"{corruption}: level is {level!r}; expected a whole number from 1 to {gradual.most}. "
+                "Level 0 is the clean image: leave the stage out."
+            )
+        return ladder(self.ladder)[corruption]
+
     def row(self, corruption: str, severity: Any) -> Row:
         """Return the row of a severity, or raise `ParameterError`."""
-        get_corruption(corruption)
+        if get_corruption(corruption).gradual is not None:
+            raise ParameterError(f"{corruption} has levels, 1 to {_most(corruption)}, and no severities.")
         found = self.of(corruption)
         if corruption not in found.rows:
             known = [name for name in SHIPPED if name != self.name and corruption in shipped(name).rows]
@@ -58,6 +67,11 @@ class Calibration:
                 "Severity 0 is the clean image: leave the stage out."
             )
         return rows[int(severity)]
+
+
+def _most(corruption: str) -> int:
+    gradual = get_corruption(corruption).gradual
+    return 0 if gradual is None else gradual.most
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,21 @@ import numpy as np
 from ..errors import ParameterError, UnknownCorruption, suggest
 from .calibrations import Calibration, fitting, for_shape, get_calibration
 from .keys import check_seed, sample_keys
+from .ladders import DEFAULT_LADDER, check_ladder
 from .registry import Images, corruption_names, get_corruption
-from .stages import COUPLINGS, SCALES, Coupling, Scale, Stage, apply_stage, chain_keys, check_images, parse_chain, resolve_stage
+from .stages import (
+    COUPLINGS,
+    SCALES,
+    Coupling,
+    Scale,
+    Stage,
+    apply_stage,
+    chain_keys,
+    check_images,
+    parse_chain,
+    resolve_number,
+    resolve_stage,
+)
 
 
 def corrupt(
@@ -22,6 +36,7 @@ def corrupt(
     severity: int | None = None,
     level: int | None = None,
     calibration: str | Path | Calibration | None = None,
+    ladder: str = DEFAULT_LADDER,
     scale: Scale = "none",
     coupling: Coupling = "independent",
     seed: int = 0,
@@ -36,16 +51,18 @@ def corrupt(
         RGB or grey, at least 8x8. It is left untouched.
     name : str or sequence of stages
         A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-3+gaussian_noise-5"``, ``"clean"``), or a list of
-        stages: names with a severity (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or with
+        stages: names with a severity or level (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or with
         ``"parameters"``), or `Stage` objects.
     severity : int, optional
         1..5, where `name` is a bare corruption.
     level : int, optional
-        For gradual degradations.
+        1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before.
     calibration : str, path or Calibration, optional
         ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or a table file; by default chosen by the short side
         (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to 96
         ``tiny``, else ``imagenet``).
+    ladder : {"evaluated", "text"}
+        Which parameters gradual degradations have: what the paper's results were made with, or what its text says.
     scale : {"none", "side"}
         Whether lengths scale with the short side over the calibration's.
     coupling : {"independent", "severity"}
@@ -86,6 +103,7 @@ def corrupt(
     if coupling not in COUPLINGS:
         raise ParameterError(f"coupling is {coupling!r}; expected one of {', '.join(COUPLINGS)}.")
     table = fitting(for_shape(*batch.shape[1:])) if calibration is None else get_calibration(calibration)
+    table = replace(table, ladder=check_ladder(ladder))
     keys = sample_keys(_sample_ids(key, len(batch), single))
     chain, draws, resources = _chain(name, table, severity, level, parameters)
     out = batch if chain else batch.copy()
@@ -149,5 +167,5 @@ def _stage(item: Any, table: Calibration) -> Stage:
             stage = resolve_stage(item["corruption"], table, severity=item["severity"])
         return stage
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
-        return resolve_stage(item[0], table, severity=item[1])
+        return resolve_number(item[0], table, item[1])
     raise ParameterError(f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage.")

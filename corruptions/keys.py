@@ -51,6 +51,22 @@ def check_seed(seed: Any) -> int:
     return int(seed)
 
 
+STREAMS_A_LEVEL = 16
+
+
+def level_stream(level: int, draw: int) -> np.uint32:
+    """Return the stream of one of a gradual degradation's draws at one level.
+
+    Parameters
+    ----------
+    level : int
+        1, 2, ...
+    draw : int
+        0..15, which of the corruption's draws.
+    """
+    return np.uint32(STREAMS_A_LEVEL * level + draw)
+
+
 def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:
     """Return the key of the last stage of a chain.
 

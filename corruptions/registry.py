@@ -18,7 +18,7 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width, channels."""
 
-FAMILIES = ("noise", "blur", "weather", "digital", "shape")
+FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual")
 # One module per line: a corruption's module is imported when the registry is first asked for it.
 MODULES = (
     "noise.noise",
@@ -42,6 +42,7 @@ MODULES = (
     "shape.stroke",
     "shape.stripe",
     "shape.canny",
+    "gradual.fade",
 )
 
 
@@ -147,6 +148,22 @@ def given_array(
 
 
 @dataclass(frozen=True)
+class Gradual:
+    """What makes a corruption a gradual degradation: it has levels 1, 2, ... in place of severities.
+
+    Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of
+    `level` where it `accumulates`, else from the clean images to those of `level`. What it draws comes from streams of
+    that level (`keys.level_stream`), so that level 17 is the same alone and on the way to level 30.
+    """
+
+    change: Callable[[int, Shape, Mapping[str, Any]], str]
+    """(level, (H, W, C), parameters) -> what was done to the image so far, for people: ``"7 lines"``."""
+    accumulates: bool = True
+    most: int = 99
+    """The last level; ids have two digits."""
+
+
+@dataclass(frozen=True)
 class Corruption:
     """A registered corruption."""
 
@@ -161,6 +178,7 @@ class Corruption:
     resources: tuple[str, ...]
     deterministic: bool
     function: Callable[..., Images] = field(repr=False)
+    gradual: Gradual | None = None
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
@@ -185,7 +203,7 @@ class Corruption:
         sample_keys: NDArray[np.uint64],
         **given: Any,
     ) -> Images:
-        """Corrupt a batch.
+        """Corrupt a batch; a gradual degradation takes one step, to the `level` given.
 
         Parameters
         ----------
@@ -218,6 +236,7 @@ def corruption(
     role: Literal["test", "validation"] = "test",
     preserves_geometry: bool = True,
     deterministic: bool = False,
+    gradual: Gradual | None = None,
 ) -> Callable[[Callable[..., Images]], Callable[..., Images]]:
     """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
 
@@ -238,6 +257,8 @@ def corruption(
         False where pixels move by more than a blur does.
     deterministic : bool
         True where nothing is drawn at random.
+    gradual : Gradual, optional
+        For a corruption with levels in place of severities; its function takes ``level`` too.
     """
 
     def register(function: Callable[..., Images]) -> Callable[..., Images]:
@@ -247,7 +268,7 @@ def corruption(
         if family not in FAMILIES:
             raise ValueError(f"{name}: unknown family {family!r}")
         _registered[name] = Corruption(
-            name, family, role, revision, preserves_geometry, reference, parameters, draws, resources, deterministic, function
+            name, family, role, revision, preserves_geometry, reference, parameters, draws, resources, deterministic, function, gradual
         )
         return function
 

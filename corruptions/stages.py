@@ -33,11 +33,21 @@ class Stage:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Every column, and the options that differ from their default (so that an option added later leaves the digests
     of what was built before as they were); before scaling."""
+    tabled: bool = field(default=True, compare=False)
+    """Of a stage with a level: False where its parameters are not the ladder's. (Without a table a stage has no severity.)"""
 
     @property
     def name(self) -> str:
-        """``fog-3``, or the bare corruption where the parameters were given."""
-        return f"{self.corruption}-{self.severity}" if self.severity is not None else self.corruption
+        """``fog-3``, ``black_lines-07``, or the bare corruption where the parameters were given."""
+        number = self.number
+        return self.corruption if number is None else f"{self.corruption}-{number}"
+
+    @property
+    def number(self) -> str | None:
+        """What stands for the stage in a set id: ``3``, ``07``; None where the parameters were given."""
+        if self.severity is not None:
+            return str(self.severity)
+        return f"{self.level:02d}" if self.level is not None and self.tabled else None
 
     def as_json(self) -> dict[str, Any]:
         """Return the stage as it stands in a manifest."""
@@ -69,7 +79,7 @@ def resolve_stage(
     severity : int, optional
         1..5. A column given beside it overrides the row's value; the stage then stands by its parameters alone.
     level : int, optional
-        For gradual degradations.
+        1, 2, ... of a gradual degradation; its parameters are the ladder's of the calibration.
     parameters : mapping, optional
         Columns and options by name.
 
@@ -86,11 +96,13 @@ def resolve_stage(
             hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
             accepted = ", ".join([*known, *sorted(draws)]) or "none"
             raise ParameterError(f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: {accepted}.")
-    if level is not None:
-        raise ParameterError(f"{name} has no levels; it has severities 1 to 5.")
     values: dict[str, Any] = {}
     if severity is not None:
         values.update(calibration.row(name, severity).parameters)
+    if level is not None:
+        values.update(calibration.rung(name, level).parameters)
+    elif found.gradual is not None:
+        raise ParameterError(f"{name} needs a level, 1 to {found.gradual.most}.")
     for key, value in given.items():
         values[key] = known[key].checked(value, name)
     missing = [p.name for p in found.columns if p.name not in values]
@@ -98,17 +110,26 @@ def resolve_stage(
         raise ParameterError(
             f"{name} needs a severity (1 to 5), or its parameters: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing."
         )
-    by_row = severity is not None and not any(p.name in given for p in found.columns)
-    kept = {p.name: values[p.name] for p in found.parameters if p.name in values and not (p.option and values[p.name] == p.default)}
+    by_row = not any(p.name in given for p in found.columns)
+    kept = values_of(values, found)
+    if level is not None:
+        return Stage(name, found.revision, None, int(level), kept, tabled=by_row)
     return Stage(name, found.revision, int(severity) if by_row and severity is not None else None, None, kept)
 
 
-_SINGLE = re.compile(r"(?P<name>[a-z0-9_]+)/(?P<number>\d+)")
-_LINK = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<number>\d+)")
+def resolve_number(name: str, calibration: Calibration, number: int) -> Stage:
+    """Return the stage that a number in a set id means: a level of a gradual degradation, else a severity."""
+    if get_corruption(name).gradual is not None:
+        return resolve_stage(name, calibration, level=number)
+    return resolve_stage(name, calibration, severity=number)
+
+
+_SINGLE = re.compile(r"(?P<name>[a-z0-9_]+)/(?P<number>[0-9]{1,2})")
+_LINK = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<number>[0-9]{1,2})")
 
 
 def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-3+gaussian_noise-5``."""
+    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``black_lines/07``, ``fog-3+gaussian_noise-5``."""
     if text == "clean":
         return ()
     single = _SINGLE.fullmatch(text)
@@ -121,41 +142,53 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
                 f"{part!r} in {text!r} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
                 f"{suggest(part, corruption_names())} Known corruptions: {known}."
             )
-        stages.append(resolve_stage(link["name"], calibration, severity=int(link["number"])))
+        stages.append(resolve_number(link["name"], calibration, int(link["number"])))
     return tuple(stages)
 
 
+def values_of(parameters: Mapping[str, Any], found: Corruption) -> dict[str, Any]:
+    """Return a row's parameters as a stage holds them: in the order of the declaration, defaults left out."""
+    return {
+        p.name: parameters[p.name] for p in found.parameters if p.name in parameters and not (p.option and parameters[p.name] == p.default)
+    }
+
+
 def set_id(stages: Sequence[Stage]) -> str:
-    """Return the id of the set that a chain of severities makes.
+    """Return the id of the set that a chain of severities and levels makes.
 
     Examples
     --------
     >>> set_id([Stage("fog", 1, 3)]), set_id([Stage("fog", 1, 3), Stage("frost", 1, 5)]), set_id([])
     ('fog/3', 'fog-3+frost-5', 'clean')
+    >>> set_id([Stage("black_lines", 1, None, 7)])
+    'black_lines/07'
     """
     if not stages:
         return "clean"
-    if any(s.severity is None for s in stages):
+    if any(s.number is None for s in stages):
         raise ParameterError("a stage with given parameters has no id of its own: the recipe must name it.")
-    return f"{stages[0].corruption}/{stages[0].severity}" if len(stages) == 1 else "+".join(s.name for s in stages)
+    return f"{stages[0].corruption}/{stages[0].number}" if len(stages) == 1 else "+".join(s.name for s in stages)
 
 
-def key_entry(stage: Stage, coupling: Coupling) -> tuple[str, dict[str, Any]]:
-    """Return what a stage adds to the keys of itself and of the stages after it.
+def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
+    """Return what a stage adds to its own key, or to the keys of the stages after it (`before`).
 
-    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws.
+    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is
+    in no stage's own key, so that a level continues the one below it; the stages after it draw anew for every level,
+    unless severities share draws.
     """
     found = get_corruption(stage.corruption)
     shaping = {p.name: stage.parameters[p.name] for p in found.options if p.shapes_draws and p.name in stage.parameters}
     shared = coupling == "severity" and stage.severity is not None
     columns = {} if shared else {p.name: stage.parameters[p.name] for p in found.columns}
-    return f"{stage.corruption}@{stage.revision}", columns | shaping
+    level = {"level": stage.level} if before and stage.level is not None and coupling == "independent" else {}
+    return f"{stage.corruption}@{stage.revision}", columns | shaping | level
 
 
 def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "independent") -> list[np.uint64]:
     """Return the key of every stage of a chain."""
-    entries = [key_entry(s, coupling) for s in stages]
-    return [stage_key(seed, entries[: i + 1]) for i in range(len(entries))]
+    above = [key_entry(s, coupling, before=True) for s in stages]
+    return [stage_key(seed, [*above[:i], key_entry(s, coupling)]) for i, s in enumerate(stages)]
 
 
 def scaled_parameters(found: Corruption, parameters: Mapping[str, Any], shape: tuple[int, int], scale: Scale, side: int) -> dict[str, Any]:
@@ -200,6 +233,7 @@ def apply_stage(
     scale: Scale = "none",
     draws: Mapping[str, Any] | None = None,
     resources: Mapping[str, Any] | None = None,
+    done: int = 0,
 ) -> Images:
     """Apply one stage to a batch that `check_images` has seen; the input is left untouched.
 
@@ -216,6 +250,8 @@ def apply_stage(
     draws, resources : mapping, optional
         What is given in place of drawn values and of default resources; names that the corruption does not have are
         refused for draws and ignored for resources.
+    done : int
+        Of a gradual degradation that accumulates: the level at which `images` are already.
 
     Returns
     -------
@@ -236,11 +272,17 @@ def apply_stage(
             raise ParameterError(
                 f"{stage.corruption} draws no {name!r}.{suggest(name, known)} It draws: {', '.join(known) or 'nothing that can be given'}."
             )
-        extra[name] = known[name].checked(value, (height, width, channels), values, stage.corruption)
+        level = {} if stage.level is None else {"level": stage.level}
+        extra[name] = known[name].checked(value, (height, width, channels), values | level, stage.corruption)
     extra |= {name: value for name, value in (resources or {}).items() if name in found.resources}
     if not len(images):
         return images.copy()
-    return found.apply(images, values, key, sample_keys, **extra)
+    if found.gradual is None:
+        return found.apply(images, values, key, sample_keys, **extra)
+    assert stage.level is not None
+    for level in range(done + 1, stage.level + 1) if found.gradual.accumulates else (stage.level,):
+        images = found.apply(images, values, key, sample_keys, level=level, **extra)
+    return images
 
 
 def apply_chain(

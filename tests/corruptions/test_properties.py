@@ -18,12 +18,14 @@ NINETEEN = (
 ).split()
 MNIST_C = "shear scale rotate translate line dotted_line zigzag stripe canny_edges quantize inverse".split()
 """Their properties are in test_shape."""
+GRADUAL = "fade_black".split()
+"""Their properties are in test_gradual."""
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24)]
 every = pytest.mark.parametrize("name", NINETEEN)
 
 
 def test_all_are_registered():
-    assert sorted(corruption_names()) == sorted(NINETEEN + MNIST_C)
+    assert sorted(corruption_names()) == sorted(NINETEEN + MNIST_C + GRADUAL)
 
 
 @every

@@ -17,6 +17,7 @@ from blake3 import blake3
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import corruptset
 from corruptset.corruptions.calibrations import SHIPPED, shipped
+from corruptset.corruptions.ladders import LADDERS
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from pictures import painted
 
@@ -25,26 +26,30 @@ FILE = Path(__file__).with_name("digests.json")
 COLOUR, GREY = (61, 83), (45, 37)
 
 
-def digest(name: str, calibration: str, severity: int) -> str:
+def digest(name: str, **options: object) -> str:
     """Return the digest of a corruption's outputs on the golden pictures."""
     colour = np.stack([painted(*COLOUR, 3, which) for which in range(2)])
     grey = painted(*GREY, 1)
     out = blake3()
     for image, key in ((colour, ["golden/0", "golden/1"]), (grey, "golden/grey")):
-        got = corruptset.corrupt(image, name, severity=severity, calibration=calibration, key=key, seed=20)
+        got = corruptset.corrupt(image, name, key=key, seed=20, **options)
         out.update(repr(got.shape).encode() + got.tobytes())
     return out.hexdigest(16)
 
 
 def measure(names: list[str] | None = None) -> dict[str, dict[str, object]]:
-    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}}."""
-    return {
-        name: {
-            "revision": get_corruption(name).revision,
-            "digests": {c: [digest(name, c, s) for s in sorted(shipped(c).rows[name])] for c in SHIPPED if name in shipped(c).rows},
-        }
-        for name in sorted(names or corruption_names())
-    }
+    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}}.
+
+    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30.
+    """
+    return {name: {"revision": get_corruption(name).revision, "digests": rows(name)} for name in sorted(names or corruption_names())}
+
+
+def rows(name: str) -> dict[str, list[str]]:
+    """Return the digests of one corruption."""
+    if get_corruption(name).gradual is not None:
+        return {one: [digest(name, level=level, ladder=one) for level in (1, 5, 30)] for one in LADDERS}
+    return {c: [digest(name, calibration=c, severity=s) for s in sorted(shipped(c).rows[name])] for c in SHIPPED if name in shipped(c).rows}
 
 
 def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict[str, object]]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Gradual degradations: thirty levels, each a step further than the one before."""
