@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 RUN_BYTES = 64 << 20
 """Most clean pixels of a run: a worker keeps them while it works on the groups of one run, and a raw shard is as large."""
@@ -74,7 +75,9 @@ def runs(count: int, image_bytes: int) -> list[Run]:
     return [Run(i, first, min(first + length, count)) for i, first in enumerate(range(0, count, length))]
 
 
-def groups(sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int) -> list[tuple[str, ...]]:
+def groups(
+    sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes: int, branches: Collection[int] = ()
+) -> list[tuple[str, ...]]:
     """Return sets, in the order of the walk, cut into groups whose images of one run fit into memory together.
 
     Parameters
@@ -85,19 +88,23 @@ def groups(sets: Sequence[str], *, run_count: int, run_length: int, stored_bytes
         How many runs there are, and the samples of the longest.
     stored_bytes : int
         Estimated bytes of one stored image.
+    branches : collection of int
+        Positions in `sets` where sets begin that share nothing with those before: a cut near one moves there, so that
+        what sets share is made once.
     """
     by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
     wanted = max(-(-len(sets) // by_memory), -(-PARTS_WANTED // max(1, run_count)))
     count = min(len(sets), wanted)
     # Equal shares, the longer ones first.
     size, longer = divmod(len(sets), max(1, count))
-    cut: list[tuple[str, ...]] = []
-    start = 0
-    for i in range(count):
-        stop = start + size + (i < longer)
-        cut.append(tuple(sets[start:stop]))
-        start = stop
-    return cut
+    cuts = [0]
+    for i in range(1, count):
+        equal = i * size + min(i, longer)
+        near = [b for b in branches if cuts[-1] < b and abs(b - equal) <= size // 2]
+        cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=equal))
+    cuts.append(len(sets))
+    # A share that grew beyond the memory is cut once more.
+    return [tuple(sets[start : min(start + by_memory, stop)]) for first, stop in pairwise(cuts) for start in range(first, stop, by_memory)]
 
 
 def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], committed: Collection[tuple[str, int]] = ()) -> list[Part]:

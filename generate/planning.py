@@ -14,7 +14,7 @@ from .parts import ROWS_BYTES, parts, runs
 from .preparing import Format, Options, Prepared, prepare
 from .recipe import Recipe, SetSpec
 from .sources.base import Source
-from .tree import depth, stages_applied, stages_naive
+from .tree import buffers, stages_applied, stages_naive
 from .worker import BATCH_BYTES
 
 
@@ -113,11 +113,12 @@ def plan_of(prepared: Prepared) -> Plan:
     width, height = prepared.image_size
     clean = width * height * 3
     tree = prepared.tree(prepared.asked)
-    applied = stages_applied(tree)
     all_runs = runs(count, clean)
     groups = prepared.groups(prepared.asked, all_runs)
+    # A group is walked by itself: what sets of two groups have in common is made twice.
+    applied = sum(stages_applied(prepared.tree(group)) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * (prepared.stored_bytes() if "hdf5" in prepared.containers else 1024)
-    buffers = (depth(tree) + 6) * max(BATCH_BYTES, clean)
+    held = (buffers(tree) + 6) * max(BATCH_BYTES, clean)
     return Plan(
         recipe=prepared.recipe.name,
         version=prepared.recipe.version,
@@ -134,7 +135,7 @@ def plan_of(prepared: Prepared) -> Plan:
             jobs=min(prepared.options.workers, len(groups) * len(all_runs)),
         ),
         jobs=prepared.options.workers,
-        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + buffers,
+        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + held,
         format="both" if len(prepared.containers) == 2 else prepared.containers[0],
         encoding=prepared.encoding.as_json(prepared.containers),
         size=prepared.image_size,

@@ -161,8 +161,11 @@ class Prepared:
         """Return sets in groups; of images that only go into a folder, nothing but records is collected in memory."""
         in_memory = any(self._like(c) == "hdf5" for c in self.containers)
         size = stored_bytes(self.encoding, self.image_size, "hdf5") if in_memory else 1024
-        order = list(walk_order(self.tree(sets)))
-        return groups(order, run_count=len(all_runs), run_length=max(r.count for r in all_runs), stored_bytes=size)
+        order, branches = [], set()
+        for branch in self.tree(sets).branches():
+            branches.add(len(order))
+            order += list(walk_order(branch))
+        return groups(order, run_count=len(all_runs), run_length=max(r.count for r in all_runs), stored_bytes=size, branches=branches)
 
     def metrics_images(self, count: int) -> int:
         """Return over how many of `count` samples metrics are."""

@@ -1,5 +1,6 @@
 """The tree shares what chains have in common, and walks to the same pixels as chain after chain."""
 
+import weakref
 from collections import Counter
 from typing import Any
 
@@ -11,7 +12,7 @@ from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import apply_chain, check_images, parse_chain, resolve_stage
 from corruptset.generate import tree as trees
 from corruptset.generate.recipe import SetSpec
-from corruptset.generate.tree import depth, grow, merge_aliases, stages_applied, stages_naive, walk, walk_order
+from corruptset.generate.tree import buffers, depth, grow, merge_aliases, stages_applied, stages_naive, walk, walk_order
 
 TABLE = get_calibration("tiny")
 
@@ -70,6 +71,37 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone(coupling: Any) -> None:
         alone = apply_chain(images, one.stages, keys, seed=5, coupling=coupling, side=64, scale="none")
         assert np.array_equal(seen[one.id], alone), one.id
     assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
+
+
+LADDER = ["fade_black/02", "fade_black/05", "fade_black-02+gaussian_noise-3", "fade_black-05+gaussian_noise-3", "fade_black/01"]
+
+
+def test_a_ladder_is_one_pass_and_every_level_that_of_the_level_alone() -> None:
+    sets = [spec(c) for c in LADDER]
+    root = grow(sets, 0, "independent")
+    assert (stages_applied(root), stages_naive(sets), depth(root)) == (5 + 2, 2 + 5 + 3 + 6 + 1, 6)
+    assert (buffers(root), buffers(grow([spec("fade_black/30")], 0, "independent"))) == (3, 2)
+    keys = sample_keys(["a", "b", "c"])
+    seen = {name: got.copy() for name, got in walk(root, batch(), keys, side=64, scale="none")}
+    for one in sets:
+        alone = apply_chain(batch(), one.stages, keys, seed=0, coupling="independent", side=64, scale="none")
+        assert np.array_equal(seen[one.id], alone), one.id
+    # noise after a level is drawn anew for every level
+    noise = [seen[f"fade_black-{n}+gaussian_noise-3"].astype(int) - seen[f"fade_black/{n}"] for n in ("02", "05")]
+    middle = (seen["fade_black/05"] > 90) & (seen["fade_black/02"] < 160)
+    assert middle.sum() > 100
+    assert abs(np.corrcoef(noise[0][middle], noise[1][middle])[0, 1]) < 0.2
+
+
+def test_a_walk_lets_go_of_what_is_no_longer_needed() -> None:
+    sets = [spec(f"fade_black/{level:02d}") for level in range(1, 31)]
+    alive: list[Any] = []
+    most = 0
+    for _, got in walk(grow(sets, 0, "independent"), batch(), sample_keys("abc"), side=64, scale="none"):
+        alive.append(weakref.ref(got))
+        del got
+        most = max(most, sum(one() is not None for one in alive))
+    assert most <= 2
 
 
 def test_names_of_one_chain_become_aliases() -> None:
