@@ -89,19 +89,20 @@ def groups(
     stored_bytes : int
         Estimated bytes of one stored image.
     branches : collection of int
-        Positions in `sets` where sets begin that share nothing with those before: a cut near one moves there, so that
-        what sets share is made once.
+        Positions in `sets` where sets begin that share nothing with those before: cuts move to the nearest, so that what
+        sets share is made once.
     """
     by_memory = max(1, ROWS_BYTES // max(1, run_length * stored_bytes))
-    wanted = max(-(-len(sets) // by_memory), -(-PARTS_WANTED // max(1, run_count)))
-    count = min(len(sets), wanted)
+    # To share work out among workers a branch is not cut, for memory it is.
+    for_workers = min(-(-PARTS_WANTED // max(1, run_count)), len(branches) or len(sets))
+    count = min(len(sets), max(-(-len(sets) // by_memory), for_workers))
     # Equal shares, the longer ones first.
     size, longer = divmod(len(sets), max(1, count))
     cuts = [0]
     for i in range(1, count):
         equal = i * size + min(i, longer)
-        near = [b for b in branches if cuts[-1] < b and abs(b - equal) <= size // 2]
-        cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=equal))
+        near = [b for b in branches if cuts[-1] < b]
+        cuts.append(min(near, key=lambda b: (abs(b - equal), b), default=max(equal, cuts[-1])))
     cuts.append(len(sets))
     # A share that grew beyond the memory is cut once more.
     return [tuple(sets[start : min(start + by_memory, stop)]) for first, stop in pairwise(cuts) for start in range(first, stop, by_memory)]
