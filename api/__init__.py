@@ -1,8 +1,8 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `open` (read a build back)
-and `verify` (check one).
+`corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
+sets), `open` (read a build back) and `verify` (check one).
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .corruptions.call import corrupt
     from .generate.build import build
+    from .generate.pairs import pairs
     from .generate.planning import plan
     from .generate.verifying import verify
     from .manifests.reader import open
 
-__all__ = ["__version__", "build", "corrupt", "open", "plan", "verify"]
+__all__ = ["__version__", "build", "corrupt", "open", "pairs", "plan", "verify"]
 
 _HOMES = {
     "corrupt": "corruptions.call",
     "build": "generate.build",
+    "pairs": "generate.pairs",
     "plan": "generate.planning",
     "verify": "generate.verifying",
     "open": "manifests.reader",

@@ -21,13 +21,17 @@ from .options import (
     ImagesOption,
     Jobs,
     Labels,
+    Levels,
     Metrics,
     Optimize,
+    OrdersOption,
     PerClass,
     Samples,
     ScaleOption,
+    Second,
     Seed,
     Sets,
+    Severities,
     SkipBad,
     Source,
     Split,
@@ -35,12 +39,16 @@ from .options import (
     split_globs,
 )
 from .output import console, duration, put, put_json, size
+from .pairing import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
     from ..generate.planning import Plan
 
 Recipe = Annotated[
-    str, typer.Argument(metavar="RECIPE", help="A recipe (`corruptset list recipes`) or the path of your own (.toml).", show_default=True)
+    str,
+    typer.Argument(
+        metavar="RECIPE", help="A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", show_default=True
+    ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]
 
@@ -50,6 +58,16 @@ View = Annotated[
         "--view",
         metavar="VIEW",
         help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood.",
+        show_default=False,
+    ),
+]
+
+DisjointFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--disjoint-from",
+        metavar="DIR",
+        help="A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
         show_default=False,
     ),
 ]
@@ -79,13 +97,18 @@ def plan(
     images: ImagesOption = None,
     frost_textures: FrostTextures = None,
     view: View = None,
+    second: Second = None,
+    severities: Severities = None,
+    levels: Levels = None,
+    orders: OrdersOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
-    options = _options(locals())
+    given = dict(locals())
+    options = _options(given)
     from ..generate.planning import plan as make_plan
 
-    planned = make_plan(recipe, source, **options)
+    planned = make_plan(chosen_recipe(recipe, given), source, **options)
     if as_json:
         put_json(planned.as_json())
     else:
@@ -115,19 +138,25 @@ def build(
     images: ImagesOption = None,
     frost_textures: FrostTextures = None,
     view: View = None,
+    second: Second = None,
+    severities: Severities = None,
+    levels: Levels = None,
+    orders: OrdersOption = None,
+    disjoint_from: DisjointFrom = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a corrupted data set: images, manifest, checksums, contact sheet.
 
     The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
     """
-    options = _options(locals())
+    given = dict(locals())
+    options = _options(given) | ({"disjoint_from": disjoint_from} if disjoint_from else {})
     from .progress import Progress
 
     with Progress("build") as progress:
         from ..generate.build import build as make_build
 
-        built = make_build(recipe, source, out, progress=progress, **options)
+        built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)
     if as_json:
@@ -163,7 +192,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
         "jobs": given["jobs"],
         "sets": split_globs(given["sets"]),
         "samples": given["samples"],
-        "first": given["first"],
+        "first": first_samples(given),
         "per_class": given["per_class"],
         "ids": given["ids"],
         "format": None if form is None else form.value,

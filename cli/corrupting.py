@@ -34,6 +34,12 @@ def corrupt(
     severity: Annotated[
         int | None, typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name.", show_default=False)
     ] = None,
+    level: Annotated[
+        int | None, typer.Option("--level", metavar="1-99", help="How far, for a gradual degradation's name.", show_default=False)
+    ] = None,
+    ladder: Annotated[
+        str, typer.Option("--ladder", metavar="NAME", help="Whose parameters gradual degradations have: evaluated or text.")
+    ] = "evaluated",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +93,7 @@ def corrupt(
         from ..corruptions.weather.textures import load_textures
 
         parameters["textures"] = load_textures(frost_textures)
-    target = out if out is not None else default_name(image, name, severity)
+    target = out if out is not None else default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
     from ..corruptions.call import corrupt as run
     from ..manifests.digests import pixel_digest
@@ -100,7 +106,9 @@ def corrupt(
         picture.pixels,
         name,
         severity=severity,
+        level=level,
         calibration=table,
+        ladder=ladder,
         scale=scaling,
         coupling=coupling.value,
         seed=seed,
@@ -171,7 +179,7 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 # The names that the public call keeps for itself.
-_RESERVED = {"image", "name", "severity", "level", "calibration", "scale", "coupling", "seed", "key"}
+_RESERVED = {"image", "name", "severity", "level", "calibration", "ladder", "scale", "coupling", "seed", "key"}
 
 
 def _value(name: str, text: str) -> Any:

@@ -87,7 +87,46 @@ Samples = Annotated[
     typer.Option("--samples", metavar="N", min=1, help="Only N samples, spread evenly over the source's order.", show_default=False),
 ]
 First = Annotated[
-    int | None, typer.Option("--first", metavar="N", min=1, help="Only the first N samples of the source.", show_default=False)
+    list[str] | None,
+    typer.Option(
+        "--first",
+        metavar="N|STAGES",
+        help="Only the first N samples of the source. With the recipe 'pairs', in words: the corruptions that come first.",
+        show_default=False,
+    ),
+]
+Second = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--second",
+        metavar="STAGES",
+        help="With the recipe 'pairs': the corruptions that come second. As --first: 'fog', 'fog-3', or a name and parameters, "
+        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
+        show_default=False,
+    ),
+]
+Severities = Annotated[
+    str | None,
+    typer.Option(
+        "--severities", metavar="LIST", help="Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", show_default=False
+    ),
+]
+Levels = Annotated[
+    str | None,
+    typer.Option("--levels", metavar="LIST", help="With the recipe 'pairs': of gradual degradations.", show_default=False),
+]
+
+
+class Orders(StrEnum):
+    """Which orders of a pair are made."""
+
+    both = "both"
+    given = "given"
+
+
+OrdersOption = Annotated[
+    Orders | None,
+    typer.Option("--orders", help="With the recipe 'pairs': also second before first, or not; by default both.", show_default=False),
 ]
 PerClass = Annotated[
     int | None, typer.Option("--per-class", metavar="N", min=1, help="Only the first N samples of every class.", show_default=False)
@@ -155,3 +194,22 @@ def count_or_all(text: str | None, option: str) -> int | str | None:
     if text.isascii() and text.isdigit():
         return int(text)
     raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.", param_hint=f"'{option}'")
+
+
+def numbers(text: str | None, option: str) -> list[int] | None:
+    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; anything else is a user's mistake.
+
+    Examples
+    --------
+    >>> numbers("1,3-5", "--severities")
+    [1, 3, 4, 5]
+    """
+    if text is None:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        if not (low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))):
+            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.", param_hint=f"'{option}'")
+        found += range(int(low), int(high if dash else low) + 1)
+    return list(dict.fromkeys(found))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..generate.recipe import SetSpec
+    from ..generate.entries import SetSpec
 
 PREVIEW_RECIPE = "imagenet-c-all"
 PREVIEW_FORMATS = (".png",)

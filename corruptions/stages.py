@@ -272,8 +272,8 @@ def apply_stage(
             raise ParameterError(
                 f"{stage.corruption} draws no {name!r}.{suggest(name, known)} It draws: {', '.join(known) or 'nothing that can be given'}."
             )
-        level = {} if stage.level is None else {"level": stage.level}
-        extra[name] = known[name].checked(value, (height, width, channels), values | level, stage.corruption)
+        at = values if stage.level is None else values | {"level": stage.level}
+        extra[name] = known[name].checked(value, (height, width, channels), at, stage.corruption)
     extra |= {name: value for name, value in (resources or {}).items() if name in found.resources}
     if not len(images):
         return images.copy()

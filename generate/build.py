@@ -22,6 +22,7 @@ from ..manifests.models import Manifest
 from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, sidecars_of
 from .finishing import CONTACT, finish
 from .metrics import measured_indices
+from .overlap import refuse_overlap
 from .parts import Run, parts, runs
 from .preparing import Format, Options, Prepared, prepare, size_problem
 from .recipe import Recipe
@@ -90,6 +91,7 @@ def build(
     split: Literal["test", "train", "all"] | None = None,
     images: str | None = None,
     view: str | None = None,
+    disjoint_from: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Built:
     """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
@@ -141,6 +143,8 @@ def build(
         The name of the dataset of images, for ``hdf5``.
     view : str, optional
         Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder or openood.
+    disjoint_from : sequence of path
+        Directories of finished builds with which this one must have no sample in common: a training set and its test set.
     progress : callable, optional
         Told how far the build is.
 
@@ -160,7 +164,7 @@ def build(
     options = Options(
         seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
         optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
-        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view,
+        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, disjoint_from=tuple(disjoint_from),
     )  # fmt: skip
     directory = Path(out)
     try:
@@ -184,6 +188,7 @@ def _build(prepared: Prepared, directory: Path, progress: Progress) -> Built:
     started = time.monotonic()
     refuse_foreign(directory)
     chosen, excluded = _check(prepared, progress)
+    refuse_overlap(chosen, prepared.options.disjoint_from)
     digest = source_digest((c.sample.id, c.sample.label, c.sha256) for c in chosen)
     layout = prepared.layout(prepared.asked, [c.sample for c in chosen])
     identity = prepared.identity(chosen, digest, excluded)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..errors import UnknownCorruption, listed, suggest
-from .recipe import SetSpec
+from .entries import SetSpec
 
 CLEAN = SetSpec("clean", ())
 

@@ -31,9 +31,9 @@ from ..manifests.models import FileRecord, Manifest, Metrics, SampleRecord, SetR
 from .card import LICENSE, data_card, license_text
 from .committing import Begun, read_sidecar
 from .contact import contact_sheet, sheet_rows
+from .entries import SetSpec
 from .metrics import mean_metrics
 from .parts import Run
-from .recipe import SetSpec
 from .tree import grow, walk
 from .views.base import Layout
 from .views.building import view_records

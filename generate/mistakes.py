@@ -83,7 +83,9 @@ def _place(keys: list[str | int]) -> str:
     words: list[str] = []
     for key in keys:
         if isinstance(key, int):
-            words = [f"[[sets]] {key + 1}"] if words == ["sets"] else [*words, f"item {key + 1}"]
+            words = [f"[[{words[0]}]] {key + 1}"] if words in (["sets"], ["pairs"]) else [*words, f"item {key + 1}"]
+        elif words == ["stages"]:
+            words = [f"[stages] {key}"]
         else:
             words.append(key)
     return ", ".join(words) or "the file"
@@ -94,7 +96,12 @@ def _walk(loc: tuple[str | int, ...], model: type[BaseModel], *, names_key: bool
     keys: list[str | int] = []
     models: list[type[BaseModel]] = [model]
     known: list[str] = list(model.model_fields)
+    names_entry = False
     for i, key in enumerate(loc):
+        if names_entry:
+            # a name that the file chose, in a table of entries
+            keys, names_entry = [*keys, key], False
+            continue
         fields = {name: field for m in models for name, field in m.model_fields.items()}
         if isinstance(key, str) and key not in fields and not (names_key and i + 1 == len(loc)):
             chosen = [m for m in models if key in _tags(m)]
@@ -103,6 +110,7 @@ def _walk(loc: tuple[str | int, ...], model: type[BaseModel], *, names_key: bool
         known = [name for m in models for name in m.model_fields]
         keys.append(key)
         if isinstance(key, str) and key in fields:
+            names_entry = typing.get_origin(fields[key].annotation) is dict and bool(list(_models(fields[key].annotation)))
             models = list(_models(fields[key].annotation)) or models
     return keys, list(dict.fromkeys(known))
 

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
+from .entries import SetSpec
 from .estimates import BASE_MEMORY, build_seconds
 from .parts import ROWS_BYTES, parts, runs
 from .preparing import Format, Options, Prepared, prepare
-from .recipe import Recipe, SetSpec
+from .recipe import Recipe
 from .sources.base import Source
 from .tree import buffers, stages_applied, stages_naive
 from .worker import BATCH_BYTES

@@ -18,10 +18,11 @@ from ..errors import BuildError, SourceError, listed
 from ..manifests.models import SCHEMA_VERSION
 from .choosing import CLEAN, choose_sets
 from .encoding import Encoding
+from .entries import SetSpec
 from .estimates import stored_bytes
 from .metrics import DEFAULT_IMAGES
 from .parts import Run, groups
-from .recipe import Recipe, SetSpec, load_recipe
+from .recipe import Recipe, load_recipe
 from .sources.base import BadSample, Sample, Source, open_source
 from .sources.selection import select, selection_record
 from .tree import Node, grow, merge_aliases, walk_order
@@ -60,6 +61,7 @@ class Options:
     split: str | None = None
     images: str | None = None
     view: str | None = None
+    disjoint_from: Sequence[str | Path] = ()
 
     def check(self) -> None:
         """Raise for every option that is not what it can be."""
@@ -161,7 +163,8 @@ class Prepared:
         """Return sets in groups; of images that only go into a folder, nothing but records is collected in memory."""
         in_memory = any(self._like(c) == "hdf5" for c in self.containers)
         size = stored_bytes(self.encoding, self.image_size, "hdf5") if in_memory else 1024
-        order, branches = [], set()
+        order: list[str] = []
+        branches: set[int] = set()
         for branch in self.tree(sets).branches():
             branches.add(len(order))
             order += list(walk_order(branch))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..canonical import canonical
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import Coupling, Scale, Stage, apply_stage, chain_keys
-from .recipe import SetSpec
+from .entries import SetSpec
 
 
 @dataclass

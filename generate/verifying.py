@@ -22,9 +22,9 @@ from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import Level, verify_directory
 from .encoding import Encoding
+from .entries import SetSpec
 from .preparing import Options
 from .preprocessing import parse_preprocessing, preprocess
-from .recipe import SetSpec
 from .sources.base import SPLIT_SOURCES, BadSample, Sample, Source, open_source
 from .tree import grow, walk
 

@@ -24,10 +24,10 @@ from ..manifests.digests import pixel_digest, sha256_bytes
 from ..manifests.files import WORK_FOLDER, write_atomic
 from ..manifests.models import ClassRecord
 from .encoding import Encoding
+from .entries import SetSpec
 from .metrics import Measured, measure
 from .parts import Part
 from .preprocessing import Preprocessing, preprocess
-from .recipe import SetSpec
 from .sinks.arrays import write_rows
 from .sinks.folder import FolderSink
 from .sinks.hdf5 import shard_bytes, shard_path

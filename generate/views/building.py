@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import BuildError
 from ...manifests.models import ClassRecord
 from ..encoding import Encoding
-from ..recipe import SetSpec
+from ..entries import SetSpec
 from ..sources.base import Sample
 from .arrays import ArrayLayout
 from .base import Layout, Subject, ViewOptions, set_ref

@@ -90,8 +90,21 @@ def test_no_option_of_plan_or_build_is_left_out_of_these_tests() -> None:
     import typer
 
     known: Any = typer.main.get_command(app)
-    for name, others in {"plan": {"recipe", "source", "as_json"}, "build": {"recipe", "source", "out", "as_json"}}.items():
+    own = {"recipe", "source", "as_json", "second", "severities", "levels", "orders"}  # the recipe of pairs: test_pairing
+    for name, others in {"plan": own, "build": own | {"out", "disjoint_from"}}.items():
         assert {p.name for p in known.commands[name].params} - {"help"} == set(DEFAULTS) | others
+
+
+def test_build_hands_on_what_it_must_not_overlap(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def record(*args: Any, **kwargs: Any) -> None:
+        calls.append(kwargs)
+        raise Stop("The disk is full.")
+
+    stand_in(monkeypatch, "build", "build", record)
+    run("build", "imagenet-c", "--disjoint-from", "a", "--disjoint-from", "b")
+    assert calls[0]["disjoint_from"] == [Path("a"), Path("b")]
 
 
 def test_ctrl_c_in_a_build_says_how_to_resume(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

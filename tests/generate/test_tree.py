@@ -11,7 +11,7 @@ from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import apply_chain, check_images, parse_chain, resolve_stage
 from corruptset.generate import tree as trees
-from corruptset.generate.recipe import SetSpec
+from corruptset.generate.entries import SetSpec
 from corruptset.generate.tree import buffers, depth, grow, merge_aliases, stages_applied, stages_naive, walk, walk_order
 
 TABLE = get_calibration("tiny")
