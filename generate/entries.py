@@ -23,6 +23,8 @@ class SetSpec:
     stages: tuple[Stage, ...]
     role: Role = "test"
     aliases: tuple[str, ...] = ()
+    entries: int = 1
+    """How many sets of the recipe this one is: those that are the same chain are made once."""
 
 
 class Entry(BaseModel):

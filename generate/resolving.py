@@ -50,7 +50,11 @@ def resolve_sets(
         first = merged.get(key)
         if first is not None and first.role != spec.role:
             problems.append(f"the sets {first.id!r} and {spec.id!r} are one chain of stages with two roles, {first.role} and {spec.role}")
-        merged[key] = spec if first is None else replace(first, aliases=(*first.aliases, spec.id, *spec.aliases))
+        merged[key] = (
+            spec
+            if first is None
+            else replace(first, aliases=(*first.aliases, spec.id, *spec.aliases), entries=first.entries + spec.entries)
+        )
     return list(merged.values()), problems
 
 

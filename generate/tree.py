@@ -63,7 +63,7 @@ def merge_aliases(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> lis
         else:
             names = dict.fromkeys([*first.aliases, spec.id, *spec.aliases])
             names.pop(first.id, None)
-            merged[identity] = replace(first, aliases=tuple(names))
+            merged[identity] = replace(first, aliases=tuple(names), entries=first.entries + spec.entries)
     return list(merged.values())
 
 
@@ -106,8 +106,8 @@ def stages_applied(root: Node) -> int:
 
 
 def stages_naive(sets: Iterable[SetSpec]) -> int:
-    """Return how many stages would be applied if every set started from clean."""
-    return sum(sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)
+    """Return how many stages would be applied if every set of the recipe, the repeated ones too, started from clean."""
+    return sum(s.entries * sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)
 
 
 def depth(root: Node) -> int:
