@@ -96,7 +96,7 @@ VARIANTS = [
         "philox",
     ),
     Variant("keys", "the seed ignored", "keys.py", "hash64([RNG_VERSION, seed,", "hash64([RNG_VERSION, 0,", "keys"),
-    Variant("keys", "of the chain's last stage alone", STAGES, "entries[: i + 1]", "entries[i : i + 1]", "keys"),
+    Variant("keys", "of the chain's last stage alone", STAGES, "[*above[:i], key_entry(s, coupling)]", "[key_entry(s, coupling)]", "keys"),
     Variant("keys", "severities always coupled", STAGES, 'shared = coupling == "severity" and', "shared =", "keys"),
     Variant(
         "stages",
