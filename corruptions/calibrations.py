@@ -51,10 +51,14 @@ class Calibration:
 
     def row(self, corruption: str, severity: Any) -> Row:
         """Return the row of a severity, or raise `ParameterError`."""
-        if get_corruption(corruption).gradual is not None:
-            raise ParameterError(f"{corruption} has levels, 1 to {_most(corruption)}, and no severities.")
+        declared = get_corruption(corruption)
+        if declared.gradual is not None:
+            raise ParameterError(f"{corruption} has levels, 1 to {declared.gradual.most}, and no severities.")
         found = self.of(corruption)
         if corruption not in found.rows:
+            if not declared.tabled:
+                columns = ", ".join(p.name for p in declared.columns)
+                raise ParameterError(f"{corruption} has no published severities; give its parameters instead: {columns}.")
             known = [name for name in SHIPPED if name != self.name and corruption in shipped(name).rows]
             others = f" (it has some in {', '.join(known)})" if known else ""
             raise ParameterError(
@@ -67,11 +71,6 @@ class Calibration:
                 "Severity 0 is the clean image: leave the stage out."
             )
         return rows[int(severity)]
-
-
-def _most(corruption: str) -> int:
-    gradual = get_corruption(corruption).gradual
-    return 0 if gradual is None else gradual.most
 
 
 @functools.cache

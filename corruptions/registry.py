@@ -177,6 +177,7 @@ class Corruption:
     draws: tuple[Draw, ...]
     resources: tuple[str, ...]
     deterministic: bool
+    tabled: bool
     function: Callable[..., Images] = field(repr=False)
     gradual: Gradual | None = None
 
@@ -237,6 +238,7 @@ def corruption(
     preserves_geometry: bool = True,
     deterministic: bool = False,
     gradual: Gradual | None = None,
+    tabled: bool = True,
 ) -> Callable[[Callable[..., Images]], Callable[..., Images]]:
     """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
 
@@ -259,6 +261,9 @@ def corruption(
         True where nothing is drawn at random.
     gradual : Gradual, optional
         For a corruption with levels in place of severities; its function takes ``level`` too.
+    tabled : bool
+        False where no severities were published: no shipped calibration has rows for it, and its columns are always
+        given. (A user's own table may have rows.)
     """
 
     def register(function: Callable[..., Images]) -> Callable[..., Images]:
@@ -268,7 +273,19 @@ def corruption(
         if family not in FAMILIES:
             raise ValueError(f"{name}: unknown family {family!r}")
         _registered[name] = Corruption(
-            name, family, role, revision, preserves_geometry, reference, parameters, draws, resources, deterministic, function, gradual
+            name,
+            family,
+            role,
+            revision,
+            preserves_geometry,
+            reference,
+            parameters,
+            draws,
+            resources,
+            deterministic,
+            tabled and gradual is None,
+            function,
+            gradual,
         )
         return function
 

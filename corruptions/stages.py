@@ -107,9 +107,8 @@ def resolve_stage(
         values[key] = known[key].checked(value, name)
     missing = [p.name for p in found.columns if p.name not in values]
     if missing:
-        raise ParameterError(
-            f"{name} needs a severity (1 to 5), or its parameters: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing."
-        )
+        needs = "needs a severity (1 to 5), or its parameters" if found.tabled else "has no published severities and needs its parameters"
+        raise ParameterError(f"{name} {needs}: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.")
     by_row = not any(p.name in given for p in found.columns)
     kept = values_of(values, found)
     if level is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..kernels import kernel
@@ -72,9 +74,21 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
     family="noise",
     revision=1,
     reference=_RELEASED + "gaussian_noise",
-    parameters=(Parameter("sigma", low=0.0, high=10.0, about="standard deviation, as a share of the range of levels"), ROUNDING),
+    parameters=(
+        Parameter("sigma", low=0.0, high=10.0, about="standard deviation, as a share of the range of levels"),
+        ROUNDING,
+        Parameter(
+            "mean",
+            low=-1.0,
+            high=1.0,
+            default=0.0,
+            option=True,
+            shapes_draws=True,
+            about="the noise's mean, as a share of the range of levels",
+        ),
+    ),
 )
-def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
+def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
     """Add normal noise to every element, independently.
 
     Parameters
@@ -82,28 +96,36 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     images : (N, H, W, C) ndarray of uint8
     keys : Keys
     sigma : float
-        0 to 10: the noise's standard deviation over 255. 0 leaves images as they are.
+        0 to 10: the noise's standard deviation over 255. 0 adds nothing but the mean.
     rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
+        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's and MATLAB.
+    mean : float
+        -1 to 1, default 0: the noise's mean over 255.
 
     Returns
     -------
     (N, H, W, C) ndarray of uint8
-        floor(x + 255 * sigma * z), clipped, z standard normal.
+        floor(x + 255 * mean + 255 * sigma * z), clipped, z standard normal; with half a level more if rounded.
 
     Notes
     -----
     The result is floored, as the released generator does, so the noise's mean is half a level below 0. The offset
-    floor(255 * sigma * z) is drawn from a table with probabilities rounded to 2**-32.
+    floor(255 * mean + 255 * sigma * z) is drawn from a table with probabilities rounded to 2**-32.
+
+    MATLAB's ``imnoise(I, 'gaussian', m)`` has variance 0.01 and rounds: ``sigma=0.1, mean=m, rounding="round"``. There
+    the mean is the level, so another mean draws anew, as another severity does.
 
     References
     ----------
-    Hendrycks and Dietterich, ICLR 2019; released code, ``gaussian_noise``.
+    Hendrycks and Dietterich, ICLR 2019; released code, ``gaussian_noise``. The mean: MATLAB, Image Processing Toolbox,
+    ``imnoise``, 'gaussian'.
     """
     if sigma == 0:
-        return images.copy()
+        # all that is left is a shift, of none for a mean of 0
+        shift = np.int16(math.floor(255.0 * mean + half(rounding)))
+        return np.asarray(np.clip(images + shift, 0, 255), np.uint8)
     out = np.empty_like(images)
-    _add_offsets(_rows(images), _rows(out), keys.stage, keys.samples, gaussian_table(sigma, half(rounding)))
+    _add_offsets(_rows(images), _rows(out), keys.stage, keys.samples, gaussian_table(sigma, half(rounding), mean))
     return out
 
 
@@ -172,10 +194,43 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     ----------
     Hendrycks and Dietterich, ICLR 2019; released code, ``impulse_noise``.
     """
-    out = np.empty_like(images)
-    share = np.uint32(int(amount * 2.0**31 + 0.5))
-    _salt_and_pepper(_rows(images), _rows(out), keys.stage, keys.samples, share)
-    return out
+    return _struck(images, keys, amount)
+
+
+@corruption(
+    family="noise",
+    revision=1,
+    reference="MATLAB, Image Processing Toolbox, imnoise(I, 'salt & pepper', d)",
+    parameters=(Parameter("density", low=0.0, high=1.0, about="share of elements that become 0 or 255"),),
+    tabled=False,
+)
+def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
+    """Replace elements by 0 or 255 at a density: MATLAB's salt & pepper noise, on each channel by itself.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+    keys : Keys
+    density : float
+        0 to 1: the probability that an element is replaced; density / 2 by 0, density / 2 by 255.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+
+    Notes
+    -----
+    MATLAB draws x, uniform on [0, 1), for every element: below d / 2 it becomes 0, from there to d it becomes 255. Here
+    255 stands at the upper end of the range instead, which changes no probability, and keeps what was struck at a lower
+    density as it was where densities share their draws. Each of the two probabilities is density / 2 rounded to 2**-32.
+    It is the distribution of ``impulse_noise``, under the name and the column of the benchmarks that were made with
+    MATLAB; those publish densities, not five severities, so no table has rows for it.
+
+    References
+    ----------
+    MATLAB, Image Processing Toolbox, ``imnoise``, 'salt & pepper'.
+    """
+    return _struck(images, keys, density)
 
 
 @corruption(
@@ -214,6 +269,13 @@ def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "
         return images.copy()
     out = np.empty_like(images)
     _replace_levels(_rows(images), _rows(out), keys.stage, keys.samples, speckle_table(sigma, half(rounding)))
+    return out
+
+
+def _struck(images: Images, keys: Keys, share: float) -> Images:
+    """Return images with this share of their elements replaced, half by 0 and half by 255."""
+    out = np.empty_like(images)
+    _salt_and_pepper(_rows(images), _rows(out), keys.stage, keys.samples, np.uint32(int(share * 2.0**31 + 0.5)))
     return out
 
 

@@ -82,10 +82,10 @@ def alias_tables(cumulative, bits):  # type: ignore[no-untyped-def]
     return out
 
 
-def gaussian_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
-    """Return the cumulative weights of floor(255 * sigma * z), z standard normal, clipped to -255 .. 255.
+def gaussian_cumulative(sigma: float, half: float = 0.0, mean: float = 0.0) -> NDArray[np.int64]:
+    """Return the cumulative weights of floor(255 * mean + 255 * sigma * z), z standard normal, clipped to -255 .. 255.
 
-    Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; that is the published
+    Since an image's levels are whole, floor(x + 255 * sigma * z) is x plus this offset; with mean 0 that is the published
     ``np.uint8(np.clip(x / 255 + normal(scale=sigma), 0, 1) * 255)``.
 
     Parameters
@@ -94,15 +94,16 @@ def gaussian_cumulative(sigma: float, half: float = 0.0) -> NDArray[np.int64]:
         Above 0, as a share of the range.
     half : float
         0, or 0.5 for what is rounded instead of floored.
+    mean : float
+        -1 to 1, as a share of the range.
 
     Returns
     -------
     (1, 512) ndarray of int64
         Entry s: 2**32 times the probability that the offset is at most s - 256, rounded.
     """
-    edge = (
-        np.arange(OFFSETS, dtype=np.float64) - (OFFSETS // 2 - 1) - half
-    )  # the offset is at most s - 256 where the noise is below s - 255
+    # the offset is at most s - 256 where the noise is below s - 255
+    edge = np.arange(OFFSETS, dtype=np.float64) - (OFFSETS // 2 - 1) - half - 255.0 * mean
     out = _rounded(upper_tail(_over(-edge, 255.0 * sigma)))
     out[0] = 0
     out[2 * LEVELS - 1 :] = _WHOLE
@@ -190,9 +191,9 @@ def _rounded(probability: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.floor(probability * _WHOLE + 0.5).astype(np.int64)
 
 
-def compute_gaussian(sigma: float, half: float = 0.0) -> Table:
+def compute_gaussian(sigma: float, half: float = 0.0, mean: float = 0.0) -> Table:
     """Return the alias table (512,) of gaussian noise; see `gaussian_cumulative` and `alias_tables`."""
-    out: Table = alias_tables(gaussian_cumulative(sigma, half), 9)[0]
+    out: Table = alias_tables(gaussian_cumulative(sigma, half, mean), 9)[0]
     return out
 
 
@@ -209,9 +210,10 @@ def compute_shot(photons: float, half: float = 0.0) -> Table:
 
 
 @functools.lru_cache(maxsize=64)
-def gaussian_table(sigma: float, half: float = 0.0) -> Table:
+def gaussian_table(sigma: float, half: float = 0.0, mean: float = 0.0) -> Table:
     """Return `compute_gaussian`, kept in memory and on disk; flat."""
-    return _kept("gaussian", sigma, half, OFFSETS, compute_gaussian)
+    kind = f"gaussian_{float(mean).hex()}" if mean else "gaussian"
+    return _kept(kind, sigma, half, OFFSETS, functools.partial(compute_gaussian, mean=mean))
 
 
 @functools.lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.corruptions.calibrations import SHIPPED, shipped
+from corruptset.corruptions.calibrations import SHIPPED, Calibration, Row, shipped
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import FAMILIES, corruption_names, get_corruption
 from corruptset.corruptions.stages import apply_stage, chain_keys, check_images, resolve_stage
@@ -20,12 +20,26 @@ MNIST_C = "shear scale rotate translate line dotted_line zigzag stripe canny_edg
 """Their properties are in test_shape."""
 GRADUAL = "fade_black".split()
 """Their properties are in test_gradual."""
+OWN_ROWS = {"salt_pepper": [{"density": d} for d in (0.05, 0.1, 0.15, 0.2, 0.3)]}
+"""Corruptions without published severities, with five for these tests, as a user's own table would give them."""
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24)]
-every = pytest.mark.parametrize("name", NINETEEN)
+every = pytest.mark.parametrize("name", [*NINETEEN, *OWN_ROWS])
+
+
+def calibrated(name: str, calibration: str) -> Calibration:
+    """Return a shipped calibration, or one of its size with rows of our own for what it has no rows of."""
+    found = shipped(calibration)
+    if name not in OWN_ROWS:
+        return found
+    return Calibration(calibration, found.side, {name: {s: Row(row, "this test") for s, row in enumerate(OWN_ROWS[name], 1)}})
+
+
+def corrupt(image, name, *, calibration="cifar", **options):
+    return corruptset.corrupt(image, name, calibration=calibrated(name, calibration), **options)
 
 
 def test_all_are_registered():
-    assert sorted(corruption_names()) == sorted(NINETEEN + MNIST_C + GRADUAL)
+    assert sorted(corruption_names()) == sorted([*NINETEEN, *OWN_ROWS, *MNIST_C, *GRADUAL])
 
 
 @every
@@ -47,7 +61,10 @@ def test_it_is_described(name):
 
 
 @every
-def test_every_shipped_calibration_has_its_five_rows(name):
+def test_every_shipped_calibration_has_its_five_rows_or_it_says_that_there_are_none(name):
+    if not get_corruption(name).tabled:
+        assert all(name not in shipped(c).rows for c in SHIPPED)
+        return
     for calibration in SHIPPED:
         rows = shipped(calibration).rows[name]
         assert sorted(rows) == [1, 2, 3, 4, 5]
@@ -61,12 +78,12 @@ def test_any_size_shape_dtype_input_untouched_and_deterministic(name, size, chan
     image = painted(*size, channels)
     before = image.copy()
     for calibration, severity in (("imagenet", 5), ("cifar", 1)):
-        out = corruptset.corrupt(image, name, severity=severity, calibration=calibration)
+        out = corrupt(image, name, severity=severity, calibration=calibration)
         assert out.dtype == np.uint8
         assert out.shape == image.shape
         assert not np.shares_memory(out, image)
         np.testing.assert_array_equal(image, before)
-        np.testing.assert_array_equal(out, corruptset.corrupt(image, name, severity=severity, calibration=calibration))
+        np.testing.assert_array_equal(out, corrupt(image, name, severity=severity, calibration=calibration))
 
 
 @every
@@ -75,34 +92,34 @@ def test_batch_is_one_by_one(name, channels):
     images = np.stack([painted(33, 47, channels, which) for which in range(4)])
     ids = ["a", "b", "a", "n01440764/x y"]
     for severity in (2, 5):
-        together = corruptset.corrupt(images, name, severity=severity, key=ids, calibration="cifar")
+        together = corrupt(images, name, severity=severity, key=ids, calibration="cifar")
         for image, key, out in zip(images, ids, together, strict=True):
-            np.testing.assert_array_equal(out, corruptset.corrupt(image, name, severity=severity, key=key, calibration="cifar"))
+            np.testing.assert_array_equal(out, corrupt(image, name, severity=severity, key=key, calibration="cifar"))
 
 
 @every
 def test_strided_readonly_and_grey_views_give_the_same(name):
     image = painted(40, 36)
-    want = corruptset.corrupt(image, name, severity=3, calibration="cifar")
+    want = corrupt(image, name, severity=3, calibration="cifar")
     wide = np.repeat(np.repeat(image, 2, 0), 2, 1)[::2, ::2]
     frozen = image.copy()
     frozen.setflags(write=False)
     for view in (wide, frozen, np.asfortranarray(image), image[:, ::-1][:, ::-1]):
-        np.testing.assert_array_equal(want, corruptset.corrupt(view, name, severity=3, calibration="cifar"))
+        np.testing.assert_array_equal(want, corrupt(view, name, severity=3, calibration="cifar"))
     grey = painted(40, 36, 1)
     np.testing.assert_array_equal(
-        corruptset.corrupt(grey, name, severity=3, calibration="cifar")[:, :, 0],
-        corruptset.corrupt(grey[:, :, 0], name, severity=3, calibration="cifar"),
+        corrupt(grey, name, severity=3, calibration="cifar")[:, :, 0],
+        corrupt(grey[:, :, 0], name, severity=3, calibration="cifar"),
     )
 
 
 @every
 def test_key_and_seed_matter_only_where_something_is_drawn(name):
     image = painted(48, 48)
-    base = corruptset.corrupt(image, name, severity=3, calibration="cifar", key="a")
+    base = corrupt(image, name, severity=3, calibration="cifar", key="a")
     others = [
-        corruptset.corrupt(image, name, severity=3, calibration="cifar", key="b"),
-        corruptset.corrupt(image, name, severity=3, calibration="cifar", key="a", seed=1),
+        corrupt(image, name, severity=3, calibration="cifar", key="b"),
+        corrupt(image, name, severity=3, calibration="cifar", key="a", seed=1),
     ]
     for other in others:
         assert np.array_equal(base, other) == get_corruption(name).deterministic
@@ -110,18 +127,16 @@ def test_key_and_seed_matter_only_where_something_is_drawn(name):
 
 @every
 def test_severity_and_its_row_given_are_one(name):
-    row = shipped("tiny").row(name, 4).parameters
+    row = calibrated(name, "tiny").row(name, 4).parameters
     image = painted(64, 50)
-    np.testing.assert_array_equal(
-        corruptset.corrupt(image, name, severity=4, calibration="tiny"), corruptset.corrupt(image, name, calibration="tiny", **row)
-    )
+    np.testing.assert_array_equal(corrupt(image, name, severity=4, calibration="tiny"), corrupt(image, name, calibration="tiny", **row))
 
 
 @every
 def test_every_severity_and_calibration_changes_the_picture_and_differs(name):
     image = painted(64, 64)
     for calibration in SHIPPED:
-        outs = [corruptset.corrupt(image, name, severity=s, calibration=calibration) for s in range(1, 6)]
+        outs = [corrupt(image, name, severity=s, calibration=calibration) for s in range(1, 6)]
         for severity, out in enumerate(outs, 1):
             assert not np.array_equal(out, image), (calibration, severity)
         assert len({o.tobytes() for o in outs}) == 5, calibration
@@ -131,17 +146,17 @@ def test_every_severity_and_calibration_changes_the_picture_and_differs(name):
 def test_scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
     found = get_corruption(name)
     image = painted(64, 80)
-    at_reference = corruptset.corrupt(image, name, severity=3, calibration="tiny", scale="side")
-    np.testing.assert_array_equal(at_reference, corruptset.corrupt(image, name, severity=3, calibration="tiny"))
+    at_reference = corrupt(image, name, severity=3, calibration="tiny", scale="side")
+    np.testing.assert_array_equal(at_reference, corrupt(image, name, severity=3, calibration="tiny"))
     doubled = painted(128, 140)
-    plain = corruptset.corrupt(doubled, name, severity=5, calibration="tiny")
-    scaled = corruptset.corrupt(doubled, name, severity=5, calibration="tiny", scale="side")
+    plain = corrupt(doubled, name, severity=5, calibration="tiny")
+    scaled = corrupt(doubled, name, severity=5, calibration="tiny", scale="side")
     assert np.array_equal(plain, scaled) != any(p.length for p in found.parameters)
 
 
 @every
 def test_coupled_severities_share_keys_and_independent_ones_do_not(name):
-    table = shipped("imagenet")
+    table = calibrated(name, "imagenet")
     stages = [resolve_stage(name, table, severity=s) for s in (1, 5)]
     assert chain_keys(stages[:1], 0, "severity")[0] == chain_keys(stages[1:], 0, "severity")[0]
     assert chain_keys(stages[:1], 0)[0] != chain_keys(stages[1:], 0)[0]
@@ -151,11 +166,11 @@ def test_coupled_severities_share_keys_and_independent_ones_do_not(name):
 def test_an_out_of_bounds_or_unknown_parameter_is_refused(name):
     image = painted(32, 32)
     with pytest.raises(corruptset.errors.ParameterError, match="unknown parameter 'nonsense'"):
-        corruptset.corrupt(image, name, severity=1, nonsense=1)
+        corrupt(image, name, severity=1, nonsense=1)
     for parameter in get_corruption(name).columns:
         for bad in (float("nan"), float("inf"), "text", None, -1e9):
             with pytest.raises(corruptset.errors.ParameterError, match=parameter.name):
-                corruptset.corrupt(image, name, severity=1, **{parameter.name: bad})
+                corrupt(image, name, severity=1, **{parameter.name: bad})
 
 
 @every
@@ -164,23 +179,23 @@ def test_a_draw_of_the_wrong_shape_is_refused(name):
     for draw in get_corruption(name).draws:
         for bad in (np.zeros((3, 5, 7, 2, 2)), "text", np.array(["x"])):
             with pytest.raises(corruptset.errors.ParameterError, match=draw.name):
-                corruptset.corrupt(image, name, severity=1, **{draw.name: bad})
+                corrupt(image, name, severity=1, **{draw.name: bad})
 
 
 @every
 def test_it_takes_a_batch_of_none(name):
     empty = np.empty((0, 32, 32, 3), np.uint8)
-    assert corruptset.corrupt(empty, name, severity=1).shape == empty.shape
+    assert corrupt(empty, name, severity=1).shape == empty.shape
 
 
 @every
 def test_apply_is_what_corrupt_calls(name):
     images = np.stack([painted(32, 32, 3, w) for w in range(2)])
-    table = shipped("cifar")
+    table = calibrated(name, "cifar")
     stage = resolve_stage(name, table, severity=2)
     key = chain_keys([stage], 7)[0]
     out = apply_stage(check_images(images), stage, key, sample_keys(["x", "y"]), side=table.side)
-    np.testing.assert_array_equal(out, corruptset.corrupt(images, name, severity=2, calibration="cifar", seed=7, key=["x", "y"]))
+    np.testing.assert_array_equal(out, corrupt(images, name, severity=2, calibration="cifar", seed=7, key=["x", "y"]))
 
 
 def test_chains_equal_corrupting_the_corrupted():
@@ -216,6 +231,9 @@ def test_chains_equal_corrupting_the_corrupted():
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 2.0}, "severity is 2.0"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": True}, "severity is True"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {}, "needs a severity"),
+        (np.zeros((32, 32, 3), np.uint8), "salt_pepper", {}, "no published severities and needs its parameters: density is missing"),
+        (np.zeros((32, 32, 3), np.uint8), "salt_pepper", {"severity": 3}, "no published severities; give its parameters instead: density"),
+        (np.zeros((32, 32, 3), np.uint8), "salt_pepper/3", {}, "no published severities; give its parameters instead: density"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"level": 3}, "has no levels"),
         (np.zeros((32, 32, 3), np.uint8), "fog/3", {"severity": 3}, "can be given only with the name of one corruption"),
         (np.zeros((32, 32, 3), np.uint8), "fog-9", {}, "severity is 9"),

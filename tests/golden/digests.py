@@ -1,4 +1,4 @@
-"""Golden digests: the output bytes of every corruption x severity x calibration, on small pictures.
+"""Golden digests: the output bytes of every corruption x severity x calibration, and of some named parameters, on small pictures.
 
 ``python tests/golden/digests.py`` compares. ``python tests/golden/digests.py --write`` records the digests of new
 corruptions and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
@@ -24,6 +24,11 @@ from pictures import painted
 FILE = Path(__file__).with_name("digests.json")
 # a batch of two in colour, one in grey, not square, not a multiple of anything
 COLOUR, GREY = (61, 83), (45, 37)
+# corruption -> what a set of parameters is called in the file -> the parameters: for options, and for what has no table
+NAMED: dict[str, dict[str, dict[str, object]]] = {
+    "salt_pepper": {f"density {d}": {"density": d} for d in (0.1, 0.15, 0.2)},
+    "gaussian_noise": {f"mean {m} rounded": {"sigma": 0.1, "mean": m, "rounding": "round"} for m in (0.1, 0.15, 0.2)},
+}
 
 
 def digest(name: str, **options: object) -> str:
@@ -38,18 +43,30 @@ def digest(name: str, **options: object) -> str:
 
 
 def measure(names: list[str] | None = None) -> dict[str, dict[str, object]]:
-    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}}.
+    """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}, named: {what: one}}.
 
-    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30.
+    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30. ``named`` is there
+    for those that `NAMED` has parameters of.
     """
-    return {name: {"revision": get_corruption(name).revision, "digests": rows(name)} for name in sorted(names or corruption_names())}
+    measured: dict[str, dict[str, object]] = {}
+    for name in sorted(names or corruption_names()):
+        measured[name] = {"revision": get_corruption(name).revision, "digests": tabled(name)}
+        if name in NAMED:
+            measured[name]["named"] = {what: digest(name, **parameters) for what, parameters in NAMED[name].items()}
+    return measured
 
 
-def rows(name: str) -> dict[str, list[str]]:
-    """Return the digests of one corruption."""
+def tabled(name: str) -> dict[str, list[str]]:
+    """Return the digests of one corruption at its severities, or levels."""
     if get_corruption(name).gradual is not None:
         return {one: [digest(name, level=level, ladder=one) for level in (1, 5, 30)] for one in LADDERS}
     return {c: [digest(name, calibration=c, severity=s) for s in sorted(shipped(c).rows[name])] for c in SHIPPED if name in shipped(c).rows}
+
+
+def listed(entry: dict[str, object]) -> dict[str, str]:
+    """Return a corruption's digests by what they are of: a calibration with a severity, or a name."""
+    rows = {f"{c} {s}": value for c, row in entry["digests"].items() for s, value in enumerate(row, 1)}  # type: ignore[attr-defined]
+    return rows | entry.get("named", {})  # type: ignore[operator]
 
 
 def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict[str, object]]) -> list[str]:
@@ -60,14 +77,9 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
         if before is None:
             lines.append(f"{name}: has no golden digests; record them with python tests/golden/digests.py --write")
             continue
-        rows, had = now["digests"], before["digests"]
-        fresh = [c for c in rows if c not in had]  # type: ignore[attr-defined, operator]
-        moved = [
-            f"{c} {s}"
-            for c, row in had.items()  # type: ignore[attr-defined]
-            for s, value in enumerate(row, 1)
-            if value not in rows.get(c, [])[s - 1 : s]  # type: ignore[attr-defined]
-        ]
+        fresh = [what for part in ("digests", "named") for what in now.get(part, {}) if what not in before.get(part, {})]  # type: ignore[attr-defined, operator]
+        has = listed(now)
+        moved = [what for what, value in listed(before).items() if has.get(what) != value]
         if fresh:
             lines.append(f"{name}: has no golden digests for {', '.join(fresh)}; record them with python tests/golden/digests.py --write")
         if moved:
@@ -81,7 +93,7 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
 
 def count(digests: dict[str, dict[str, object]]) -> int:
     """Return how many digests there are."""
-    return sum(len(row) for entry in digests.values() for row in entry["digests"].values())  # type: ignore[attr-defined]
+    return sum(len(listed(entry)) for entry in digests.values())
 
 
 def main() -> int:

@@ -31,6 +31,14 @@ def test_nothing_is_recorded_that_is_not_registered():
     assert sorted(RECORDED) == sorted(golden.corruption_names())
 
 
+def test_every_corruption_is_recorded_by_its_tables_or_by_name():
+    for name, entry in RECORDED.items():
+        assert golden.listed(entry), name
+        found = golden.get_corruption(name)
+        assert bool(entry["digests"]) == (found.tabled or found.gradual is not None), name
+    assert {name: list(sets) for name, sets in golden.NAMED.items()} == {n: list(e["named"]) for n, e in RECORDED.items() if "named" in e}
+
+
 def test_changed_bytes_need_a_revision():
     now = {"fog": RECORDED["fog"]}
     assert golden.differences(now, now) == []
@@ -53,6 +61,21 @@ def test_changed_bytes_need_a_revision():
     (line,) = golden.differences(now, without)
     assert "mnist 1, mnist 2, mnist 3, mnist 4, mnist 5; mend it" in line
     assert "no longer registered" in golden.differences(now, {})[0]
+
+
+def test_changed_bytes_of_named_parameters_need_a_revision():
+    now = {"salt_pepper": RECORDED["salt_pepper"]}
+    assert golden.differences(now, now) == []
+    changed = copy.deepcopy(now)
+    changed["salt_pepper"]["named"]["density 0.1"] = "0" * 32
+    (line,) = golden.differences(now, changed)
+    assert "output bytes changed at density 0.1; mend it, or bump its revision" in line
+    without = copy.deepcopy(now)
+    del without["salt_pepper"]["named"]["density 0.1"]
+    (line,) = golden.differences(without, now)
+    assert "no golden digests for density 0.1; record them" in line
+    (line,) = golden.differences(now, without)
+    assert "density 0.1; mend it" in line
 
 
 VARIANTS = {
