@@ -42,7 +42,14 @@ MODULES = (
     "shape.stroke",
     "shape.stripe",
     "shape.canny",
+    "gradual.lines",
+    "gradual.boxes",
+    "gradual.blur",
+    "gradual.pixels",
+    "gradual.swap",
     "gradual.fade",
+    "gradual.grey",
+    "gradual.clean",
 )
 
 

@@ -23,6 +23,41 @@ def _reversed_channels(image, out):  # type: ignore[no-untyped-def]
         target[p, 2] = source[p, 0]
 
 
+def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
+    """Encode every image as JPEG and decode it again.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8, RGB or grey
+    quality : int
+        1..100.
+    swapped : bool
+        Whether the encoder takes red for blue and blue for red.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+    """
+    height, width, channels = images.shape[1:]
+    if max(height, width) > _MAX_SIDE:
+        raise ImageError(f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split it first.")
+    out = np.empty_like(images)
+    options = [cv2.IMWRITE_JPEG_QUALITY, int(quality)]
+    bgr = np.empty((height, width, 3), np.uint8)
+    for i in range(len(images)):
+        if channels == 3 and swapped:
+            _, encoded = cv2.imencode(".jpg", images[i], options)
+            out[i] = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
+        elif channels == 3:
+            _reversed_channels(images[i], bgr)
+            _, encoded = cv2.imencode(".jpg", bgr, options)
+            _reversed_channels(cv2.imdecode(encoded, cv2.IMREAD_COLOR), out[i])
+        else:
+            _, encoded = cv2.imencode(".jpg", images[i, :, :, 0], options)
+            out[i, :, :, 0] = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_GRAYSCALE))
+    return out
+
+
 @corruption(
     family="digital",
     revision=1,
@@ -62,18 +97,4 @@ def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     ----------
     Hendrycks and Dietterich, ICLR 2019, section 3; ``jpeg_compression`` of the released ``make_imagenet_c.py``.
     """
-    height, width, channels = images.shape[1:]
-    if max(height, width) > _MAX_SIDE:
-        raise ImageError(f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split it first.")
-    out = np.empty_like(images)
-    options = [cv2.IMWRITE_JPEG_QUALITY, int(quality)]
-    bgr = np.empty((height, width, 3), np.uint8)
-    for i in range(len(images)):
-        if channels == 3:
-            _reversed_channels(images[i], bgr)
-            _, encoded = cv2.imencode(".jpg", bgr, options)
-            _reversed_channels(cv2.imdecode(encoded, cv2.IMREAD_COLOR), out[i])
-        else:
-            _, encoded = cv2.imencode(".jpg", images[i, :, :, 0], options)
-            out[i, :, :, 0] = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_GRAYSCALE))
-    return out
+    return through_jpeg(images, int(quality))

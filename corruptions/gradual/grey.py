@@ -1,0 +1,135 @@
+"""Fade to grey: HSV saturation a tenth less at every level, in the arithmetic of OpenCV's 8-bit HSV."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import kernel
+from ..keys import Keys
+from ..registry import Gradual, Images, Parameter, Shape, corruption
+
+_BITS = 12  # of the fixed-point quotients
+_HUES = 180
+_SCALE = np.float32(1.0 / 255.0)
+_ONE = np.float32(1.0)
+_FULL = np.float32(255.0)
+# Which channel is greatest, in the middle and least in each sixth of the circle of hues
+_CHANNELS = np.array([(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1)], np.uint8)
+
+
+@functools.cache
+def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return 255 / v and 180 / (6 d) in fixed point, rounded, ties to even: (256,) ndarrays of int64; 0 at 0."""
+    divisor = range(1, 256)
+    saturation = [round((255 << _BITS) / v) for v in divisor]
+    hue = [round((_HUES << _BITS) / (6.0 * d)) for d in divisor]
+    return np.array([0, *saturation], np.int64), np.array([0, *hue], np.int64)
+
+
+@functools.cache
+def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Return for each hue the order of its channels, and how far its middle channel is from the greatest, 0..1.
+
+    Returns
+    -------
+    (180, 3) ndarray of uint8
+        The greatest, the middle and the least channel.
+    (180,) ndarray of float64
+        A float32, widened: its product with another one is then exact.
+    """
+    turn = np.arange(_HUES, dtype=np.float32) * np.float32(6.0 / _HUES)
+    sixth = turn.astype(np.int64)
+    part = turn - sixth.astype(np.float32)
+    return np.ascontiguousarray(_CHANNELS[sixth]), np.where(sixth % 2 == 1, part, _ONE - part).astype(np.float64)
+
+
+@functools.lru_cache(maxsize=8)
+def _least(factor: float) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return, for each saturation, what it becomes as a share of 255, and for each value and saturation the least channel.
+
+    Returns
+    -------
+    (256,) ndarray of float64
+        A float32, widened.
+    (256, 256) ndarray of uint8
+    """
+    faded = np.array([int(s * factor) for s in range(256)], np.float32) * _SCALE
+    value = np.arange(256, dtype=np.float32)[:, None] * _SCALE
+    return faded.astype(np.float64), (value * (_ONE - faded) * _FULL).astype(np.uint8)
+
+
+@kernel
+def _fade(images, out, by_value, by_difference, order, parts, faded, least):  # type: ignore[no-untyped-def]
+    source = images.reshape(-1)
+    target = out.reshape(-1)
+    half = np.int64(1) << (_BITS - 1)
+    for p in range(np.uint64(0), np.uint64(source.size), np.uint64(3)):
+        r = np.int64(source[p])
+        g = np.int64(source[p + np.uint64(1)])
+        b = np.int64(source[p + np.uint64(2)])
+        value = max(r, g, b)
+        difference = value - min(r, g, b)
+        turn = r - g + 4 * difference
+        turn = b - r + 2 * difference if value == g else turn
+        turn = g - b if value == r else turn
+        hue = (turn * by_difference[np.uint8(difference)] + half) >> _BITS
+        hue = np.uint64(hue + _HUES if hue < 0 else hue)
+        saturation = np.uint8((difference * by_value[np.uint8(value)] + half) >> _BITS)
+        v = np.float32(value) * _SCALE
+        # the product is exact in float64, and the difference rounded once to float32: a fused multiply-add
+        middle = v * np.float32(1.0 - faded[saturation] * parts[hue]) * _FULL
+        target[p + order[hue, 0]] = np.uint8(v * _FULL)  # not always the value: 125 becomes 124
+        target[p + order[hue, 1]] = np.uint8(middle)
+        target[p + order[hue, 2]] = least[np.uint8(value), saturation]
+
+
+def _times(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
+    return f"saturation x {parameters['factor']:g}, {level} times"
+
+
+@corruption(
+    family="gradual",
+    revision=1,
+    reference="the incremental degradation paper (thirty levels; released notebook), fade to grey",
+    parameters=(Parameter("factor", low=0.0, high=1.0, about="what HSV saturation is multiplied by at each level"),),
+    deterministic=True,
+    gradual=Gradual(_times),
+)
+def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
+    """Multiply HSV saturation by a factor below 1, once a level.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+        At the level before. Grey images are returned as they are.
+    keys : Keys
+        Not used: nothing is drawn.
+    level : int
+        Not used: every step is the same.
+    factor : float
+        0..1. Published: 0.9.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+
+    Notes
+    -----
+    Hue in steps of two degrees, saturation and value are bytes, and all that follows is floored after every level. So some
+    saturation stays for good. Kept. The bytes are those of OpenCV's ``cvtColor`` to 8-bit HSV and back on a
+    processor with AVX2; OpenCV's own differ on others, and at the right end of rows.
+
+    References
+    ----------
+    The incremental degradation operators (30 levels); released notebook.
+    """
+    if images.shape[3] == 1:
+        return images.copy()
+    out = np.empty_like(images)
+    _fade(images, out, *_quotients(), *_hues(), *_least(float(factor)))
+    return out

@@ -1,0 +1,136 @@
+"""Single pixels at random places: a random colour, or a little brighter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..kernels import kernel
+from ..keys import Keys, level_stream
+from ..philox import fill_words_from
+from ..registry import Gradual, Images, Parameter, Shape, corruption
+from .counts import counted, plural
+
+PLACES = 0
+"""The draw of the places: word e is of pixel e of a level."""
+COLOURS = 1
+"""The draw of the colours: the top three bytes of word e are red, green and blue (grey: the top one)."""
+_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
+_SHARE = Parameter("share", low=0.0, high=1.0, about="of the pixels that are drawn at each level; one can be drawn twice")
+
+
+def _drawn(level: int, shape: Shape, parameters: Mapping[str, Any]) -> int:
+    return level * counted(parameters["share"], shape[0] * shape[1])
+
+
+def _coloured(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
+    return f"{plural(_drawn(level, shape, parameters), 'pixel')} coloured"
+
+
+def _raised(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
+    return f"{plural(_drawn(level, shape, parameters), 'pixel')} + {parameters['added']}"
+
+
+@kernel
+def _colour(images, places, stage_key, sample_keys, first_stream, second_stream):  # type: ignore[no-untyped-def]
+    count, height, width, channels = images.shape
+    where = np.empty(places, np.uint32)
+    colours = np.empty(places, np.uint32)
+    size = np.uint64(height * width)
+    for n in range(count):
+        pixels = images[n].reshape((height * width, channels))
+        fill_words_from(where, np.int64(0), stage_key, sample_keys[n], first_stream)
+        fill_words_from(colours, np.int64(0), stage_key, sample_keys[n], second_stream)
+        for e in range(places):
+            place = (np.uint64(where[e]) * size) >> np.uint64(32)
+            for c in range(channels):
+                pixels[place, c] = np.uint8(colours[e] >> np.uint32(24 - 8 * c))
+
+
+@kernel
+def _raise(images, places, added, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
+    count, height, width, channels = images.shape
+    where = np.empty(places, np.uint32)
+    size = np.uint64(height * width)
+    for n in range(count):
+        pixels = images[n].reshape((height * width, channels))
+        fill_words_from(where, np.int64(0), stage_key, sample_keys[n], stream)
+        for e in range(places):
+            place = (np.uint64(where[e]) * size) >> np.uint64(32)
+            for c in range(channels):
+                pixels[place, c] = np.uint8(min(np.int64(pixels[place, c]) + added, 255))
+
+
+@corruption(
+    family="gradual",
+    revision=1,
+    reference=_PAPER + "random noise",
+    parameters=(_SHARE,),
+    gradual=Gradual(_coloured),
+)
+def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
+    """Give random colours to pixels at random places, ``floor(share * H * W)`` draws a level.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+        At the level before.
+    keys : Keys
+    level : int
+        1, 2, ...
+    share : float
+        0..1 of the pixels. Published: 0.02. A pixel can be drawn more than once, so that a level changes a little less.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        Each channel of a drawn pixel is uniform on 0..255.
+
+    References
+    ----------
+    The incremental degradation operators (30 levels); released notebook.
+    """
+    height, width = images.shape[1:3]
+    out = images.copy()
+    streams = level_stream(level, PLACES), level_stream(level, COLOURS)
+    _colour(out, counted(share, height * width), keys.stage, keys.samples, *streams)
+    return out
+
+
+@corruption(
+    family="gradual",
+    revision=1,
+    reference=_PAPER + "white fog",
+    parameters=(_SHARE, Parameter("added", int, low=0, high=255, about="to every channel of a drawn pixel, up to 255")),
+    gradual=Gradual(_raised),
+)
+def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: int) -> Images:
+    """Brighten pixels at random places, ``floor(share * H * W)`` draws a level.
+
+    Parameters
+    ----------
+    images : (N, H, W, C) ndarray of uint8
+        At the level before.
+    keys : Keys
+    level : int
+        1, 2, ...
+    share : float
+        0..1 of the pixels. Published: 0.2.
+    added : int
+        0..255, to every channel. Published: 20.
+
+    Returns
+    -------
+    (N, H, W, C) ndarray of uint8
+        At most 255. A pixel that is drawn twice at one level is brightened twice.
+
+    References
+    ----------
+    The incremental degradation operators (30 levels); released notebook.
+    """
+    height, width = images.shape[1:3]
+    out = images.copy()
+    _raise(out, counted(share, height * width), int(added), keys.stage, keys.samples, level_stream(level, PLACES))
+    return out
