@@ -105,7 +105,9 @@ def test_what_has_no_rows_says_so():
     """A corruption may be without rows in every shipped table only if it is declared to be, and then it has none."""
     for name in corruption_names():
         assert get_corruption(name).tabled == any(name in shipped(c).rows for c in SHIPPED), name
-    assert [name for name in corruption_names() if not get_corruption(name).tabled and get_corruption(name).gradual is None] == ["salt_pepper"]
+    assert [name for name in corruption_names() if not get_corruption(name).tabled and get_corruption(name).gradual is None] == [
+        "salt_pepper"
+    ]
     with pytest.raises(ParameterError, match=r"salt_pepper has no published severities; give its parameters instead: density\."):
         corruptset.corrupt(painted(32, 32), "salt_pepper", severity=1)
     for bad in (-0.1, 1.1, float("nan"), "much"):

@@ -163,12 +163,17 @@ def test_names():
         "cifar10-c",
         "cifar100-c",
         "flageval-noise",
+        "image-degrade-30",
+        "image-degrade-30-text",
         "imagenet-c",
         "imagenet-c-299",
         "imagenet-c-all",
         "imagenet-c-extra",
         "mnist-c",
         "tiny-imagenet-c",
+        "two-factor-69",
+        "two-factor-imagenet-c",
+        "two-factor-train",
     )
     assert load_recipe("imagenet-d") is load_recipe("imagenet-c")
     names = [*recipe_names(), *recipe_aliases()]
