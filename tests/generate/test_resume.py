@@ -155,8 +155,9 @@ def test_a_signal_stops_cleanly_and_says_how_to_resume(
     start: Any, small_recipe: Path, tmp_path: Path, whole: Built, files: Any, number: int
 ) -> None:
     process = start(2)
-    assert wait_for_parts(process, tmp_path / "out", 1)
-    os.killpg(process.pid, number) if number == signal.SIGINT else os.kill(process.pid, number)
+    # On a busy machine the build may be done before the first part was seen; then there is nothing to stop.
+    if wait_for_parts(process, tmp_path / "out", 1):
+        os.killpg(process.pid, number) if number == signal.SIGINT else os.kill(process.pid, number)
     _, said = process.communicate(timeout=60)
     if process.returncode != 0:  # 0: it was done before the signal came
         assert process.returncode == 130, said
