@@ -176,13 +176,13 @@ def hypotenuse(x, y):  # type: ignore[no-untyped-def]
 
 
 @functools.lru_cache(maxsize=256)
-def exact_sine_cosine(degrees: float) -> tuple[float, float]:
-    """Return (sine, cosine) of an angle in degrees, correctly rounded but for ties beyond 60 digits.
+def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
+    """Return (sine, cosine) of an angle in degrees, rounded to 60 decimals; at multiples of 90 they are whole.
 
     Examples
     --------
-    >>> exact_sine_cosine(30.0), exact_sine_cosine(-90.0)
-    ((0.5, 0.8660254037844386), (-1.0, 0.0))
+    >>> decimal_sine_cosine(-30.0)[0] == Decimal("-0.5"), [int(x) for x in decimal_sine_cosine(180.0)]
+    (True, [0, -1])
     """
     with localcontext(Context(prec=100)):
         pi = Decimal(_PI.numerator) / Decimal(_PI.denominator)
@@ -192,5 +192,17 @@ def exact_sine_cosine(degrees: float) -> tuple[float, float]:
             series[k % 2] += term if k % 4 < 2 else -term
             term = term * angle / (k + 1)
         # pi has 71 digits: what is smaller is its error
-        cosine, sine = (float(round(value, 60)) + 0.0 for value in series)
+        cosine, sine = (round(value, 60) for value in series)
     return sine, cosine
+
+
+def exact_sine_cosine(degrees: float) -> tuple[float, float]:
+    """Return (sine, cosine) of an angle in degrees, correctly rounded but for ties beyond 60 digits.
+
+    Examples
+    --------
+    >>> exact_sine_cosine(30.0), exact_sine_cosine(-90.0)
+    ((0.5, 0.8660254037844386), (-1.0, 0.0))
+    """
+    sine, cosine = decimal_sine_cosine(degrees)
+    return float(sine) + 0.0, float(cosine) + 0.0  # no negative zero

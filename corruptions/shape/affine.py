@@ -1,15 +1,20 @@
-"""Shear, scale, rotate and translate: MNIST-C's four affine corruptions."""
+"""Shear, scale, rotate and translate: MNIST-C's four affine corruptions; rotate also as MATLAB does it."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import exact_sine_cosine
+from ..kernels import portions
 from ..keys import Keys
-from ..registry import Draw, Images, Parameter, corruption
+from ..registry import Draw, Images, Parameter, Shape, corruption
+from .canvas import RESIZES, loose_size, resize_into
 from .draws import draw_whole, given_sign, given_signs
-from .warp import warp
+from .warp import INTERPOLATIONS, warp
 
 SIGN = 0
 """The stream of the sign, or of the two signs."""
@@ -97,41 +102,110 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
     return warp(images, matrices)
 
 
+def _given_sign(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> int:
+    if parameters.get("direction", "random") != "random":
+        raise ValueError("no sign is drawn unless direction is 'random'")
+    return given_sign(value, shape, parameters)
+
+
 @corruption(
     family="shape",
     revision=1,
-    reference=_RELEASED + "rotate",
-    parameters=(Parameter("angle_deg", low=-360.0, high=360.0, about="degrees, counter-clockwise where the sign is 1"),),
-    draws=(Draw("sign", "-1 or 1, the direction of the rotation", given_sign),),
+    reference=_RELEASED + "rotate; the whole canvas: MATLAB, imrotate",
+    parameters=(
+        Parameter("angle_deg", low=-360.0, high=360.0, about="degrees, counter-clockwise where the sign is 1"),
+        Parameter(
+            "direction",
+            kind=str,
+            choices=("random", "clockwise", "counterclockwise"),
+            default="random",
+            option=True,
+            shapes_draws=True,
+            about="which way a positive angle turns: drawn for each image, or fixed",
+        ),
+        Parameter("interpolation", kind=str, choices=INTERPOLATIONS, default="bilinear", option=True, about="how the turned image is read"),
+        Parameter(
+            "canvas",
+            kind=str,
+            choices=("crop", "loose"),
+            default="crop",
+            option=True,
+            about="crop: corners that leave the image are lost; loose: all of it, brought back to the image's size",
+        ),
+        Parameter("fill", kind=int, low=0, high=255, default=0, option=True, about="the level of what is outside of the image"),
+        Parameter(
+            "resize", kind=str, choices=RESIZES, default="area", option=True, about="how a loose canvas is brought back to the image's size"
+        ),
+    ),
+    draws=(Draw("sign", "-1 or 1, the direction of the rotation", _given_sign),),
     preserves_geometry=False,
 )
-def rotate(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = None) -> Images:
-    """Rotate the image about its centre, either way; corners that leave it are lost.
+def rotate(
+    images: Images,
+    keys: Keys,
+    *,
+    angle_deg: float,
+    direction: str = "random",
+    interpolation: str = "bilinear",
+    canvas: str = "crop",
+    fill: int = 0,
+    resize: str = "area",
+    sign: int | None = None,
+) -> Images:
+    """Rotate the image about its centre: either way, corners that leave it lost; or, as an option, whole.
 
     Parameters
     ----------
     images : (N, H, W, C) ndarray of uint8
     keys : Keys
     angle_deg : float
-        Degrees, -360..360, counter-clockwise as the image is seen.
+        Degrees, -360..360, counter-clockwise as the image is seen where the sign is 1.
+    direction : {"random", "clockwise", "counterclockwise"}
+        Random: the sign is drawn. Otherwise nothing is drawn: a positive angle turns this way, a negative one the other.
+    interpolation : {"bilinear", "nearest"}
+        Between four pixels, rounded; or the nearest one.
+    canvas : {"crop", "loose"}
+        Crop: the image's own rectangle, whose corners are lost. Loose: the least rectangle that holds the whole rotated
+        image (see `loose_size`), brought back to height H and width W; a canvas of other proportions is squeezed.
+    fill : int
+        0..255: the level of what is outside of the image.
+    resize : {"area", "bilinear", "nearest"}
+        How a loose canvas is brought back: the mean over the rectangle that a pixel covers, between the four pixels
+        nearest to its centre, or the one under its centre. Without effect on a cropped one.
     sign : {-1, 1}, optional
         Multiplies the angle; given, it serves every image. Drawn: either with equal chances, one for each image.
 
     Returns
     -------
     (N, H, W, C) ndarray of uint8
-        Bilinear, black outside, rounded.
+
+    Notes
+    -----
+    The defaults are MNIST-C's: bilinear, black outside, rounded.
+
+    The two-factor sets show whole rotated images in black corners at the size that they had before, clockwise where the
+    angle is positive: MATLAB's ``imrotate`` with its defaults, nearest and loose, and then a resize. Which one is not
+    published. ``direction="clockwise", interpolation="nearest", canvas="loose"`` makes them, resized by area: like
+    MATLAB's ``imresize``, which widens its filter as it shrinks, it lets no pixel of the canvas go unseen, as the other two
+    do; unlike a cubic filter it does not overshoot at the black corners' edges, and it is exact in whole numbers.
 
     References
     ----------
-    Mu and Gilmer 2019, MNIST-C, section 3; released code, rotate
+    Mu and Gilmer 2019, MNIST-C, section 3; released code, rotate. Whole: MATLAB, Image Processing Toolbox, ``imrotate``.
     """
+    count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))
-    signs = _signs(keys, sign)
-    matrices = np.empty((len(images), 2, 2))
+    signs = _signs(keys, sign) if direction == "random" else np.full(count, -1.0 if direction == "clockwise" else 1.0)
+    matrices = np.empty((count, 2, 2))
     matrices[:, 0, 0] = matrices[:, 1, 1] = cosine
     matrices[:, 0, 1], matrices[:, 1, 0] = -sine * signs, sine * signs
-    return warp(images, matrices)
+    if canvas == "crop":
+        return warp(images, matrices, interpolation=interpolation, fill=fill)
+    size = loose_size(height, width, angle_deg)
+    out = np.empty_like(images)
+    for part in portions(count, size[0] * size[1] * images.shape[3]):
+        resize_into(warp(images[part], matrices[part], size=size, interpolation=interpolation, fill=fill), out[part], resize)
+    return out
 
 
 @corruption(

@@ -12,10 +12,10 @@ from pictures import painted
 
 # sha256 of each table's values, however the file is laid out: read off and compared with the released generators' once
 TABLES = {
-    "imagenet": "sha256:b627af94b769a70a1cf738918e28d0a602149c4fc77370233e09cee9d423972a",
-    "inception": "sha256:c46d1fb2b31051e8105eda70fc0e32df567484b0ae17cc9462fdb640bab103c8",
-    "tiny": "sha256:aa46c28835b94f1ea32421538640c0ab98332f7ea08f74ad991b9f7dc2f43c7d",
-    "cifar": "sha256:c009279b6b95a453c2351509aa37e687d3eae327f6c278c0a55ed1e5596805b7",
+    "imagenet": "sha256:7a7460c15ba90a9eea04bc8b8f1627e792053172734d569e3d943690e2ca9c84",
+    "inception": "sha256:f4e3254b75dda01df140ad29406ff125e4984a6e34fd96cbab31651f0e2c3610",
+    "tiny": "sha256:5787f1523e95263a6289a35a1178d05e9a7501b67ee4f521b51003e2a9f4170a",
+    "cifar": "sha256:b35b8eb0c022416f89b2ad09543ea9345bfa9257fd6559da9bd28fcf63f97e72",
     "mnist": "sha256:48d99d910eeb78ba60e89c541255cf334e6ca2e13d3db290af66ad6441b3a6b0",
 }
 

@@ -2,7 +2,7 @@
 
 Released with Hendrycks and Dietterich, ICLR 2019: make_imagenet_c.py, make_imagenet_c_inception.py, make_tinyimagenet_c.py,
 make_cifar_c.py; and with Mu and Gilmer 2019, MNIST-C: corruptions.py. Severities 1 to 5, columns in the tables' order;
-frost's third is the factor on its textures' size.
+frost's third is the factor on its textures' size. rotate's angles are MNIST-C's in every table.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ elastic_transform: 488 170.8 24.4, 488 19.52 48.8, 12.2 2.44 4.88, 17.08 2.44 4.
 pixelate: 0.6, 0.5, 0.4, 0.3, 0.25
 jpeg_compression: 25, 18, 15, 10, 7
 saturate: 0.3 0, 0.1 0, 2 0, 5 0.1, 20 0.2
+rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
 """,
     "inception": """
 gaussian_noise: 0.09, 0.13, 0.19, 0.27, 0.4
@@ -54,6 +55,7 @@ elastic_transform: 720 252 36, 720 28.8 72, 18 3.6 7.2, 25.2 3.6 7.2, 43.2 3.6 7
 pixelate: 0.5, 0.4, 0.3, 0.25, 0.2
 jpeg_compression: 23, 16, 13, 8, 5
 saturate: 0.3 0, 0.1 0, 2 0, 5 0.1, 20 0.2
+rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
 """,
     "tiny": """
 gaussian_noise: 0.04, 0.08, 0.12, 0.15, 0.18
@@ -75,6 +77,7 @@ elastic_transform: 0 0 5.12, 3.2 19.2 3.84, 6.4 5.12 3.84, 6.4 1.92 1.92, 10.24 
 pixelate: 0.9, 0.8, 0.7, 0.6, 0.5
 jpeg_compression: 65, 58, 50, 40, 25
 saturate: 0.3 0, 0.1 0, 2 0, 5 0.1, 30 0.2
+rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
 """,
     "cifar": """
 gaussian_noise: 0.04, 0.06, 0.08, 0.09, 0.1
@@ -96,6 +99,7 @@ elastic_transform: 0 0 2.56, 1.6 6.4 2.24, 2.56 1.92 1.92, 3.2 1.28 1.6, 3.2 0.9
 pixelate: 0.95, 0.9, 0.85, 0.75, 0.65
 jpeg_compression: 80, 65, 58, 50, 40
 saturate: 0.3 0, 0.1 0, 1.5 0, 2 0.1, 2.5 0.2
+rotate: 11.459155902616466, 22.918311805232932, 34.37746770784939, 45.836623610465864, 57.29577951308232
 """,
     "mnist": """
 gaussian_noise: 0.08, 0.12, 0.18, 0.26, 0.38

@@ -24,10 +24,16 @@ from pictures import painted
 FILE = Path(__file__).with_name("digests.json")
 # a batch of two in colour, one in grey, not square, not a multiple of anything
 COLOUR, GREY = (61, 83), (45, 37)
+WHOLE: dict[str, object] = {"direction": "clockwise", "interpolation": "nearest", "canvas": "loose"}
 # corruption -> what a set of parameters is called in the file -> the parameters: for options, and for what has no table
 NAMED: dict[str, dict[str, dict[str, object]]] = {
     "salt_pepper": {f"density {d}": {"density": d} for d in (0.1, 0.15, 0.2)},
     "gaussian_noise": {f"mean {m} rounded": {"sigma": 0.1, "mean": m, "rounding": "round"} for m in (0.1, 0.15, 0.2)},
+    "rotate": {f"whole {a}": {"angle_deg": a, **WHOLE} for a in (-60.0, -30.0, 30.0, 60.0)}
+    | {
+        "whole bilinear on grey": {"angle_deg": 41.5, "canvas": "loose", "resize": "bilinear", "fill": 128},
+        "cropped nearest": {"angle_deg": 20.0, "interpolation": "nearest"},
+    },
 }
 
 

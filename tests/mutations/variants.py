@@ -44,6 +44,8 @@ JPEG = "digital/jpeg.py"
 SATURATE = "digital/saturate.py"
 LEVELS = "digital/levels.py"
 AFFINE = "shape/affine.py"
+WARP = "shape/warp.py"
+CANVAS = "shape/canvas.py"
 STROKE = "shape/stroke.py"
 
 VARIANTS = [
@@ -341,6 +343,26 @@ VARIANTS = [
     Variant("shear", "today's meaning of a shear", AFFINE, "matrices[:, 1, 1] = 1.0, cosine", "matrices[:, 1, 1] = 1.0, 1.0", "shape"),
     Variant("scale", "enlarged", AFFINE, "1.0 / factor", "1.0 * factor", "shape"),
     Variant("rotate", "clockwise", AFFINE, "-sine * signs, sine * signs", "sine * signs, -sine * signs", "shape"),
+    Variant("rotate", "clockwise turns left", AFFINE, '-1.0 if direction == "clockwise"', '1.0 if direction == "clockwise"', "rotate"),
+    Variant("rotate", "crop for loose", AFFINE, 'if canvas == "crop":', "if canvas:", "rotate"),
+    Variant("rotate", "bilinear for nearest", WARP, 'if interpolation == "nearest":', 'if interpolation == "none":', "rotate"),
+    Variant("rotate", "half a pixel off", WARP, "centres[n, 0] + 0.5, centres[n, 1] + 0.5", "centres[n, 0], centres[n, 1]", "rotate"),
+    Variant("rotate", "always in black corners", AFFINE, "fill=fill)", "fill=0)", "rotate", -1),
+    Variant(
+        "rotate", "the canvas one pixel short", CANVAS, "to_integral_value(ROUND_CEILING)", 'to_integral_value("ROUND_FLOOR")', "rotate"
+    ),
+    Variant(
+        "rotate",
+        "the canvas of the corner pixels' centres",
+        CANVAS,
+        "(height * cosine + width * sine, ",
+        "((height - 1) * cosine + (width - 1) * sine, ",
+        "rotate",
+    ),
+    Variant("rotate", "brought back pixel by pixel", AFFINE, "out[part], resize)", 'out[part], "nearest")', "rotate"),
+    Variant("rotate", "halves go down on the way back", CANVAS, "0.5 * total + 0.25", "0.5 * total - 0.25", "rotate"),
+    Variant("rotate", "left and right have one key", AFFINE, "shapes_draws=True", "shapes_draws=False", "rotate"),
+    Variant("rotate", "a cell at 224", "tables/imagenet.toml", "angle_deg = 11.459155902616466", "angle_deg = 11.46", "rotate"),
     Variant(
         "translate", "both axes one way", AFFINE, "np.array([2, 2])) * 2 - 1", "np.array([2, 2]))[:, :1].repeat(2, 1) * 2 - 1", "shape"
     ),
