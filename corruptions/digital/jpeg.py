@@ -47,7 +47,7 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     for i in range(len(images)):
         if channels == 3 and swapped:
             _, encoded = cv2.imencode(".jpg", images[i], options)
-            out[i] = cv2.imdecode(encoded, cv2.IMREAD_COLOR)
+            out[i] = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR))
         elif channels == 3:
             _reversed_channels(images[i], bgr)
             _, encoded = cv2.imencode(".jpg", bgr, options)

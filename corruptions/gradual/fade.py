@@ -26,7 +26,7 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
     do for 8-bit images: 55 x 1.1 is 60.
     """
     product = np.arange(256, dtype=np.float32) * np.float32(factor)
-    return np.minimum(np.rint(product), 255).astype(np.uint8)
+    return np.asarray(np.minimum(np.rint(product), 255), np.uint8)
 
 
 @corruption(

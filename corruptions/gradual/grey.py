@@ -121,8 +121,9 @@ def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Image
     Notes
     -----
     Hue in steps of two degrees, saturation and value are bytes, and all that follows is floored after every level. So some
-    saturation stays for good. Kept. The bytes are those of OpenCV's ``cvtColor`` to 8-bit HSV and back on a
-    processor with AVX2; OpenCV's own differ on others, and at the right end of rows.
+    saturation stays for good: with 0.9 about 20 of 255 in bright pixels, more in dark ones. Kept. The bytes are those of
+    OpenCV's ``cvtColor`` to 8-bit HSV and back on a processor with AVX2; OpenCV's own differ on others, and at the right
+    end of rows.
 
     References
     ----------

@@ -18,7 +18,10 @@ NINETEEN = (
 ).split()
 MNIST_C = "shear scale rotate translate line dotted_line zigzag stripe canny_edges quantize inverse".split()
 """Their properties are in test_shape."""
-GRADUAL = "fade_black".split()
+GRADUAL = (
+    "black_lines white_lines random_boxes global_blur local_blur random_noise white_fog pixel_swap adjacent_pixel_swap fade_black "
+    "fade_white fade_grey posterize jpeg"
+).split()
 """Their properties are in test_gradual."""
 OWN_ROWS = {"salt_pepper": [{"density": d} for d in (0.05, 0.1, 0.15, 0.2, 0.3)]}
 """Corruptions without published severities, with five for these tests, as a user's own table would give them."""
