@@ -35,6 +35,12 @@ _AFTER = {
     "glass_blur": "gaussian_blur",
     "snow": "motion_blur",
     "spatter": "snow",
+    "white_lines": "black_lines",
+    "local_blur": "random_boxes",
+    "adjacent_pixel_swap": "pixel_swap",
+    "fade_white": "fade_black",
+    "posterize": "fade_black",
+    "jpeg": "jpeg_compression",
 }
 # What takes longest to compile is started first, so that no process is left alone with it in the end.
 _LONG = ("motion_blur", "elastic_transform", "frost", "defocus_blur", "fog", "gaussian_noise", "gaussian_blur")
