@@ -119,7 +119,8 @@ def build(
     ids : path or sequence of str, optional
         Just these samples: a text file with an id a line, or the ids.
     format : {"folder", "hdf5", "both"}, optional
-        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels.
+        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
+        where images of several sizes are stored without loss.
     optimize : bool
         Optimised Huffman tables: smaller JPEG files with the same pixels, slower.
     skip_bad : bool

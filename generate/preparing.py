@@ -250,27 +250,29 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: Options)
         if encoding.format != "jpeg":
             raise BuildError(f"--optimize is for JPEG; the recipe {loaded.name} stores {encoding.format}. Leave it out.")
         encoding = Encoding("jpeg", encoding.quality, True, encoding.subsampling)
-    size = typical_size(loaded, opened, selected)
-    containers = ("view",) if options.view is not None else _containers(options.format, encoding, size, own * len(selected))
+    sizes = some_sizes(loaded, opened, selected)
+    size = round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
+    asked_format = options.format
+    if asked_format is None and encoding.format == "png" and len(set(sizes)) > 1:
+        asked_format = "folder"  # images of several sizes do not fit into arrays
+    containers = ("view",) if options.view is not None else _containers(asked_format, encoding, size, own * len(selected))
     prepared = Prepared(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
     prepared.layout(asked)  # refuses what does not fit before anything is looked at
     return prepared
 
 
-def typical_size(recipe: Recipe, source: Source, selected: Sequence[Sample]) -> tuple[int, int]:
-    """Return the mean (width, height) of clean images: from the preprocessing, or from up to eight samples spread evenly."""
+def some_sizes(recipe: Recipe, source: Source, selected: Sequence[Sample]) -> list[tuple[int, int]]:
+    """Return (width, height) of clean images: the one of the preprocessing, or those of up to eight samples spread evenly."""
     size = recipe.preprocessing.size(640, 480)
     if size == recipe.preprocessing.size(300, 500):
-        return size
+        return [size]
     sizes = []
     for sample in select(selected, samples=_PROBED):
         try:
             sizes.append(recipe.preprocessing.size(*source.probe(sample)[1:]))
         except BadSample:
             continue
-    if not sizes:
-        return 500, 375
-    return round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
+    return sizes or [(500, 375)]
 
 
 def size_problem(recipe: Recipe, width: int, height: int) -> str | None:

@@ -193,3 +193,12 @@ def test_imagenet_c_in_pairs_at_other_severities() -> None:
     # 75 first stages, each shared by seventy sets
     assert planned.stages_applied <= 75 * planned.parts + 5250
     assert planned.stages_naive == 10500
+
+
+def test_photographs_of_several_sizes_go_into_folders(tmp_path: Path) -> None:
+    """The recipe keeps the source's sizes, and an array holds one: nobody should have to know."""
+    planned = plan("two-factor-69", "sample", samples=3, jobs=1)
+    assert planned.format == "folder"
+    made = build("two-factor-69", "sample", tmp_path, samples=3, jobs=1, sets=["ro030"], metrics=0)
+    data = corruptset.open(made.directory)
+    assert len({data["ro030"][i].shape for i in range(3)}) == 3
