@@ -47,6 +47,15 @@ AFFINE = "shape/affine.py"
 WARP = "shape/warp.py"
 CANVAS = "shape/canvas.py"
 STROKE = "shape/stroke.py"
+LINES = "gradual/lines.py"
+RECTANGLES = "gradual/rectangles.py"
+GRADUAL_BLUR = "gradual/blur.py"
+PIXELS = "gradual/pixels.py"
+SWAP = "gradual/swap.py"
+FADE = "gradual/fade.py"
+GREY = "gradual/grey.py"
+CLEAN = "gradual/clean.py"
+EVALUATED = "tables/ladder_evaluated.toml"
 
 VARIANTS = [
     # noise
@@ -402,4 +411,70 @@ VARIANTS = [
     ),
     Variant("brightness", "halves go up in mnist", "rounding.py", "np.rint(levels.astype(np.float32))", "np.floor(levels + 0.5)", "mnist"),
     Variant("tables", "mnist floors its snow", "tables/mnist.toml", 'mix = 0.8\nrounding = "round"', "mix = 0.8", "mnist calibrations"),
+    # gradual degradations
+    Variant("keys", "the level not in the stream", "keys.py", "STREAMS_A_LEVEL * level + draw", "STREAMS_A_LEVEL + draw", "gradual"),
+    Variant("black_lines", "the same line at every level", LINES, "level_stream(level, ENDS)", "level_stream(1, ENDS)", "gradual"),
+    Variant("black_lines", "from the left edge only", LINES, "words[:, 0::3] == 0", "words[:, 0::3] >= 0", "gradual_definitions"),
+    Variant("black_lines", "not anti-aliased", LINES, "cv2.LINE_AA)", "cv2.LINE_8)", "gradual_definitions"),
+    Variant("white_lines", "not quite white", LINES, "level, 255, ends)", "level, 250, ends)", "gradual_definitions"),
+    Variant("random_boxes", "sides of 2 to 5", EVALUATED, "least = 3\nmost = 6", "least = 2\nmost = 5", "gradual_definitions"),
+    Variant("random_boxes", "the longest side left out", RECTANGLES, "(most - least + 1)", "(most - least)", "gradual_definitions", -1),
+    Variant("random_boxes", "squares", RECTANGLES, "words[4 * k + 1]) * (most", "words[4 * k]) * (most", "gradual_definitions"),
+    Variant("random_boxes", "never at the right edge", RECTANGLES, "(width - wide + 1)", "(width - wide)", "gradual_definitions"),
+    Variant(
+        "global_blur",
+        "from the clean image at every level",
+        GRADUAL_BLUR,
+        "gradual=Gradual(_times),",
+        "gradual=Gradual(_times, accumulates=False),",
+        "gradual_definitions",
+    ),
+    Variant("global_blur", "floored", GRADUAL_BLUR, "half = area // np.uint32(2)", "half = np.uint32(0)", "gradual_definitions"),
+    Variant(
+        "local_blur",
+        "the outermost pixel mirrored too",
+        GRADUAL_BLUR,
+        "max(2 * (size - 1), 1)",
+        "max(2 * size - 1, 1)",
+        "gradual_definitions",
+    ),
+    Variant("local_blur", "its mean in place of the filter", GRADUAL_BLUR, 'inside == "mean")', 'inside != "mean")', "gradual_definitions"),
+    Variant("random_noise", "the same in R, G and B", PIXELS, "np.uint32(24 - 8 * c)", "np.uint32(24 - 0 * c)", "gradual_definitions"),
+    Variant("random_noise", "a quarter more", EVALUATED, "share = 0.02\n", "share = 0.025\n", "gradual_figures"),
+    Variant(
+        "white_fog",
+        "around from 255 to 0",
+        PIXELS,
+        "np.uint8(min(np.int64(pixels[place, c]) + added, 255))",
+        "np.uint8(np.int64(pixels[place, c]) + added)",
+        "gradual_definitions",
+    ),
+    Variant("pixel_swap", "a true exchange", EVALUATED, "exchange = false", "exchange = true", "gradual_figures gradual_definitions"),
+    Variant("pixel_swap", "one image's for all", SWAP, "sample_keys[n], stream)", "sample_keys[0], stream)", "gradual"),
+    Variant("adjacent_pixel_swap", "itself among its neighbours", SWAP, "i = k + k // 4", "i = k + k // 5", "gradual_definitions"),
+    Variant(
+        "adjacent_pixel_swap",
+        "four neighbours",
+        SWAP,
+        "around[word >> np.uint32(29)]",
+        "around[np.array([1, 3, 4, 6])[word >> np.uint32(30)]]",
+        "gradual_definitions",
+    ),
+    Variant("adjacent_pixel_swap", "the margin counted", EVALUATED, "margin = 1", "margin = 0", "gradual"),
+    Variant("fade_black", "floored", FADE, "np.rint(product)", "np.floor(product)", "gradual_definitions"),
+    Variant("fade_white", "halves go up", FADE, "np.rint(product)", "np.floor(product + np.float32(0.5))", "gradual_definitions"),
+    Variant("fade_grey", "saturation rounded", GREY, "int(s * factor)", "round(s * factor)", "gradual_definitions"),
+    Variant("fade_grey", "colours rounded", GREY, "np.uint8(middle)", "np.uint8(np.rint(middle))", "gradual_definitions"),
+    Variant("posterize", "33 less the level", CLEAN, "bin_values(start - level,", "bin_values(start + 1 - level,", "gradual_definitions"),
+    Variant("posterize", "upper ends of bins", CLEAN, 'if values == "even" else', 'if values != "even" else', "gradual_figures"),
+    Variant(
+        "jpeg",
+        "33 less the level",
+        CLEAN,
+        "through_jpeg(images, start - level,",
+        "through_jpeg(images, start + 1 - level,",
+        "gradual_definitions",
+    ),
+    Variant("jpeg", "on what was compressed before", CLEAN, "accumulates=False, most=31", "most=31", "gradual_figures"),
+    Variant("jpeg", "in the right order", EVALUATED, 'channel_order = "bgr"', 'channel_order = "rgb"', "gradual_figures"),
 ]
