@@ -224,7 +224,9 @@ PAPER = {
 def test_shares_of_changed_pixels_are_the_papers(name):
     images = photographs()
     for level, per_cent in PAPER[name].items():
-        found = 100 * np.mean([changed(images, corruptset.corrupt(images, name, level=level, seed=seed)) for seed in range(5)])
+        # lines vary most: 0.4 points a seed
+        seeds = range(20) if name.endswith("lines") else range(5)
+        found = 100 * np.mean([changed(images, corruptset.corrupt(images, name, level=level, seed=seed)) for seed in seeds])
         print(f"{name} {level}: {found:.1f} % changed, {per_cent} % in the table")
         assert abs(found - per_cent) < 1, level
 
