@@ -136,6 +136,8 @@ def main() -> None:
     console = Console(width=110)
     if arguments.only_levels:
         print_levels(console, levels["224"], levels["32"])
+        if arguments.json:
+            arguments.json.write_text(json.dumps({"levels": levels}, indent=1) + "\n")
         return
     large, small = measure(224, 8, "imagenet", arguments.repeats), measure(32, 1000, "cifar", fewer)
     peer: dict[str, float | None] = {}
