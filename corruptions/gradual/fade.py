@@ -31,7 +31,7 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 @corruption(
     family="gradual",
-    revision=2,
+    revision=1,
     reference=_PAPER + "fade to black",
     parameters=(Parameter("factor", low=0.0, high=1.0, about="what every value is multiplied by at each level"),),
     deterministic=True,
