@@ -49,7 +49,7 @@ def preview(
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
     from ..generate.choosing import choose_sets
-    from ..generate.contact import contact_sheet, sheet_rows
+    from ..generate.contact import contact_sheet, sheet_lines
     from ..generate.recipe import load_recipe
     from ..manifests.files import write_atomic
 
@@ -61,7 +61,7 @@ def preview(
     with Progress("preview") as progress:
         made = draw.images(picture.pixels, chosen, progress)
     sheet = contact_sheet(
-        sheet_rows([(s.id, image) for s, image in zip(chosen, made, strict=True)]),
+        sheet_lines([(s.id, image) for s, image in zip(chosen, made, strict=True) if s.id != "clean"]),
         clean=picture.pixels,
         title=f"{used}, {loaded.name} {loaded.version}, seed {seed}",
     )

@@ -30,7 +30,7 @@ from ..manifests.files import (
 from ..manifests.models import FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from .card import LICENSE, data_card, license_text
 from .committing import Begun, read_sidecar
-from .contact import contact_sheet, sheet_rows
+from .contact import contact_sheet, sheet_lines, thinned
 from .entries import SetSpec
 from .metrics import mean_metrics
 from .parts import Run
@@ -42,7 +42,7 @@ from .worker import Job, load_clean
 CONTACT = "contact.png"
 README = "README.md"
 MOST_SHOWN = 600
-"""Sets on a contact sheet; of more, so many spread evenly."""
+"""Sets on a contact sheet; of more, at most so many are shown, spread evenly."""
 LIBRARIES = ("corruptset", "numpy", "numba", "opencv-python-headless", "pillow", "scipy", "scikit-image", "h5py")
 
 
@@ -232,18 +232,18 @@ def _samples(job: Job, clean: Sequence[str]) -> list[SampleRecord]:
 
 def _contact(job: Job, sets: Sequence[str]) -> bytes:
     """Return the contact sheet of the first sample, made again from its source."""
-    if len(sets) > MOST_SHOWN:
-        sets = [sets[(i * len(sets)) // MOST_SHOWN] for i in range(MOST_SHOWN)]
+    there = set(sets)
+    shown = set(thinned([name for name in job.sets if name in there], MOST_SHOWN))
     first = job.samples[0]
     clean = load_clean(job.source, first, job.preprocessing)
-    tree = grow([spec for name, spec in job.sets.items() if name in set(sets)], job.seed, job.coupling)
+    tree = grow([spec for name, spec in job.sets.items() if name in shown], job.seed, job.coupling)
     keys = sample_keys([first.sample.id])
     made = {
         set_id: images[0].copy()
         for set_id, images in walk(tree, check_images(clean[None]), keys, side=job.side, scale=job.scale, resources=job.resources)
     }
     cells = [(name, made[name]) for name in job.sets if name in made and name != "clean"]
-    return contact_sheet(sheet_rows(cells), clean=clean, title=f"{job.build}, seed {job.seed}: {first.sample.id}")
+    return contact_sheet(sheet_lines(cells), clean=clean, title=f"{job.build}, seed {job.seed}: {first.sample.id}")
 
 
 def _write(directory: Path, name: str, data: bytes) -> FileRecord:
