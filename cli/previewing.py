@@ -44,11 +44,14 @@ def preview(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a contact sheet: one picture under every corruption at every severity."""
+    """Write a contact sheet: one picture under every corruption at every severity.
+
+    Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
+    """
     from .pictures import check_output, load
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
-    from ..generate.choosing import choose_sets
+    from ..generate.choosing import choose_shown
     from ..generate.contact import contact_sheet, sheet_lines
     from ..generate.recipe import load_recipe
     from ..manifests.files import write_atomic
@@ -56,8 +59,9 @@ def preview(
     loaded = load_recipe(recipe)
     picture = load(image, preprocess=recipe)
     used = picture.key if key is None else key
-    chosen = choose_sets(loaded.resolve(calibration), split_globs(sets))
-    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, loaded.table(calibration).side, frost_textures)
+    table = loaded.table(calibration)
+    chosen = choose_shown(loaded.resolve(calibration), split_globs(sets), table)
+    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, table.side, frost_textures)
     with Progress("preview") as progress:
         made = draw.images(picture.pixels, chosen, progress)
     sheet = contact_sheet(
@@ -86,18 +90,20 @@ class Draw:
     def images(self, image: NDArray[np.uint8], sets: Sequence[SetSpec], progress: Progress) -> list[NDArray[np.uint8]]:
         """Return an (H, W, C) image under every set."""
         from ..corruptions.keys import check_seed, sample_keys
-        from ..corruptions.stages import apply_stage, chain_keys, check_images
+        from ..corruptions.stages import check_images
         from ..corruptions.weather.textures import load_textures
+        from ..generate.tree import grow, merge_aliases, walk
 
         batch, keys = check_images(image[None]), sample_keys([self.key])
         check_seed(self.seed)
         resources = {} if self.frost_textures is None else {"textures": load_textures(self.frost_textures)}
-        made: list[NDArray[np.uint8]] = []
-        for one in sets:
-            # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
-            progress.step("sets", len(made), len(sets))
-            out = batch
-            for stage, key in zip(one.stages, chain_keys(one.stages, self.seed, self.coupling), strict=True):
-                out = apply_stage(out, stage, key, keys, side=self.side, scale=self.scale, resources=resources)
-            made.append(out[0])
-        return made
+        merged = merge_aliases(sets, self.seed, self.coupling)
+        others = {one.id: one.aliases for one in merged}
+        made: dict[str, NDArray[np.uint8]] = {}
+        # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
+        progress.step("sets", 0, len(merged))
+        tree = grow(merged, self.seed, self.coupling)
+        for count, (name, images) in enumerate(walk(tree, batch, keys, side=self.side, scale=self.scale, resources=resources), 1):
+            made |= dict.fromkeys([name, *others[name]], images[0].copy())
+            progress.step("sets", count, len(merged))
+        return [made[one.id] for one in sets]

@@ -104,6 +104,41 @@ def test_preview_draws_a_contact_sheet(run: Any, tmp_path: Path) -> None:
     assert (tmp_path / "preview.png").read_bytes() == sheet
 
 
+def test_preview_shows_gradual_degradations_whatever_the_recipe(run: Any) -> None:
+    both = run("preview", "--sets", "fade_black/*,contrast/3,posterize/0[1-3]", "--json")
+    assert both.code == 0, both.err
+    fading = [f"fade_black/{level:02d}" for level in range(1, 31)]
+    assert both.json["sets"] == ["contrast/3", *fading, "posterize/01", "posterize/02", "posterize/03"]
+    small = run("preview", "--recipe", "cifar10-c", "--sets", "fade_white/30", "--force", "--json")
+    assert small.json["sets"] == ["fade_white/30"]
+    wrong = run("preview", "--sets", "black_line/01", "--force")
+    assert wrong.code == 2
+    assert "black_lines/01" in wrong.err
+
+
+def test_preview_shows_some_levels_of_a_recipe_that_has_many(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(
+        'name = "r"\nversion = "1"\ncalibration = "tiny"\npreprocessing = {kind = "resize", side = 64}\nencoding = {format = "png"}\n'
+        'sets = [{clean = true}, {corruptions = ["fade_black"], levels = 12}, {chain = ["fade_black-02", "contrast-1"]}]\n'
+    )
+    shown = run("preview", "--recipe", "r.toml", "--json")
+    assert shown.json["sets"] == ["clean", "fade_black/01", "fade_black/05", "fade_black/10", "fade_black-02+contrast-1"]
+    assert len(run("preview", "--recipe", "r.toml", "--sets", "*", "--out", "all.png", "--json").json["sets"]) == 14
+
+
+def test_preview_shows_what_corrupt_makes(run: Any, tmp_path: Path) -> None:
+    """Levels are one pass of the tree there, and one call here."""
+    call = ["--sets", "random_boxes/03,random_boxes/01,fade_black/05", "--recipe", "cifar10-c", "--seed", "4"]
+    Image.fromarray(painted(32, 32)).save(tmp_path / "a.png")
+    assert run("preview", "a.png", *call).code == 0
+    sheet = read(tmp_path / "preview.png")
+    for name in ("random_boxes/01", "random_boxes/03", "fade_black/05"):
+        want = corruptset.corrupt(painted(32, 32), name, key="a", seed=4)
+        places = np.lib.stride_tricks.sliding_window_view(sheet, (32, 32, 3))[:, :, 0]
+        corners = np.argwhere((places[:, :, 0, 0] == want[0, 0]).all(axis=-1))
+        assert any(np.array_equal(sheet[y : y + 32, x : x + 32], want) for y, x in corners), name
+
+
 @pytest.mark.ci
 def test_preview_shows_all_sets_by_default(run: Any, tmp_path: Path) -> None:
     done = run("preview", "--json")
