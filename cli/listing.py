@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .options import AsJson
-from .output import console, put_json
+from .output import console, put_json, size, value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,6 +51,7 @@ def list_(
 
 def corruptions() -> list[dict[str, Any]]:
     """Return every registered corruption, by family."""
+    from ..corruptions.calibrations import SHIPPED, get_calibration
     from ..corruptions.registry import corruption_names, get_corruption
 
     rows = []
@@ -62,6 +63,8 @@ def corruptions() -> list[dict[str, Any]]:
                 "family": found.family,
                 "role": found.role,
                 "revision": found.revision,
+                "severities": sorted({severity for c in SHIPPED for severity in get_calibration(c).rows.get(name, {})}),
+                "levels": None if found.gradual is None else found.gradual.most,
                 "parameters": [p.name for p in found.columns],
                 "options": {p.name: p.default for p in found.options},
                 "draws": [d.name for d in found.draws],
@@ -73,23 +76,11 @@ def corruptions() -> list[dict[str, Any]]:
 
 
 def recipes() -> list[dict[str, Any]]:
-    """Return every shipped recipe."""
+    """Return every shipped recipe: what it makes, from what, and how large that is."""
+    from ..generate.published import outline
     from ..generate.recipe import load_recipe, recipe_names
 
-    rows = []
-    for name in recipe_names():
-        recipe = load_recipe(name)
-        rows.append(
-            {
-                "name": recipe.name,
-                "version": recipe.version,
-                "aliases": list(recipe.aliases),
-                "sets": len(recipe.resolve()),
-                "calibration": recipe.calibration,
-                "title": recipe.title,
-            }
-        )
-    return rows
+    return [outline(load_recipe(name)).as_json() for name in recipe_names()]
 
 
 def sources() -> list[dict[str, Any]]:
@@ -114,23 +105,36 @@ def calibrations() -> list[dict[str, Any]]:
 def _corruption_table(rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
-    table = Table("family", "corruption", "role", "revision", "parameters", "options", box=None, pad_edge=False)
+    table = Table("family", "corruption", "role", "revision", "strength", "parameters", "options", box=None, pad_edge=False)
     family = ""
     for row in rows:
-        options = ", ".join(f"{k}={v}" for k, v in row["options"].items())
+        options = ", ".join(f"{k}={value(v)}" for k, v in row["options"].items())
         shown = "" if row["family"] == family else row["family"]
         family = row["family"]
-        table.add_row(shown, row["name"], row["role"], str(row["revision"]), ", ".join(row["parameters"]), options)
+        table.add_row(shown, row["name"], row["role"], str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options)
     return table
+
+
+def _strength(row: Mapping[str, Any]) -> str:
+    """Return what says how strong a corruption is."""
+    if row["levels"] is not None:
+        return f"level 1-{row['levels']}"
+    severities = [str(s) for s in row["severities"]]
+    return "severity " + "-".join(dict.fromkeys([severities[0], severities[-1]])) if severities else "parameters"
 
 
 def _recipe_table(rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
-    table = Table("recipe", "version", "sets", "calibration", "title", box=None, pad_edge=False)
+    table = Table("recipe", "sets", "size", "made from", "images", "about", "what", box=None, pad_edge=False)
     for row in rows:
-        title = row["title"] + (f" (also: {', '.join(row['aliases'])})" if row["aliases"] else "")
-        table.add_row(row["name"], row["version"], str(row["sets"]), str(row["calibration"]), title)
+        what = row["title"] + (f" (also: {', '.join(row['aliases'])})" if row["aliases"] else "")
+        side = "x".join(map(str, row["size"])) if row["size"] else "as it is"
+        images = f"{row['images']:,}" if row["images"] is not None else ""
+        about = size(row["bytes"]) if row["bytes"] is not None else ""
+        if row["bytes"] is None and row["bytes_per_sample"] is not None:
+            about = f"{size(row['bytes_per_sample'])} an image"
+        table.add_row(row["name"], str(row["sets"]), side, row["source"], images, about, what)
     return table
 
 

@@ -11,6 +11,10 @@ from corruptset.corruptions.registry import corruption_names
 
 MISTAKES: list[tuple[list[str], str]] = [
     (["show", "gausian_noise"], "gaussian_noise"),
+    (["show", "blak_lines", "--ladder", "text"], "black_lines"),
+    (["show", "fog", "--ladder", "text"], "goes with a gradual degradation"),
+    (["show", "imagenet-c", "--ladder", "evaluated"], "goes with a gradual degradation"),
+    (["show", "black_lines", "--ladder", "txt"], "'evaluated', 'text'"),
     (["corrupt", "sample:astronaut", "fogg", "-s", "1"], "fog"),
     (["corrupt", "sample:astronaut", "fog"], "severity"),
     (["corrupt", "sample:astronaut", "fog", "-s", "6"], "from 1 to 5"),
@@ -55,12 +59,23 @@ def test_list_names_everything(run: Any) -> None:
     assert len(corruptions) == len(corruption_names())
     for row in corruptions:
         assert row["name"] in text.out
-        assert row["parameters"] or row["name"] == "inverse"
+        assert row["parameters"] or row["name"] in ("inverse", "black_lines", "white_lines")
+        assert (row["levels"] is None) == (row["family"] != "gradual")
+    strength = {r["name"]: (r["severities"], r["levels"]) for r in corruptions}
+    assert strength["fog"] == ([1, 2, 3, 4, 5], None)
+    assert strength["canny_edges"] == ([1], None)
+    assert strength["posterize"] == ([], 30)
+    assert strength["salt_pepper"] == ([], None)
+    shown = {line.split()[0]: line for line in text.out.replace("gradual ", "", 1).splitlines()}
+    assert "level 1-99" in shown["black_lines"]
+    assert "parameters" in shown["salt_pepper"]
     assert {r["role"] for r in corruptions} == {"test", "validation"}
     assert {"sample", "folder"} <= {r["source"] for r in run("list", "sources", "--json").json["sources"]}
     recipes = {r["name"]: r for r in run("list", "recipes", "--json").json["recipes"]}
     assert recipes["imagenet-c"]["sets"] == 75
     assert recipes["imagenet-c-all"]["sets"] == 95
+    assert recipes["imagenet-c"]["images"] == 3_750_000
+    assert recipes["image-degrade-30"]["images"] is None
     assert [r["side"] for r in run("list", "calibrations", "--json").json["calibrations"]] == [224, 299, 64, 32, 28]
 
 
