@@ -38,7 +38,7 @@ from .options import (
     count_or_all,
     split_globs,
 )
-from .output import console, duration, put, put_json, size
+from .output import chain, console, duration, put, put_json, size
 from .pairing import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _print_plan(planned: Plan) -> None:
 
     table = Table(f"set ({len(planned.sets)})", "role", "stages", box=None, pad_edge=False)
     for one in planned.sets:
-        table.add_row(one.id, one.role, " + ".join(stage.name for stage in one.stages) or "(the preprocessed image)")
+        table.add_row(one.id, one.role, chain(stage.as_json() for stage in one.stages))
     console().print(table)
     put()
     put(f"Source:  {planned.source}, {planned.samples} samples")

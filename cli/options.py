@@ -42,6 +42,13 @@ class Scale(StrEnum):
     side = "side"
 
 
+class Ladder(StrEnum):
+    """Whose parameters gradual degradations have."""
+
+    evaluated = "evaluated"
+    text = "text"
+
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else there.")]
 Source = Annotated[
     str,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -106,3 +107,28 @@ def value(number: Any) -> str:
     ('0.08', '10', 'bilinear', '170.8')
     """
     return f"{number:.10g}" if isinstance(number, float) else str(number).lower() if isinstance(number, bool) else str(number)
+
+
+def settings(values: Mapping[str, Any]) -> str:
+    """Return settings as they stand in a line: ``resize=256, crop=224``; what is None is left out."""
+    return ", ".join(f"{k}={', '.join(v) if isinstance(v, list) else value(v)}" for k, v in values.items() if v is not None)
+
+
+def chain(stages: Iterable[Mapping[str, Any]]) -> str:
+    """Return stages, as a manifest has them, for people: each with its parameters, one after the other.
+
+    Examples
+    --------
+    >>> chain([{"corruption": "fade_black", "level": 7, "parameters": {"factor": 0.9}}])
+    'fade_black(factor=0.9, level 7)'
+    >>> chain([{"corruption": "fog", "level": None, "parameters": {"weight": 1.5, "wibble_decay": 2.0}}] * 2)
+    'fog(weight=1.5, wibble_decay=2) + fog(weight=1.5, wibble_decay=2)'
+    >>> chain([])
+    '(the preprocessed image)'
+    """
+    said = []
+    for stage in stages:
+        inside = [settings(stage["parameters"])] * bool(stage["parameters"])
+        inside += [] if stage["level"] is None else [f"level {stage['level']}"]
+        said.append(f"{stage['corruption']}({', '.join(inside)})")
+    return " + ".join(said) or "(the preprocessed image)"

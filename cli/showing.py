@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import AsJson
-from .output import console, put, put_json, size, value
+from ..errors import ParameterError
+from .options import AsJson, Ladder
+from .output import chain, console, put, put_json, settings, size, value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,28 +22,46 @@ def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A corruption, recipe (or recipe file), calibration, or the directory of a build.")
     ],
+    ladder: Annotated[
+        Ladder | None,
+        typer.Option(
+            "--ladder",
+            help="Of a gradual degradation: whose parameters the table of its levels has, those of the paper's results or of its text; "
+            "by default evaluated.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build holds."""
+    """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build holds.
+
+    Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured now.
+    """
     from ..corruptions.calibrations import SHIPPED
-    from ..corruptions.registry import corruption_names
+    from ..corruptions.registry import corruption_names, get_corruption
     from ..errors import UnknownCorruption, suggest
     from ..generate.recipe import recipe_names
 
-    if name in corruption_names():
-        found, shown = corruption_json(name), _print_corruption
+    make: Callable[[], dict[str, Any]]
+    if name in corruption_names() and get_corruption(name).gradual is not None:
+        make, shown = partial(gradual_json, name, (ladder or Ladder.evaluated).value), _print_gradual
+    elif name in corruption_names():
+        make, shown = partial(corruption_json, name), _print_corruption
     elif name in SHIPPED:
-        found, shown = calibration_json(name), _print_calibration
+        make, shown = partial(calibration_json, name), _print_calibration
     elif Path(name).is_dir():
-        found, shown = build_json(Path(name)), _print_build
+        make, shown = partial(build_json, Path(name)), _print_build
     elif name in recipe_names() or name.endswith(".toml") or _is_alias(name):
-        found, shown = recipe_json(name), _print_recipe
+        make, shown = partial(recipe_json, name), _print_recipe
     else:
         known = [*corruption_names(), *recipe_names(), *SHIPPED]
         raise UnknownCorruption(
             f"{name!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there.{suggest(name, known)} "
             "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         )
+    if ladder is not None and shown is not _print_gradual:
+        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} is none.")
+    found = make()
     if as_json:
         put_json(found)
     else:
@@ -84,6 +104,26 @@ def corruption_json(name: str) -> dict[str, Any]:
         "draws": {d.name: d.about for d in found.draws},
         "tables": tables,
         "sources": sorted(cited),
+    }
+
+
+def gradual_json(name: str, which: str) -> dict[str, Any]:
+    """Return what is known of a gradual degradation: as `corruption_json`, with ladders in place of tables, and what each level changes."""
+    from ..corruptions.ladders import LADDERS, ladder
+    from ..corruptions.registry import get_corruption
+    from ..generate.changes import change_table
+
+    gradual = get_corruption(name).gradual
+    assert gradual is not None
+    known = corruption_json(name)
+    del known["tables"]
+    return known | {
+        "sources": [ladder(other)[name].source for other in LADDERS],
+        "levels": gradual.most,
+        "accumulates": gradual.accumulates,
+        "ladders": {other: dict(ladder(other)[name].parameters) for other in LADDERS},
+        "ladder": which,
+        "changes": [row.as_json() for row in change_table(name, ladder=which)],
     }
 
 
@@ -151,15 +191,45 @@ def _is_alias(name: str) -> bool:
 
 
 def _print_corruption(found: Mapping[str, Any]) -> None:
-    put(f"{found['corruption']} ({found['family']}, {found['role']}, revision {found['revision']})\n", style="bold")
-    put(found["documentation"] + "\n")
+    _print_heading(found)
     for calibration, rows in found["tables"].items():
         put(f"calibration {calibration}", style="bold")
-        console().print(_severities(rows))
+        console().print(_rows("severity", rows))
         put()
+    if not found["tables"]:
+        put("No severities were published: its parameters are always given.\n")
+    _print_rest(found)
+
+
+def _print_gradual(found: Mapping[str, Any]) -> None:
+    from rich.table import Table
+
+    _print_heading(found)
+    put(f"Levels 1 to {found['levels']}, {'each from the one before' if found['accumulates'] else 'each from the clean image'}\n")
+    if any(found["ladders"].values()):
+        console().print(_rows("ladder", found["ladders"]))
+        put()
+    put(f"ladder {found['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
+    table = Table("level", "change", box=None, pad_edge=False)
+    for heading in ("changed %", "mean", "colours"):
+        table.add_column(heading, justify="right")
+    for row in found["changes"]:
+        table.add_row(str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in ("changed", "mean", "colours")))
+    console().print(table)
+    put()
+    _print_rest(found)
+
+
+def _print_heading(found: Mapping[str, Any]) -> None:
+    put(f"{found['corruption']} ({found['family']}, {found['role']}, revision {found['revision']})\n", style="bold")
+    put(found["documentation"] + "\n")
+
+
+def _print_rest(found: Mapping[str, Any]) -> None:
+    """Print what stands below the tables."""
     draws = "; ".join(f"{name} ({about})" if about else name for name, about in found["draws"].items())
     put("Draws at random: " + ("nothing" if found["deterministic"] else draws or "values for each pixel only"))
-    options = [f"{n} ({p['about']}; default {p['default']})" for n, p in found["parameters"].items() if p["option"]]
+    options = [f"{n} ({p['about']}; default {value(p['default'])})" for n, p in found["parameters"].items() if p["option"]]
     if options:
         put("Options: " + "; ".join(options))
     put(f"Reference: {found['reference']}")
@@ -171,19 +241,19 @@ def _print_calibration(found: Mapping[str, Any]) -> None:
     put(f"calibration {found['calibration']}: short side {found['side']} px\n", style="bold")
     for corruption, rows in found["rows"].items():
         put(corruption, style="bold")
-        console().print(_severities(rows))
+        console().print(_rows("severity", rows))
         put()
     for source in found["sources"]:
         put(f"Source: {source}")
 
 
-def _severities(rows: Mapping[str, Mapping[str, Any]]) -> Table:
+def _rows(first: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
     from rich.table import Table
 
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    table = Table("severity", *columns, box=None, pad_edge=False)
-    for severity, row in rows.items():
-        table.add_row(severity, *(value(row.get(c, "")) for c in columns))
+    table = Table(first, *columns, box=None, pad_edge=False)
+    for name, row in rows.items():
+        table.add_row(name, *(value(row.get(c, "")) for c in columns))
     return table
 
 
@@ -195,9 +265,9 @@ def _print_recipe(found: Mapping[str, Any]) -> None:
     if recipe.get("aliases"):
         put(f"Also called: {', '.join(recipe['aliases'])}")
     put(f"Calibration: {recipe['calibration']}; scale: {recipe['scale']}")
-    put(f"Preprocessing: {_settings(recipe['preprocessing'])}")
-    put(f"Encoding: {_settings(recipe['encoding'])}\n")
-    _print_sets(sets, "stages", (", ".join(_stage(stage) for stage in s["stages"]) or "(the preprocessed image)" for s in sets))
+    put(f"Preprocessing: {settings(recipe['preprocessing'])}")
+    put(f"Encoding: {settings(recipe['encoding'])}\n")
+    _print_sets(sets, [("stages", [chain(s["stages"]) for s in sets])])
 
 
 def _print_build(found: Mapping[str, Any]) -> None:
@@ -205,36 +275,39 @@ def _print_build(found: Mapping[str, Any]) -> None:
     put(f"Digest: {found['digest']}")
     put(f"Seed {found['seed']}, coupling {found['coupling']}, scale {found['scale']}")
     put(f"Source: {found['source']['name']} ({found['source']['digest']}; licence: {found['source']['license'] or 'not stated'})")
-    put(f"Preprocessing: {_settings(found['preprocessing'])}")
-    put(f"Encoding: {_settings(found['encoding'])}")
+    put(f"Preprocessing: {settings(found['preprocessing'])}")
+    put(f"Encoding: {settings(found['encoding'])}")
     samples = f"{found['samples']} samples in {found['classes']} classes"
     put(f"{len(found['sets'])} sets of {samples}: {found['images']} images, {size(found['bytes'])}")
     if found["excluded"]:
         put(f"{len(found['excluded'])} bad images of the source were left out")
     put()
-    _print_sets(found["sets"], "bytes    PSNR  SSIM  changed", (_measured(s) for s in found["sets"]))
+    sets = found["sets"]
+    measured = [(name, [_metric(s, key, digits) for s in sets]) for name, key, digits in METRICS]
+    _print_sets(sets, [("bytes", [size(s["bytes"]) for s in sets]), *measured])
+    counts = sorted({s["metrics"]["images"] for s in sets if s["metrics"]})
+    if counts:
+        put(f"\nPSNR, SSIM and the fraction of pixels changed are means over {', '.join(map(str, counts))} images of a set.")
 
 
-def _print_sets(sets: Iterable[Mapping[str, Any]], last: str, cells: Iterable[str]) -> None:
+METRICS = (("PSNR", "psnr", 2), ("SSIM", "ssim", 3), ("changed", "changed", 3))
+"""Columns of a build's sets: heading, field, decimals."""
+
+
+def _print_sets(sets: Sequence[Mapping[str, Any]], columns: Iterable[tuple[str, Sequence[str]]]) -> None:
     from rich.table import Table
 
-    table = Table(f"set ({len(list(sets))})", "role", "aliases", last, box=None, pad_edge=False)
-    for one, cell in zip(sets, cells, strict=True):
-        table.add_row(one["id"], one["role"], ", ".join(one["aliases"]), cell)
+    table = Table(f"set ({len(sets)})", "role", "aliases", box=None, pad_edge=False)
+    cells = []
+    for heading, column in columns:
+        table.add_column(heading, justify="left" if heading == "stages" else "right")
+        cells.append(column)
+    for one, *last in zip(sets, *cells, strict=True):
+        table.add_row(one["id"], one["role"], ", ".join(one["aliases"]), *last)
     console().print(table)
 
 
-def _stage(stage: Mapping[str, Any]) -> str:
-    return f"{stage['corruption']}({_settings(stage['parameters'])})"
-
-
-def _settings(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{k}={', '.join(v) if isinstance(v, list) else value(v)}" for k, v in values.items() if v is not None)
-
-
-def _measured(one: Mapping[str, Any]) -> str:
-    m = one["metrics"]
-    if not m:
-        return f"{size(one['bytes']):8}"
-    cells = [f"{m[k]:.{d}f}" if m[k] is not None else "-" for k, d in (("psnr", 2), ("ssim", 3), ("changed", 3))]
-    return f"{size(one['bytes']):8} {cells[0]:>5} {cells[1]:>5} {cells[2]:>5}"
+def _metric(one: Mapping[str, Any], key: str, digits: int) -> str:
+    """Return a set's metric; ``-`` where it has none: an infinite PSNR, another shape, or nothing measured."""
+    found = one["metrics"][key] if one["metrics"] else None
+    return "-" if found is None else f"{found:.{digits}f}"
