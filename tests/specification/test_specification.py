@@ -1,0 +1,81 @@
+"""The package gives the bytes of the specification in plain Python: noise, contrast, brightness, pixelate, motion blur, and chains."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import corruptset
+from corruptset.corruptions.calibrations import SHIPPED, shipped
+from pictures import painted
+
+PLAIN = Path(__file__).with_name("plain.py")
+spec = importlib.util.spec_from_file_location("plain", PLAIN)
+assert spec is not None
+assert spec.loader is not None
+plain = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(plain)
+
+NAMES = "gaussian_noise shot_noise speckle_noise impulse_noise contrast brightness pixelate motion_blur".split()
+SLOW = ("shot_noise", "speckle_noise")
+"""Their tables have a distribution of sixty digits for every level."""
+CASES = [
+    pytest.param(n, c, s, marks=[pytest.mark.ci] if n in SLOW else [])
+    for n in NAMES
+    for c, s in (("imagenet", 1), ("cifar", 3), ("tiny", 5))
+]
+EVERY = [(n, c, s) for n in NAMES for c in SHIPPED if c != "mnist" for s in range(1, 6)]
+
+
+def made_plainly(image, chain, sample, seed):
+    """Return a chain's output by the specification: [(name, columns)]."""
+    picture = image.tolist()
+    for i, (name, parameters) in enumerate(chain):
+        key = plain.stage_key(seed, [(f"{n}@1", p) for n, p in chain[: i + 1]])
+        picture = getattr(plain, name)(picture, key, sample, **parameters)
+    return np.array(picture, np.uint8)
+
+
+def columns(name, calibration, severity):
+    return dict(shipped(calibration).row(name, severity).parameters)
+
+
+def check(name, calibration, severity):
+    for image, sample in ((painted(19, 26), "ILSVRC2012_val_00000001"), (painted(21, 13, 1), "test/00007")):
+        want = made_plainly(image, [(name, columns(name, calibration, severity))], sample, 20)
+        got = corruptset.corrupt(image, name, severity=severity, calibration=calibration, key=sample, seed=20)
+        assert np.array_equal(got, want)
+
+
+@pytest.mark.parametrize(("name", "calibration", "severity"), CASES)
+def test_one_stage(name, calibration, severity):
+    check(name, calibration, severity)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "calibration", "severity"), EVERY)
+def test_every_row(name, calibration, severity):
+    check(name, calibration, severity)
+
+
+def test_chains_are_keyed_by_all_that_came_before():
+    chain = [("contrast", columns("contrast", "cifar", 2)), ("gaussian_noise", columns("gaussian_noise", "cifar", 5)),
+             ("impulse_noise", columns("impulse_noise", "cifar", 4))]  # fmt: skip
+    image = painted(17, 22)
+    want = made_plainly(image, chain, "a/b", 3)
+    got = corruptset.corrupt(image, "contrast-2+gaussian_noise-5+impulse_noise-4", calibration="cifar", key="a/b", seed=3)
+    assert np.array_equal(got, want)
+    other = made_plainly(image, chain[1:], "a/b", 3)
+    assert not np.array_equal(got, other)
+
+
+def test_the_specification_stands_on_nothing_of_ours():
+    modules = set()
+    for node in ast.walk(ast.parse(PLAIN.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            modules |= {a.name for a in node.names} if isinstance(node, ast.Import) else {node.module}
+    assert modules == {"__future__", "hashlib", "json", "math", "decimal", "typing"}
