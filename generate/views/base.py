@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,17 +42,9 @@ class SetRef:
     """Of a set of one stage."""
     severity: int | None
     """Of a set whose only stage is at a severity of the table."""
+    level: int | None
+    """Of a set whose only stage is at a level of the ladder."""
     stages: int
-
-    @property
-    def labels(self) -> dict[str, str | int]:
-        """What metadata says of every image of the set: ``corruption`` (the set id, where it is not one at a severity) and ``severity``.
-
-        Severity is 0 where there is none: readers infer one type for a column.
-        """
-        if self.corruption is None or self.severity is None:
-            return {"corruption": self.id, "severity": 0}
-        return {"corruption": self.corruption, "severity": self.severity}
 
 
 @dataclass(frozen=True)
@@ -66,6 +59,22 @@ class Subject:
     encoding: str
     """``jpeg`` or ``png``."""
     license: str | None = None
+    unbuilt: bool = False
+    """Of a build that is to be, which takes no file of severities."""
+
+    def labels(self, ref: SetRef) -> dict[str, str | int]:
+        """Return what metadata says of every image of a set: ``corruption`` and ``severity``, and ``level`` where any set has one.
+
+        The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there is none, since
+        readers infer one type for a column.
+        """
+        plain = ref.severity is not None or ref.level is not None
+        found: dict[str, str | int] = {"corruption": ref.corruption if plain and ref.corruption else ref.id, "severity": ref.severity or 0}
+        return found | ({"level": ref.level or 0} if self._has_levels else {})
+
+    @cached_property
+    def _has_levels(self) -> bool:
+        return any(s.level is not None for s in self.sets)
 
     @property
     def suffix(self) -> str:
@@ -92,18 +101,27 @@ class StageLike(Protocol):
     def corruption(self) -> str: ...
     @property
     def severity(self) -> int | None: ...
+    @property
+    def level(self) -> int | None: ...
 
 
 def set_ref(set_id: str, aliases: Iterable[str], stages: Sequence[StageLike]) -> SetRef:
-    """Return what a view needs to know of a set."""
-    single = stages[0] if len(stages) == 1 else None
-    plain = single is not None and single.severity is not None and set_id == f"{single.corruption}/{single.severity}"
+    """Return what a view needs to know of a set.
+
+    A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an alias: another set of
+    that severity or level has parameters of its own.
+    """
+    names = (set_id, *aliases)
+    if len(stages) != 1:
+        return SetRef(set_id, names[1:], None, None, None, len(stages))
+    name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
     return SetRef(
         set_id,
-        tuple(aliases),
-        single.corruption if single else None,
-        single.severity if single is not None and plain else None,
-        len(stages),
+        names[1:],
+        name,
+        severity if severity is not None and f"{name}/{severity}" in names else None,
+        level if level is not None and f"{name}/{level:02d}" in names else None,
+        1,
     )
 
 

@@ -28,7 +28,7 @@ class ImageFolder(FolderLayout):
                 row = {
                     "file_name": self.path(ref.id, index),
                     "label": sample.label,
-                    **ref.labels,
+                    **self.subject.labels(ref),
                     "set": ref.id,
                     "class": self.subject.classes[sample.label].name,
                     "id": sample.id,

@@ -25,7 +25,8 @@ class MnistC(ArrayLayout):
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         super().__init__(subject, "mnist_c")
-        self._names = single("mnist-c", subject, options)
+        self._names, left = single("mnist-c", subject, options)
+        self.notes += left
         splits = {s.split for s in subject.samples} - {None, "train", "test"}
         refuse("mnist-c", [f"split {s!r}: the view has train and test" for s in sorted(map(str, splits))], "Choose another view.")
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...errors import BuildError, listed, suggest
 from .base import SEVERITIES, SetRef, Subject, ViewOptions, refuse
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
-NEXT = (
+FIVE = (
     "Choose what fits with --sets, or say with --severities FILE which five sets are the severities 1 to 5 of a name "
     '(TOML: [severities], then a line such as black_lines = ["black_lines/06", ...] for each).'
 )
+ONE = (
+    "Choose what fits with --sets, or say with --severities FILE which set a name is "
+    '(TOML: [severities], then a line such as rotate = ["rotate/2"] for each).'
+)
+UNBUILT = "Choose what fits with --sets, or build without --view: `corruptset export` can be told which sets a name is."
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -69,37 +74,42 @@ def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, t
         if lacking:
             problems.append(f"{name}: has severities {_some(by)}, not {_some(lacking)}")
     if left and not options.severities:
-        problems += [f"{i}: {_what(subject, i)}" for i in left]
+        problems += _without_severity(subject, left)
     if not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
-    refuse(view, problems, NEXT)
-    notes = [f"Left out, as the file of severities does not name them: {', '.join(left[:8])}{' ...' * (len(left) > 8)}."] if left else []
-    return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, notes
+    refuse(view, problems, UNBUILT if subject.unbuilt else FIVE)
+    return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, _left_out(left)
 
 
-def single(view: str, subject: Subject, options: ViewOptions) -> dict[str, str]:
-    """Return name -> set id, for views that have one set a corruption; ``clean`` is ``identity``."""
+def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, str], list[str]]:
+    """Return name -> set id, for views that have one set a corruption, and what was left out on purpose; ``clean`` is ``identity``.
+
+    Raises
+    ------
+    BuildError
+        A set has no name of its own, or the mapping has mistakes: all of them listed.
+    """
     problems: list[str] = []
     mapped = {name: ids[0] for name, ids in _mapped(subject, options, problems, 1).items()}
     names: dict[str, list[str]] = {}
+    left: list[str] = []
     for ref in subject.sets:
+        name = "identity" if not ref.stages else ref.corruption if ref.severity is not None else None
         if ref.id in mapped.values():
             continue
-        name = "identity" if not ref.stages else ref.corruption
-        if name is None:
-            problems.append(f"{ref.id}: {_what(subject, ref.id)}")
+        if name is None or name in mapped:
+            left.append(ref.id)
         else:
             names.setdefault(name, []).append(ref.id)
-    for name, ids in names.items():
-        if len(ids) > 1 or name in mapped:
-            problems.append(f"{name}: is {', '.join([*ids, *([mapped[name]] if name in mapped else [])])}; the view has one set a name")
-    refuse(
-        view,
-        problems,
-        "Choose what fits with --sets, or say with --severities FILE which set a name is "
-        '(TOML: [severities], then a line such as rotate = ["rotate/2"] for each).',
-    )
-    return {**{name: ids[0] for name, ids in names.items()}, **mapped}
+    problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for name, ids in names.items() if len(ids) > 1]
+    if left and not options.severities:
+        problems += _without_severity(subject, left)
+    refuse(view, problems, UNBUILT if subject.unbuilt else ONE)
+    return {**{name: ids[0] for name, ids in names.items()}, **mapped}, _left_out(left)
+
+
+def _left_out(ids: Sequence[str]) -> list[str]:
+    return [f"Left out, as the file of severities does not name them: {', '.join(ids[:8])}{' ...' * (len(ids) > 8)}."] if ids else []
 
 
 def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: int) -> dict[str, tuple[str, ...]]:
@@ -124,13 +134,28 @@ def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: 
     return found
 
 
-def _what(subject: Subject, set_id: str) -> str:
-    ref: SetRef = next(s for s in subject.sets if s.id == set_id)
+def _without_severity(subject: Subject, ids: Sequence[str]) -> list[str]:
+    """Return why sets have no severity; the levels of one corruption are one line."""
+    refs = {s.id: s for s in subject.sets}
+    lines: dict[tuple[str, str], list[str]] = {}
+    for one in ids:
+        ref = refs[one]
+        lines.setdefault((ref.corruption or "" if ref.level is not None else one, _why(ref)), []).append(one)
+    return [f"{_several(some)}: {why}" for (_, why), some in lines.items()]
+
+
+def _why(ref: SetRef) -> str:
     if not ref.stages:
         return "the clean images have no severity"
     if ref.stages > 1:
         return f"{ref.stages} corruptions in a row have no severity"
+    if ref.level is not None:
+        return "levels are not severities"
     return "is not at a severity of a table, 1 to 5"
+
+
+def _several(ids: Sequence[str]) -> str:
+    return ", ".join(ids) if len(ids) < 4 else f"{ids[0]} ... {ids[-1]} ({len(ids)} sets)"
 
 
 def _some(values: object) -> str:

@@ -1,7 +1,7 @@
 """The view ``webdataset``: ``<name>-<version>/<set id>/<000000>.tar``, for webdataset and for Hugging Face's webdataset builder.
 
 A sample's key is its index, eight digits: a key ends at the first dot of a name, and ids may have dots. Beside the image stand ``.cls``
-(the label) and ``.json`` (id, set, corruption, severity, label, class).
+(the label) and ``.json`` (id, set, corruption, severity, label, class; level, where a set has one).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WebDataset(TarLayout):
         record = {
             "id": sample.id,
             "set": ref.id,
-            **ref.labels,
+            **self.subject.labels(ref),
             "label": sample.label,
             "class": self.subject.classes[sample.label].name,
         }
