@@ -1,9 +1,16 @@
-"""torchvision, timm and RobustBench themselves; RobustBench on 10,000 images, as it slices by that number."""
+"""torchvision, timm and RobustBench themselves, as the package index has them; nothing is downloaded.
+
+RobustBench slices CIFAR-10-C by 10,000 rows and reads ImageNet-C by a list of 5,000 images, so it gets as many.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
+from typing import Any
 
+import archives
 import layouts
 import numpy as np
 import pytest
@@ -11,6 +18,7 @@ from pages import run, snippets
 from PIL import Image
 
 import corruptset
+from corruptset.generate.sources.base import open_source
 from corruptset.generate.views.exporting import export
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
@@ -52,19 +60,108 @@ def test_torchvision_takes_the_5k_folders(inside: Path) -> None:
     assert dataset.classes == [c.folder for c in data.classes]
 
 
-def test_robustbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    crops = layouts.write_crops(tmp_path / "crops", each=1)
-    for c, folder in enumerate(sorted((tmp_path / "crops").iterdir())):
-        base = np.array(Image.open(next(folder.iterdir())))
-        for i in range(999):
-            Image.fromarray(np.roll(base, (i % 32, i // 32, c), axis=(0, 1, 2))).save(folder / f"x{i:04d}.png", compress_level=1)
-    recipe = layouts.write_recipe(tmp_path, name="cifar10-c", more='[[sets]]\ncorruptions = ["contrast"]\n')
-    built = layouts.make(recipe, crops, tmp_path, format="hdf5")
-    export("cifar-c", built, tmp_path / "data")
+@pytest.fixture
+def robustbench(torchvision_without_its_operators: object) -> Path:
+    """RobustBench's folder, where its list and its class numbers lie, once it can be imported.
+
+    As installed it cannot: it imports ``autoattack``, which its own requirement installs as ``pyautoattack``. The page's lines name the
+    one by the other; RobustBench attacks models with it, and its loaders do without.
+    """
+    run(snippets("import pyautoattack")[0])
+    import robustbench
+
+    return Path(robustbench.__file__).parent
+
+
+def as_stored(x: Any) -> np.ndarray:
+    """Return a loader's tensor (N, 3, H, W) of floats in [0, 1] as uint8 (N, H, W, 3)."""
+    return np.round(x.numpy() * 255).astype(np.uint8).transpose(0, 2, 3, 1)
+
+
+SEVERAL = ["contrast", "brightness", "impulse_noise"]
+
+
+@pytest.mark.parametrize("classes", [10, 100])
+def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped recipe from files shaped as CIFAR's, whose rows are not sorted by label."""
+    images, labels = archives.crops(10_000)
+    rng = np.random.default_rng(1)
+    # a row of its own for every image: crops alone may repeat, and then rows out of order would go unseen
+    images[:, 0, :, 0] = rng.integers(0, 256, (len(images), 32))
+    if classes == 100:
+        labels = rng.integers(0, 100, len(images))
+        files = archives.hundred_python({"test": (images, labels, labels // 5)})
+    else:
+        files = archives.ten_python((images, labels))
+    source = f"cifar{classes}:{archives.write(tmp_path / 'source', files)}"
+    built = corruptset.build(f"cifar{classes}-c", source, tmp_path, sets=[f"{n}/*" for n in SEVERAL], jobs=1, metrics=0, format="hdf5")
+    export("cifar-c", built.directory, tmp_path / "data")
+    data = corruptset.open(built.directory)
+    from robustbench.data import load_cifar10c, load_cifar100c
+
+    load = load_cifar10c if classes == 10 else load_cifar100c
+    for name in SEVERAL:
+        for severity in (1, 5):
+            x, y = load(10_000, severity, str(tmp_path / "data"), False, [name])
+            np.testing.assert_array_equal(as_stored(x), data[f"{name}/{severity}"].array())
+            np.testing.assert_array_equal(y, labels)
+    # of several corruptions it takes the first rows of each
+    x, y = load(3000, 2, str(tmp_path / "data"), False, SEVERAL)
+    np.testing.assert_array_equal(as_stored(x), np.concatenate([data[f"{name}/2"].array()[:1000] for name in SEVERAL]))
+    np.testing.assert_array_equal(y, np.tile(labels[:1000], 3))
+    if classes == 10:
+        monkeypatch.chdir(tmp_path)
+        names = run(snippets("load_cifar10c")[0])
+        assert names["x"].shape == (10_000, 3, 32, 32)
+        np.testing.assert_array_equal(as_stored(names["x"]), data["contrast/3"].array())
+        np.testing.assert_array_equal(names["y"], labels)
+
+
+def write_validation_images(root: Path, listed: list[str], wnids: list[str]) -> Path:
+    """Write 1000 wnid folders of small crops of the sample photographs: the images on the list, and one more in each folder."""
+    source = open_source("sample")
+    pictures = [source.load(sample).image for sample in source.samples]
+    assert len(pictures) == 8
+    taken = {name.partition("/")[2] for name in listed}
+    free = (name for i in range(1, 50_001) if (name := f"ILSVRC2012_val_{i:08d}.JPEG") not in taken)
+    for wnid in wnids:
+        (root / wnid).mkdir(parents=True)
+    for i, name in enumerate([*listed, *(f"{wnid}/{next(free)}" for wnid in wnids)]):
+        picture = pictures[i % 8]
+        y, x = (i // 8 * 37) % (picture.shape[0] - 32), (i // 8 * 53) % (picture.shape[1] - 32)
+        Image.fromarray(picture[y : y + 32, x : x + 32]).save(root / name, format="JPEG", quality=95)
+    return root
+
+
+def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 5,000 images of RobustBench's own list, of 1000 classes; they are 32 pixels wide, as it asks for no size."""
+    helpers = robustbench / "helper_files"
+    listed = (helpers / "imagenet_test_image_ids.txt").read_text("utf-8").split()
+    numbers = json.loads((helpers / "imagenet_class_to_id_map.json").read_text("utf-8"))
+    assert (len(listed), len(numbers)) == (5000, 1000)
+    val = write_validation_images(tmp_path / "val", listed, sorted(numbers))
+    recipe = layouts.write_recipe(tmp_path, name="imagenet-c", encoding="jpeg", more='[[sets]]\ncorruptions = ["contrast"]\n')
+    built = corruptset.build(recipe, f"imagenet:{val}", tmp_path, jobs=1, metrics=0, format="folder").directory
+    done = export("imagenet-c-5k", built, tmp_path / "data5k", images=helpers / "imagenet_test_image_ids.txt")
+    empty = sorted(set(numbers) - {name.partition("/")[0] for name in listed})
+    assert empty == ["n02066245", "n03482405", "n07875152"]
+    assert any(", ".join(empty) in note for note in done.notes)
+
     monkeypatch.chdir(tmp_path)
-    names = run(snippets("robustbench")[0])
+    names = run(snippets("load_imagenetc")[0])
+    truth = [numbers[name.partition("/")[0]] for name in listed]
+    np.testing.assert_array_equal(names["y"], truth)
     data = corruptset.open(built)
-    x, y = names["x"].numpy(), names["y"].numpy()
-    assert x.shape == (10000, 3, 32, 32)
-    np.testing.assert_array_equal(y, data["contrast/3"].labels)
-    np.testing.assert_array_equal(np.round(x * 255).astype(np.uint8).transpose(0, 2, 3, 1), data["contrast/3"].array())
+    rows = {s.id: s.index for s in data.samples}
+    pixels = data["contrast/3"].array()[[rows[Path(name).stem] for name in listed]]
+    np.testing.assert_array_equal(as_stored(names["x"]), pixels)
+
+    from robustbench.loaders import CustomImageFolder
+    from torchvision import datasets as folders
+
+    root = tmp_path / "data5k/ImageNet-C/contrast/3"
+    assert len(folders.ImageFolder(root)) == 5003
+    # what the three more images are for
+    shutil.rmtree(root / empty[0])
+    wrong = CustomImageFolder(root).targets
+    assert wrong == [n - (n > numbers[empty[0]]) for n in truth]

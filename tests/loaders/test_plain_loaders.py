@@ -13,7 +13,19 @@ from PIL import Image
 import corruptset
 
 pytestmark = pytest.mark.ci
-TESTED = ("corruptset.open", "h5py", "numpy", "robustbench", "torchvision", "timm", "webdataset", "datasets", "mlcroissant", "pathlib")
+TESTED = (
+    "corruptset.open",
+    "h5py",
+    "numpy",
+    "robustbench",
+    "pyautoattack",
+    "torchvision",
+    "timm",
+    "webdataset",
+    "datasets",
+    "mlcroissant",
+    "pathlib",
+)
 
 
 def test_every_snippet_of_the_page_belongs_to_a_test() -> None:
