@@ -2,7 +2,7 @@
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
-sets), `open` (read a build back) and `verify` (check one).
+sets), `open` (read a build back), `verify` (check one) and `rebuild` (make one again from its records and its source).
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
     from .generate.build import build
     from .generate.pairs import pairs
     from .generate.planning import plan
+    from .generate.rebuilding import rebuild
     from .generate.verifying import verify
     from .manifests.reader import open
 
-__all__ = ["__version__", "build", "corrupt", "open", "pairs", "plan", "verify"]
+__all__ = ["__version__", "build", "corrupt", "open", "pairs", "plan", "rebuild", "verify"]
 
 _HOMES = {
     "corrupt": "corruptions.call",
     "build": "generate.build",
     "pairs": "generate.pairs",
     "plan": "generate.planning",
+    "rebuild": "generate.rebuilding",
     "verify": "generate.verifying",
     "open": "manifests.reader",
 }

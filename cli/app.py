@@ -16,6 +16,7 @@ from .failing import guarded, stop
 from .listing import list_
 from .output import prepare_streams, silence_stdout
 from .previewing import preview
+from .rebuilding import rebuild
 from .showing import show
 from .verifying import verify
 
@@ -62,6 +63,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "plan": plan,
     "build": build,
     "verify": verify,
+    "rebuild": rebuild,
     "export": export,
     "corrupt": corrupt,
     "preview": preview,

@@ -8,10 +8,10 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
@@ -31,7 +31,7 @@ from .sources.base import Source
 from .sources.checking import check
 from .views.arrays import ArrayLayout
 from .warming import warm_up
-from .worker import Chosen, Job, PartDone, load_clean
+from .worker import PARTS_FOLDER, Chosen, Job, PartDone, load_clean
 
 
 @dataclass(frozen=True)
@@ -167,25 +167,53 @@ def build(
         optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
         frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, disjoint_from=tuple(disjoint_from),
     )  # fmt: skip
-    directory = Path(out)
+    with resumable(Path(out)) as place:
+        prepared = prepare(recipe, source, options)
+        place.directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
+        return make_build(prepared, place.directory, progress or (lambda event: None))
+
+
+@dataclass
+class Place:
+    """Where a build stands, as far as it is known."""
+
+    directory: Path
+
+
+@contextlib.contextmanager
+def resumable(out: Path) -> Iterator[Place]:
+    """Say of everything that stops a build from outside how it is resumed; SIGTERM stops it as Ctrl-C does."""
+    place = Place(out)
     try:
         with _terminable():
-            prepared = prepare(recipe, source, options)
-            directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
-            return _build(prepared, directory, progress or (lambda event: None))
+            yield place
     except KeyboardInterrupt:
         raise Interrupted(
-            f"Interrupted. What was committed in {directory} stands: run the same command again to resume where it stopped."
+            f"Interrupted. What was committed in {place.directory} stands: run the same command again to resume where it stopped."
         ) from None
     except OSError as e:
-        raise machine_error(e, directory) from e
+        raise machine_error(e, place.directory) from e
     except MemoryError:
         raise MachineError(
-            f"The machine ran out of memory. What was committed in {directory} stands: run the same command with fewer --jobs to resume."
+            f"The machine ran out of memory. What was committed in {place.directory} stands: run the same command with fewer --jobs "
+            "to resume."
         ) from None
 
 
-def _build(prepared: Prepared, directory: Path, progress: Progress) -> Built:
+class Inspector(Protocol):
+    """Looks at what is made before it counts: `rebuild` compares it with a manifest's digests."""
+
+    def part(self, sidecar: Path) -> None:
+        """Look at a part that was just committed. Raises to stop the build; takes the sidecar away where the part is not to be kept."""
+        ...
+
+    def parts(self, sidecars: Iterable[Path]) -> None:
+        """Look at all committed parts, before records are put together from them; raises where they are not to be."""
+        ...
+
+
+def make_build(prepared: Prepared, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
+    """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
     started = time.monotonic()
     refuse_foreign(directory)
     chosen, excluded = _check(prepared, progress)
@@ -220,13 +248,15 @@ def _build(prepared: Prepared, directory: Path, progress: Progress) -> Built:
         refuse_differences(directory, identity_of(done), identity, prepared.asked, textures)
     with locked(directory):
         # First of all, in all processes: what comes next asks for the textures, and would compile their kernels alone.
-        _compile(prepared, _job(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
+        _compile(prepared, job_of(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
         begun = begin(directory, identity, prepared.asked, textures)
         largest = max(h * w for h, w in shapes) * 3
         all_runs = runs(len(chosen), largest)
-        job = _job(prepared, directory, chosen, begun.sets)
-        images = _make(prepared, job, begun, all_runs, shapes, progress)
+        job = job_of(prepared, directory, chosen, begun.sets)
+        images = _make(prepared, job, begun, all_runs, shapes, progress, inspector)
         progress(ProgressEvent("finishing"))
+        if inspector is not None:
+            inspector.parts(sorted(set(sidecars_of(directory).values())))
         begun = replace(begun, sidecars=sidecars_of(directory))
         manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
     progress(ProgressEvent("done"))
@@ -237,19 +267,19 @@ def _check(prepared: Prepared, progress: Progress) -> tuple[tuple[Chosen, ...], 
     """Look at every selected image; return the good ones, and the bad ones where they are to be left out."""
     progress(ProgressEvent("checking", images_total=len(prepared.selected)))
     found = check(prepared.source, prepared.selected, jobs=prepared.options.workers, judge=lambda w, h: size_problem(prepared.recipe, w, h))
-    if not prepared.options.skip_bad or not found.good:
-        found.raise_for_bad(prepared.source.notes)
-    return tuple(Chosen(*entry) for entry in found.good), sorted([*prepared.source.notes, *found.bad])
+    excluded = prepared.accept(found)
+    return tuple(Chosen(*entry) for entry in found.good), excluded
 
 
-def _job(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: Sequence[str]) -> Job:
+def job_of(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: Sequence[str]) -> Job:
+    """Return what workers need to know to make sets."""
     wanted = set(sets)
     return Job(
         directory=directory,
         build=f"{prepared.recipe.name} {prepared.recipe.version}",
         source=prepared.source,
         samples=chosen,
-        classes=prepared.source.classes,
+        classes=prepared.classes,
         sets={s.id: s for s in prepared.everything if s.id in wanted},
         preprocessing=prepared.recipe.preprocessing,
         encoding=prepared.encoding,
@@ -257,7 +287,7 @@ def _job(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: 
         seed=prepared.options.seed,
         coupling=prepared.options.coupling,
         scale=prepared.scale,
-        side=prepared.table.side,
+        side=prepared.side,
         measured=measured_indices([c.sample.id for c in chosen], prepared.metrics_images(len(chosen))),
         resources=prepared.resources(),
         layout=prepared.layout(sets, [c.sample for c in chosen]),
@@ -266,7 +296,13 @@ def _job(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: 
 
 
 def _make(
-    prepared: Prepared, job: Job, begun: Begun, all_runs: Sequence[Run], shapes: Sequence[tuple[int, int]], progress: Progress
+    prepared: Prepared,
+    job: Job,
+    begun: Begun,
+    all_runs: Sequence[Run],
+    shapes: Sequence[tuple[int, int]],
+    progress: Progress,
+    inspector: Inspector | None = None,
 ) -> int:
     """Make the parts that are not committed; return the number of images made."""
     old = {s.id for s in begun.base.sets} if begun.base is not None else set()
@@ -298,6 +334,8 @@ def _make(
             seconds=time.monotonic() - started,
         )
         progress(event)
+        if inspector is not None:
+            inspector.part(job.directory / PARTS_FOLDER / f"{record.name}.json")
 
     run(job, todo, jobs=prepared.options.workers, done=done)
     return left

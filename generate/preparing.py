@@ -15,7 +15,7 @@ from ..corruptions.registry import get_corruption
 from ..corruptions.stages import COUPLINGS, LEAST_SIDE, SCALES, Coupling, Scale
 from ..corruptions.weather.textures import default_textures, load_textures
 from ..errors import BuildError, SourceError, listed
-from ..manifests.models import SCHEMA_VERSION
+from ..manifests.models import SCHEMA_VERSION, ClassRecord
 from .choosing import CLEAN, choose_sets
 from .encoding import Encoding
 from .entries import SetSpec
@@ -24,6 +24,7 @@ from .metrics import DEFAULT_IMAGES
 from .parts import Run, groups
 from .recipe import Recipe, load_recipe
 from .sources.base import BadSample, Sample, Source, open_source
+from .sources.checking import Checked
 from .sources.selection import select, selection_record
 from .tree import Node, grow, merge_aliases, walk_order
 from .views.arrays import ArrayLayout
@@ -120,6 +121,22 @@ class Prepared:
         """How lengths scale."""
         return self.options.scale or self.recipe.scale
 
+    @property
+    def side(self) -> int:
+        """The short side, in pixels, that the parameters were made for."""
+        return self.table.side
+
+    @property
+    def classes(self) -> tuple[ClassRecord, ...]:
+        """The classes of the build."""
+        return self.source.classes
+
+    def accept(self, found: Checked) -> list[tuple[str, str]]:
+        """Return what is left out, as (path, reason); raise `SourceError` where the images that were checked cannot be built from."""
+        if not self.options.skip_bad or not found.good:
+            found.raise_for_bad(self.source.notes)
+        return sorted([*self.source.notes, *found.bad])
+
     @cached_property
     def by_id(self) -> Mapping[str, SetSpec]:
         """Every set by its id."""
@@ -155,7 +172,7 @@ class Prepared:
             version=self.recipe.version,
             sets=[self.by_id[s] for s in sets],
             samples=self.selected if samples is None else samples,
-            classes=self.source.classes,
+            classes=self.classes,
             encoding=self.encoding,
         )
 
@@ -210,7 +227,7 @@ class Prepared:
             "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
             "preprocessing": self.recipe.preprocessing.as_json(),
             "encoding": self.encoding.as_json(self.containers),
-            "classes": [c.as_json() for c in self.source.classes],
+            "classes": [c.as_json() for c in self.classes],
             "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
             "selection": selection_record(self.source.samples, self.selected, **self.options.selection),
             "views": self._views([c.sample for c in chosen]),

@@ -9,23 +9,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corruptions.calibrations import SHIPPED, shipped
 from ..corruptions.keys import sample_keys
-from ..corruptions.registry import corruption_names, get_corruption
-from ..corruptions.stages import Stage, check_images
-from ..corruptions.weather.textures import default_textures, load_textures
-from ..errors import ParameterError, SourceError, VerificationError, listed
-from ..manifests.digests import pixel_digest, sha256_bytes, source_digest
+from ..corruptions.stages import check_images
+from ..corruptions.weather.textures import load_textures
+from ..errors import ParameterError
+from ..manifests.digests import pixel_digest, sha256_bytes
 from ..manifests.files import read_jsonl, set_path
 from ..manifests.models import ImageRecord, SampleRecord
 from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import Level, verify_directory
 from .encoding import Encoding
-from .entries import SetSpec
 from .preparing import Options
 from .preprocessing import parse_preprocessing, preprocess
-from .sources.base import SPLIT_SOURCES, BadSample, Sample, Source, open_source
+from .recorded import matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
+from .sources.base import Source
 from .tree import grow, walk
 
 Progress = Callable[[str, int, int], None]
@@ -95,7 +93,7 @@ def verify(
         told(step, done, total)
 
     def again(data: DataSet, count: int | None) -> Iterator[Problem]:
-        opened = _source(data, source, labels, images)
+        opened = opened_source(data, source, labels, images)
         return made_again(data, count, opened, side=calibration_side, frost_textures=frost_textures, progress=counted)
 
     report = verify_directory(
@@ -108,21 +106,6 @@ def verify(
     )
     report.checked["rederived"] = made
     return report
-
-
-def _source(data: DataSet, source: str | Source | None, labels: str | Path | None, images: str | None) -> Source:
-    if source is None:
-        if data.manifest.source.name != "sample":
-            raise SourceError(
-                f"{data.path} was made from the source '{data.manifest.source.name}': name it with --source (and --labels), "
-                "so that samples can be made again from it."
-            )
-        source = "sample"
-    if not isinstance(source, str):
-        return source
-    splits = sorted({s.split for s in data.samples if s.split is not None}) if data.manifest.source.name in SPLIT_SOURCES else []
-    split = "all" if len(splits) > 1 else splits[0] if splits else None
-    return open_source(source, labels=labels, split=split, images=images)
 
 
 def made_again(
@@ -144,15 +127,12 @@ def made_again(
         Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
     """
     manifest = data.manifest
-    found = _match(data, source)
+    found = matched(data, source)
     resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
-    _check_revisions(data)
-    _check_textures(data, frost_textures)
-    side = side or int(manifest.recipe.get("calibration_side") or _side(manifest.recipe.get("calibration")))
-    sets = [
-        SetSpec(s.id, tuple(Stage(t.corruption, t.revision, t.severity, t.level, t.parameters) for t in s.stages), aliases=tuple(s.aliases))
-        for s in manifest.sets
-    ]
+    refuse_other_code(manifest, data.path)
+    refuse_other_textures(manifest, data.samples, frost_textures, data.path)
+    side = side or side_of(manifest)
+    sets = specs_of(manifest)
     tree = grow(sets, manifest.seed, manifest.coupling)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = Encoding.from_json(manifest.encoding)
@@ -192,74 +172,6 @@ def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDAr
         if sha256 != stored.sha256:
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
             yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")
-
-
-def _match(data: DataSet, source: Source) -> list[Sample]:
-    """Return the source's samples of the data set, after holding the source to its digest."""
-    by_id = {s.id: s for s in source.samples}
-    problems: list[str] = []
-    found: list[Sample] = []
-    rows: list[tuple[str, int, str]] = []
-    for record in data.samples:
-        sample = by_id.get(record.id)
-        if sample is None:
-            problems.append(f"{record.id}: is not in the source")
-            continue
-        try:
-            sha256 = source.fingerprint(sample)
-        except BadSample as e:
-            problems.append(f"{record.id}: {e}")
-            continue
-        if sha256 != record.sha256:
-            problems.append(f"{record.id}: is {sha256}, expected {record.sha256}")
-        if sample.label != record.label:
-            problems.append(f"{record.id}: has label {sample.label}, expected {record.label}")
-        found.append(sample)
-        rows.append((sample.id, sample.label, sha256))
-    if problems or source_digest(rows) != data.manifest.source.digest:
-        problems = problems or [f"the digest of the selection is {source_digest(rows)}, expected {data.manifest.source.digest}"]
-        raise SourceError(
-            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source."
-        )
-    return found
-
-
-def _check_revisions(data: DataSet) -> None:
-    problems = []
-    for name, revision in data.manifest.revisions.items():
-        if name not in corruption_names():
-            problems.append(f"{name}: not known here, revision {revision} in the data set")
-        elif get_corruption(name).revision != revision:
-            problems.append(f"{name}: revision {get_corruption(name).revision} here, {revision} in the data set")
-    if problems:
-        raise VerificationError(
-            f"{data.path} was made by other revisions of corruptions than are installed:\n{listed(problems)}\n"
-            f"Install corruptset {data.manifest.environment.get('corruptset', '(the release that made it)')} to make samples again."
-        )
-
-
-def _check_textures(data: DataSet, frost_textures: str | Path | None) -> None:
-    wanted = {t.sha256 for t in data.manifest.textures}
-    if not wanted:
-        return
-    if frost_textures is not None:
-        here = {sha256 for _, sha256 in load_textures(frost_textures).records()}
-    else:
-        sizes = {(s.height, s.width) for s in data.samples}
-        spec = parse_preprocessing(data.manifest.preprocessing)
-        shapes = sorted({spec.size(w, h) for h, w in sizes})
-        here = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()}
-    if wanted - here:
-        raise VerificationError(
-            f"{data.path} was made with other frost textures than these. Give the directory of textures that it was built with "
-            "(frost_textures), or install the release of corruptset that made it."
-        )
-
-
-def _side(calibration: object) -> int:
-    if calibration not in SHIPPED:
-        raise VerificationError(f"The manifest names the calibration {calibration!r} without its reference side.")
-    return shipped(str(calibration)).side
 
 
 def _picks(total: int, count: int | None) -> list[int]:

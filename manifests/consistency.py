@@ -35,6 +35,20 @@ def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
     for key in ("name", "version"):
         if key in manifest.recipe and manifest.recipe[key] != getattr(manifest, key):
             yield _wrong(f"{key} is {getattr(manifest, key)!r}, the recipe's is {manifest.recipe[key]!r}")
+    yield from _recipe(manifest)
+
+
+def _recipe(manifest: Manifest) -> Iterator[Problem]:
+    """Yield where the recipe, which is resolved in full, and the sets say different things of one set."""
+    if manifest.recipe.get("preprocessing", manifest.preprocessing) != manifest.preprocessing:
+        yield _wrong("preprocessing is not the recipe's")
+    entries = manifest.recipe.get("sets")
+    said = {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)} if isinstance(entries, list) else {}
+    for record in manifest.sets:
+        own, entry = record.as_json(), said.get(record.id, {})
+        for key in ("stages", "aliases", "role"):
+            if key in entry and entry[key] != own[key]:
+                yield _wrong(f"{key} of set {record.id!r} are not the recipe's")
 
 
 def _names(manifest: Manifest) -> Iterator[Problem]:
