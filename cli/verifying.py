@@ -35,9 +35,15 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Make what is wrong or missing again from the source, leave the rest untouched, and verify again."),
+    ] = False,
     source: Annotated[
         str | None,
-        typer.Option("--source", metavar="SOURCE", help="The source for --rederive; not needed for 'sample'.", show_default=False),
+        typer.Option(
+            "--source", metavar="SOURCE", help="The source for --rederive and --repair; not needed for 'sample'.", show_default=False
+        ),
     ] = None,
     labels: Labels = None,
     images: ImagesOption = None,
@@ -67,10 +73,10 @@ def verify(
         if view is not None:
             from ..generate.views.checking import check_view
 
-            _refuse_with_view(rederive, "--view")
+            _refuse_with_view(rederive, repair, "--view")
             report = check_view(directory, view, progress=progress.step)
         elif is_view(directory):
-            _refuse_with_view(rederive, "a view")
+            _refuse_with_view(rederive, repair, "a view")
             report = verify_view(directory, progress=progress.step)
         else:
             from ..corruptions.calibrations import get_calibration
@@ -80,6 +86,7 @@ def verify(
             report = run(
                 directory,
                 rederive=count,  # type: ignore[arg-type]
+                repair=repair,
                 source=source,
                 labels=labels,
                 images=images,
@@ -90,7 +97,12 @@ def verify(
             )
     if as_json:
         put_json(report.as_json())
-    elif report.ok:
+        _leave(report.ok)
+    for path in (report.mended or [])[:MOST_SHOWN]:
+        put(f"mended: {path}")
+    if len(report.mended or []) > MOST_SHOWN:
+        put(f"... and {len(report.mended or []) - MOST_SHOWN} more mended (all of them with --json)")
+    if report.ok:
         checked = [f"{n} {what}" for what, n in report.checked.items() if n and what not in ("bytes", "rederived")]
         checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
         checked += [f"{progress.done['rederive']} samples made again from the source"] if "rederive" in progress.done else []
@@ -103,10 +115,15 @@ def verify(
             put(f"{problem.kind}: {problem.path}: {problem.detail}")
         if len(problems) > MOST_SHOWN:
             put(f"... and {len(problems) - MOST_SHOWN} more (all of them with --json)")
-    if not report.ok:
-        raise typer.Exit(1)
+    _leave(report.ok)
 
 
-def _refuse_with_view(rederive: str | None, what: str) -> None:
+def _leave(ok: bool) -> None:
+    raise typer.Exit(0 if ok else 1)
+
+
+def _refuse_with_view(rederive: str | None, repair: bool, what: str) -> None:
+    if repair:
+        raise typer.BadParameter(f"a build is repaired, not {what}; export the view again.", param_hint="'--repair'")
     if rederive is not None:
         raise typer.BadParameter(f"samples are made again from the source for a build, not for {what}.", param_hint="'--rederive'")

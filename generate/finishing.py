@@ -27,7 +27,7 @@ from ..manifests.files import (
     sha256sums_bytes,
     write_atomic,
 )
-from ..manifests.models import FileRecord, Manifest, Metrics, SampleRecord, SetRecord
+from ..manifests.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from .card import LICENSE, data_card, license_text
 from .committing import Begun, read_sidecar
 from .contact import contact_sheet, sheet_lines, thinned
@@ -37,7 +37,7 @@ from .parts import Run
 from .tree import grow, walk
 from .views.base import Layout
 from .views.building import view_records
-from .worker import Job, load_clean
+from .worker import Chosen, Job, load_clean
 
 CONTACT = "contact.png"
 README = "README.md"
@@ -117,7 +117,7 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     if job.layout is not None:
         files += _view_files(directory, job.layout)
     files.append(_write(directory, SAMPLES, b"".join(map(json_line, samples))))
-    files.append(_write(directory, CONTACT, _contact(job, [s.id for s in sets])))
+    files.append(_write(directory, CONTACT, contact_of(job, [s.id for s in sets])))
     files.append(_write(directory, README, data_card(manifest, len(samples)).encode()))
     if manifest.source.license is not None:
         files.append(_write(directory, LICENSE, license_text(manifest.source).encode()))
@@ -210,27 +210,28 @@ def _sync(f: BinaryIO) -> None:
 
 
 def _samples(job: Job, clean: Sequence[str]) -> list[SampleRecord]:
-    names = {c.index: c.name for c in job.classes}
-    return [
-        SampleRecord.model_validate(
-            {
-                "index": i,
-                "id": c.sample.id,
-                "label": c.sample.label,
-                "class": names[c.sample.label],
-                "split": c.sample.split,
-                "path": c.sample.path,
-                "sha256": c.sha256,
-                "width": c.width,
-                "height": c.height,
-                "pixels": pixels,
-            }
-        )
-        for i, (c, pixels) in enumerate(zip(job.samples, clean, strict=True))
-    ]
+    return [sample_record(job.classes, i, c, pixels) for i, (c, pixels) in enumerate(zip(job.samples, clean, strict=True))]
 
 
-def _contact(job: Job, sets: Sequence[str]) -> bytes:
+def sample_record(classes: Sequence[ClassRecord], index: int, chosen: Chosen, pixels: str) -> SampleRecord:
+    """Return a sample's row of samples.jsonl; `pixels` is the digest of its clean image."""
+    return SampleRecord.model_validate(
+        {
+            "index": index,
+            "id": chosen.sample.id,
+            "label": chosen.sample.label,
+            "class": classes[chosen.sample.label].name,
+            "split": chosen.sample.split,
+            "path": chosen.sample.path,
+            "sha256": chosen.sha256,
+            "width": chosen.width,
+            "height": chosen.height,
+            "pixels": pixels,
+        }
+    )
+
+
+def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     """Return the contact sheet of the first sample, made again from its source."""
     there = set(sets)
     shown = set(thinned([name for name in job.sets if name in there], MOST_SHOWN))

@@ -207,12 +207,8 @@ def opened_source(data: DataSet, source: str | Source | None, labels: str | Path
     if not isinstance(source, str):
         return source
     splits = source.partition(":")[0] in SPLIT_SOURCES
-    return open_source(source, labels=labels, split=_split(data.samples) if splits else None, images=images)
-
-
-def _split(samples: Sequence[SampleRecord]) -> str | None:
-    splits = sorted({s.split for s in samples if s.split is not None})
-    return "all" if len(splits) > 1 else splits[0] if splits else None
+    split = data.manifest.selection.get("split") if splits else None
+    return open_source(source, labels=labels, split=None if split is None else str(split), images=images)
 
 
 def differing(record: SampleRecord, sample: Sample, sha256: str) -> list[str]:
@@ -306,6 +302,6 @@ def library_advice(manifest: Manifest, *names: str) -> str:
     """Return what to say where other releases of libraries make other bytes: those that differ, or all of `names`."""
     here = {name: version(name) for name in names}
     others = [f"{name} {manifest.environment[name]} (here {v})" for name, v in here.items() if manifest.environment.get(name, v) != v]
-    return (
-        f"It was made with {', '.join(others)}; install that." if others else f"{' and '.join(names).capitalize()}: the same release here."
-    )
+    if others:
+        return f"It was made with {', '.join(others)}; install that."
+    return f"{' and '.join(names)}: of the same release here as there."

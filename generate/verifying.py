@@ -23,6 +23,8 @@ from .encoding import Encoding
 from .preparing import Options
 from .preprocessing import parse_preprocessing, preprocess
 from .recorded import matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
+from .repairing import Means, Repaired
+from .repairing import repair as mend
 from .sources.base import Source
 from .tree import grow, walk
 
@@ -34,6 +36,7 @@ def verify(
     *,
     level: Level = "pixels",
     rederive: int | Literal["all"] | None = None,
+    repair: bool = False,
     source: str | Source | None = None,
     labels: str | Path | None = None,
     images: str | None = None,
@@ -53,6 +56,9 @@ def verify(
     rederive : int or "all", optional
         So many samples, spread evenly, are made again from the source under every set: their pixel digests and, encoded
         again, their stored bytes must be equal. So lossy files are checked too.
+    repair : bool
+        Make again, from the records and the source, what is wrong or missing, leave the rest untouched, and verify again. The report
+        says what was mended; what could not be is a problem of kind ``unmended``.
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
     labels : path, optional
@@ -76,15 +82,28 @@ def verify(
     Raises
     ------
     SourceError
-        The source for `rederive` is missing, cannot be read, or is another one.
+        The source for `rederive` or `repair` is missing, cannot be read, or is another one.
     VerificationError
         Corruptions have other revisions here than in the data set.
     ParameterError
-        `rederive` is neither a whole number above 0 nor "all".
+        `rederive` is neither a whole number above 0 nor "all", or `repair` is asked for below the highest level.
+    MachineError, Interrupted, BuildError
+        Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
     if rederive is not None and rederive != "all" and (isinstance(rederive, bool) or not isinstance(rederive, int) or rederive < 1):
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
+    if repair and level != "pixels":
+        raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     told = progress or (lambda step, done, total: None)
+    workers = Options(jobs=jobs).workers
+    repaired: Repaired | None = None
+    if repair:
+        before = verify_directory(directory, jobs=workers, progress=progress)
+        if before.ok and rederive is None:
+            before.mended = []
+            return before
+        means = Means(source, labels, images, frost_textures, workers)
+        repaired = Repaired() if before.ok else mend(directory, before, means, told)
     made = 0
 
     def counted(step: str, done: int, total: int) -> None:
@@ -101,10 +120,13 @@ def verify(
         level=level,
         rederive=None if rederive is None else again,
         rederive_count=None if rederive == "all" else rederive,
-        jobs=Options(jobs=jobs).workers,
+        jobs=workers,
         progress=progress,
     )
     report.checked["rederived"] = made
+    if repaired is not None:
+        report.mended = sorted(set(repaired.mended))
+        report.problems = sorted({*report.problems, *repaired.left})
     return report
 
 

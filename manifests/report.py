@@ -25,6 +25,7 @@ KINDS = {
     "pixels": "other pixels than recorded",
     "digest": "a digest does not follow from what it is a digest of",
     "rederive": "made again from the source, it comes out otherwise",
+    "unmended": "could not be repaired",
 }
 
 
@@ -65,6 +66,8 @@ class VerificationReport:
         Sorted by path.
     checked : dict
         How much was looked at: sets, samples, images (image entries), files, bytes (hashed), rederived.
+    mended : list of str or None
+        The files that a repair made again; None where none was asked for.
     """
 
     directory: str
@@ -72,6 +75,7 @@ class VerificationReport:
     digest: str | None = None
     problems: list[Problem] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0))
+    mended: list[str] | None = None
 
     @property
     def ok(self) -> bool:
@@ -119,4 +123,5 @@ class VerificationReport:
             "checked": dict(self.checked),
             "kinds": self.by_kind(),
             "problems": [{"path": p.path, "kind": p.kind, "detail": p.detail} for p in self.problems],
+            **({} if self.mended is None else {"mended": self.mended}),
         }

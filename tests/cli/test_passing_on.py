@@ -136,6 +136,7 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
     assert calls[0].pop("progress")
     assert calls[0] == {
         "rederive": 4,
+        "repair": False,
         "source": "folder:x",
         "labels": None,
         "images": None,
