@@ -1,0 +1,119 @@
+"""Damage to data sets, and what a verification says of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from corruptset.manifests.digests import sha256_file
+from corruptset.manifests.report import KINDS, Problem
+from corruptset.manifests.verifying import verify_directory
+
+Make = Callable[..., Path]
+
+PNG_IMAGE = "images/fog/3/1 a dog/Ünal 7.png"
+JPEG_IMAGE = "images/fog/3/1 a dog/Ünal 7.JPEG"
+OTHER_PNG = "images/fog/3/1 a dog/deep/rex.png"
+SHARD = "hdf5/fog/3-00001.h5"
+WHOLE_FILES = ["manifest.json", "SHA256SUMS", "samples.jsonl", "sets/fog/3.jsonl", "contact.png", "README.md", SHARD]
+
+
+def flip(path: Path, at: float = 0.5) -> None:
+    """Flip one bit of a file, `at` a fraction of its length."""
+    data = bytearray(path.read_bytes())
+    data[int(len(data) * at)] ^= 0x10
+    path.write_bytes(data)
+
+
+def found(root: Path, **options: Any) -> list[Problem]:
+    """Verify, and return the problems, which must be well formed."""
+    report = verify_directory(root, **options)
+    assert all(p.kind in KINDS for p in report.problems)
+    assert report.problems == sorted(set(report.problems))
+    json.dumps(report.as_json(), ensure_ascii=False).encode()
+    return report.problems
+
+
+def paths(problems: list[Problem], kind: str | None = None) -> set[str]:
+    """Return the paths of problems, of one kind or of all."""
+    return {p.path for p in problems if kind in (None, p.kind)}
+
+
+def edit_lines(path: Path, change: Callable[[list[dict[str, Any]]], Any]) -> None:
+    """Edit the rows of a JSON lines file."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    rows = change(rows) or rows
+    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), "utf-8")
+
+
+def edit_manifest(root: Path, change: Callable[[dict[str, Any]], Any], *, reseal: bool = False) -> None:
+    """Edit manifest.json; with `reseal`, put the new hashes of all files and of the manifest in, as a careful forger would."""
+    path = root / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    change(manifest)
+    if reseal:
+        for f in manifest["files"]:
+            if (root / f["path"]).is_file():
+                f.update(bytes=(root / f["path"]).stat().st_size, sha256=sha256_file(root / f["path"]))
+    path.write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", "utf-8")
+    if reseal:
+        sums = {f["path"]: f["sha256"] for f in manifest["files"]} | {"manifest.json": sha256_file(path)}
+        (root / "SHA256SUMS").write_text("".join(f"{v[7:]}  {k}\n" for k, v in sorted(sums.items())), "utf-8")
+
+
+def outside(root: Path) -> Path:
+    """Put a file beside the data set that nothing of it may lead to, and return it."""
+    secret = root.parent / "secret.png"
+    shutil.copyfile(root / PNG_IMAGE, secret)
+    return secret
+
+
+def remake_shard(root: Path, change: Callable[[h5py.File], None]) -> None:
+    """Edit a shard, and put every hash over its bytes right."""
+    with h5py.File(root / SHARD, "r+") as f:
+        change(f)
+    edit_manifest(root, lambda m: None, reseal=True)
+
+
+def replaced(name: str, **options: Any) -> Callable[[h5py.File], None]:
+    def change(f: h5py.File) -> None:
+        del f[name]
+        if options:
+            f.create_dataset(name, **options)
+
+    return change
+
+
+def external_link(f: h5py.File) -> None:
+    del f["images"]
+    f["images"] = h5py.ExternalLink("../../../secret.h5", "images")
+
+
+def external_storage(f: h5py.File) -> None:
+    del f["images"]
+    f.create_dataset("images", shape=(2, 16, 20, 3), dtype=np.uint8, external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)])
+
+
+def virtual(f: h5py.File) -> None:
+    del f["images"]
+    layout = h5py.VirtualLayout(shape=(2, 16, 20, 3), dtype=np.uint8)
+    layout[:] = h5py.VirtualSource("../../clean-00000.h5", "images", shape=(2, 16, 20, 3))
+    f.create_virtual_dataset("images", layout)
+
+
+def soft_link(f: h5py.File) -> None:
+    f.move("images", "other")
+    f["images"] = h5py.SoftLink("/other")
+
+
+def assigned(name: str, value: Any) -> Callable[[h5py.File], None]:
+    def change(f: h5py.File) -> None:
+        f[name][0] = value
+
+    return change
