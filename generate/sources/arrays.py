@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
+from ...manifests.arrays import NotAShard, map_array
 from ...manifests.models import ClassRecord
+from ..decoding import MAX_PIXELS
 from .rows import Block, RowSource
 from .streams import Place
 
@@ -50,15 +52,16 @@ def _mapped(path: Path) -> tuple[NDArray[Any], int]:
         what = "is a folder" if path.is_dir() else "is not there"
         raise SourceError(f"The source npy: {path} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
     try:
-        found = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, OSError, EOFError, SyntaxError) as e:
+        return map_array(path)
+    except NotAShard as e:
         if "object" in str(e).lower():
             raise SourceError(
                 f"{path} holds Python objects, which are not read: they could run anything. Save plain numbers: "
                 "np.save(path, np.stack(x)), uint8 for images."
             ) from None
         raise SourceError(f"{path} is not a .npy file, or a cut one ({e}). Expected what np.save writes.") from None
-    return found, found.offset
+    except OSError as e:
+        raise SourceError(f"{path} cannot be read: {e.strerror or e}. Mend its permissions, or copy it again.") from None
 
 
 def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tuple[int, int, int]:
@@ -74,6 +77,8 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
         raise SourceError(
             f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least {LEAST_SIDE}."
         )
+    if shape[1] * shape[2] > MAX_PIXELS:
+        raise SourceError(f"{where} has images of {shape[1]}x{shape[2]}, more than the {MAX_PIXELS:,} pixels that one image may have.")
     return shape[1], shape[2], shape[3]
 
 
