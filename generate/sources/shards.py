@@ -28,6 +28,12 @@ CHUNK_CACHE = 64 << 20
 """Bytes: a compressed chunk is not unpacked again for every row of it."""
 
 
+DAMAGED = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+"""What h5py raises of a damaged file: at opening, and again wherever it goes on to something else in it."""
+MOST_RATIO = 1100
+"""How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
+
+
 @dataclass(frozen=True)
 class Row(Sample):
     """A sample of a file: which row it is."""
@@ -69,7 +75,7 @@ class Hdf5Source:
         assert isinstance(sample, Row)
         try:
             row = np.asarray(_cached(self.path)[self.dataset][sample.row])
-        except (OSError, KeyError, ValueError, RuntimeError) as e:
+        except DAMAGED as e:
             raise BadSample(f"cannot be read from {self.path.name} ({e}): copy the file again") from None
         if self.encoded:
             if row.nbytes > MAX_FILE_BYTES:
@@ -125,6 +131,11 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
             image_shape(stored.dtype, stored.shape, f"{path}: {name}")
         if _outside(stored):
             raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
+        for dataset in (stored, given):
+            if dataset.nbytes > MOST_RATIO * path.stat().st_size:
+                raise SourceError(
+                    f"{path}: {dataset.name.lstrip('/')} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
+                )
         values = whole_labels(given[()], len(stored), f"{path}: {given.name.lstrip('/')}")
         if own:
             index = _dataset(file, "index", path, "--images")[()]
@@ -141,7 +152,9 @@ def _reading(path: Path) -> Iterator[Any]:
     try:
         with h5py.File(path, "r", locking=False) as file:
             yield file
-    except (OSError, RuntimeError) as e:
+    except CorruptsetError:
+        raise
+    except DAMAGED as e:
         raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({e}). Copy it again.") from None
 
 
