@@ -115,7 +115,12 @@ class DataSet:
     @cached_property
     def samples(self) -> list[SampleRecord]:
         """The samples, by index; read when first used."""
-        return list(read_jsonl(self.path / SAMPLES, SampleRecord))
+        found = list(read_jsonl(self.path / SAMPLES, SampleRecord))
+        counts = {s.count for s in self.manifest.sets}
+        # a row too few or too many would give images the labels of others
+        if [s.index for s in found] != list(range(len(found))) or counts - {len(found)}:
+            raise _broken(self.path / SAMPLES, f"does not hold rows 0 to {max(counts, default=0) - 1} in order")
+        return found
 
     @cached_property
     def _labels(self) -> NDArray[np.int64]:
