@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import archives
 import layouts
+import numpy as np
 import pytest
 from pages import BLOCKS, corruptset_runs
+from PIL import Image
 
 # Loaders must find everything on this machine, or fail.
 os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
@@ -26,6 +29,12 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     digits = layouts.write_recipe(root, name="mnist-c", channels="keep", more=plain + "\n[[sets]]\nclean = true\n")
     layouts.make(digits, grey, root)
     cifar.rename(root / "cifar10-c.toml")
+    pictures = np.stack([np.array(Image.open(p)) for p in sorted(grey.rglob("*.png"))])
+    for split, rows in (("t10k", pictures[:12]), ("train", pictures[12:])):
+        labels = np.arange(len(rows)) % 10
+        archives.write(
+            root / "MNIST/raw", {f"{split}-images-idx3-ubyte": archives.idx(rows), f"{split}-labels-idx1-ubyte": archives.idx(labels)}
+        )
     (root / "imagenet_test_image_ids.txt").write_text("".join(f"{c:02d}_class/im.{c % 2}.JPEG\n" for c in range(10) if c % 4))
     before = Path.cwd()
     os.chdir(root)

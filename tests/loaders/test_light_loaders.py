@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import layouts
 import numpy as np
 import pytest
 from pages import run, snippets
 
 import corruptset
+from corruptset.generate.views.exporting import export
+
+CHAIN = "contrast-3+brightness-2"
 
 pytestmark = [
     pytest.mark.ci,
@@ -54,3 +58,29 @@ def test_mlcroissant(inside: Path) -> None:
         np.testing.assert_array_equal(np.array(record["contrast/3/image"]), data["contrast/3"][sample.index])
         assert record["contrast/3/label"] == sample.label
         assert record["contrast/3/class"].decode() == sample.class_
+
+
+def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns, URLs and JSON-LD."""
+    crops = layouts.write_crops(tmp_path / "crops")
+    data = corruptset.open(layouts.make(layouts.write_recipe(tmp_path, name="imagenet-c", encoding="jpeg"), crops, tmp_path))
+    assert CHAIN in data.set_ids
+    for view, out in (("webdataset", "shards"), ("imagefolder", "hub"), ("croissant", "croissant")):
+        export(view, tmp_path / "imagenet-c-1.0.0", tmp_path / out)
+    monkeypatch.chdir(tmp_path)
+    by_id = {s.id: s for s in data.samples}
+    images = {i: data[CHAIN][s.index] for i, s in by_id.items()}
+
+    (text,) = snippets("import webdataset")
+    found = {about["id"]: np.round(image).astype(np.uint8) for image, _, about in run(text.replace("contrast/3", CHAIN))["dataset"]}
+    folder, tars = snippets("load_dataset")
+    rows = run(folder)["dataset"].filter(lambda row: row["corruption"] == CHAIN and row["severity"] == 0)
+    by_folder = {row["id"]: np.array(row["image"]) for row in rows}
+    by_tar = {row["json"]["id"]: np.array(row["jpg"]) for row in run(tars.replace("contrast/3", CHAIN))["dataset"]}
+    (text,) = snippets("import mlcroissant")
+    records = run(text.replace("contrast/3", CHAIN))["dataset"].records(CHAIN)
+    by_croissant = {r[f"{CHAIN}/path"].decode().removesuffix(".JPEG"): np.array(r[f"{CHAIN}/image"]) for r in records}
+    for read in (found, by_folder, by_tar, by_croissant):
+        assert read.keys() == images.keys()
+        for one, image in read.items():
+            np.testing.assert_array_equal(image, images[one])

@@ -52,6 +52,12 @@ def test_arrays_h5py_and_lists(inside: Path) -> None:
     run(snippets("corruptset.open")[0])
     run(snippets("from pathlib")[0])
     assert corruptset.open("built/cifar10-c-1.0.0").digest == data.digest
+    published = corruptset.open("built/mnist-c-1.0.0")
+    counts = {split: sum(s.split == split for s in published.samples) for split in ("test", "train")}
+    assert counts == {"test": 12, "train": 8}
+    found = {p: len(np.load(p)) for p in Path("built/mnist-c-1.0.0/mnist_c").rglob("*.npy")}
+    assert len(found) == 16 * 4
+    assert all(rows == counts[path.name.partition("_")[0]] for path, rows in found.items())
 
 
 def test_the_documented_rules_of_class_folders(inside: Path) -> None:
