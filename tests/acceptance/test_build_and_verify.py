@@ -189,3 +189,27 @@ def test_one_line_from_photographs_to_a_verified_data_set(run: Any, tmp_path: Pa
     assert checked.code == 0, checked.out
     assert checked.json["digest"] == manifest["digest"]
     assert "rederive; 8/8" in checked.err
+
+
+def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: Any, built: Any, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    shutil.copytree(built.directory, release, ignore=shutil.ignore_patterns("images", "hdf5", "*.png", "*.md", "LICENSE"))
+    done = run("rebuild", release / "manifest.json", "--out", tmp_path / "out", "--jobs", "1")
+    assert done.code == 0, done.err
+    (again,) = (tmp_path / "out").iterdir()
+    assert files(again) == files(built.directory)
+    assert "Every file has the bytes that the manifest lists." in done.out
+    image = next(p for p in sorted(again.rglob("*.JPEG")))
+    image.write_bytes(image.read_bytes()[:-5])
+    (again / "contact.png").unlink()
+    assert run("verify", again, "--jobs", "1").code == 1
+    mended = run("verify", again, "--repair", "--jobs", "1")
+    assert mended.code == 0, mended.err
+    assert f"mended: {image.relative_to(again).as_posix()}" in mended.out
+    assert "mended: contact.png" in mended.out
+    assert files(again) == files(built.directory)
+    (release / "samples.jsonl").unlink()
+    refused = run("rebuild", release, "--out", tmp_path / "other")
+    assert refused.code == 1
+    assert "samples.jsonl: missing" in refused.err
+    assert not (tmp_path / "other").exists()

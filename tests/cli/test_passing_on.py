@@ -151,3 +151,73 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
     as_json = run("verify", "bad", "--json")
     assert as_json.code == 1
     assert len(as_json.json["problems"]) == 60
+
+
+def test_verify_repairs_and_says_what_was_mended(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def verify(directory: Path, **kwargs: Any) -> VerificationReport:
+        calls.append(kwargs)
+        left = [Problem("manifest.json", "unmended", "it is gone")] if directory.name == "bad" else []
+        return VerificationReport(str(directory), "pixels", "sha256:0", left, mended=[f"images/{i}.JPEG" for i in range(60)])
+
+    stand_in(monkeypatch, "verifying", "verify", verify)
+    good = run("verify", "good", "--repair", "--source", "folder:x")
+    assert (good.code, calls[0]["repair"], calls[0]["source"]) == (0, True, "folder:x")
+    assert "mended: images/0.JPEG" in good.out
+    assert "10 more mended" in good.out
+    assert "verified" in good.out
+    bad = run("verify", "bad", "--repair")
+    assert bad.code == 1
+    assert "mended: images/1.JPEG" in bad.out
+    assert "unmended: manifest.json: it is gone" in bad.out
+    as_json = run("verify", "bad", "--repair", "--json")
+    assert (as_json.code, len(as_json.json["mended"])) == (1, 60)
+    assert run("verify", "good", "--json").code == 0
+    refused = run("verify", "good", "--view", "there", "--repair")
+    assert refused.code == 2
+    assert "--repair" in refused.err
+
+
+def test_rebuild_hands_on_every_option(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def rebuild(*args: Any, **kwargs: Any) -> Any:
+        calls.append((args, kwargs))
+        built = types.SimpleNamespace(
+            directory=Path("there/x-1"), digest="sha256:1", images=3, seconds=2.0, manifest=types.SimpleNamespace(sets=[])
+        )
+        same = kwargs["jobs"] is None
+        other = () if same else tuple(f"sets/{i}.jsonl" for i in range(7))
+        return types.SimpleNamespace(
+            built=built, whole=same, identical=same, other_files=other, other_images=2 * (not same), advice="Made with pillow 1."
+        )
+
+    stand_in(monkeypatch, "rebuilding", "rebuild", rebuild)
+    done = run("rebuild", "release/manifest.json")
+    assert done.code == 0
+    assert "sha256:1 (the manifest’s)" in done.out
+    assert "Every file has the bytes that the manifest lists." in done.out
+    options = ["--source", "folder:x", "--out", "o", "--sets", "fog/*,clean", "--jobs", "2", "--labels", "l", "--images", "i"]
+    done = run("rebuild", "r", *options, "--frost-textures", "ice")
+    assert "(of these sets)" in done.out
+    assert "2 images are encoded otherwise; sets/0.jsonl" in done.out
+    assert "and 2 more differ. Made with pillow 1." in done.out
+    assert run("rebuild", "r", *options, "--json").json["other_images"] == 2
+    assert calls[0][0] == (Path("release/manifest.json"), None, Path("corruptset-out"))
+    assert callable(calls[0][1].pop("progress"))
+    nothing = dict.fromkeys(("sets", "jobs", "labels", "images", "frost_textures"))
+    assert calls[0][1] == nothing
+    assert calls[1][0] == (Path("r"), "folder:x", Path("o"))
+    calls[1][1].pop("progress")
+    assert calls[1][1] == {"sets": ["fog/*", "clean"], "jobs": 2, "labels": Path("l"), "images": "i", "frost_textures": Path("ice")}
+
+
+def test_ctrl_c_in_a_rebuild_says_how_to_resume(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        raise KeyboardInterrupt
+
+    stand_in(monkeypatch, "rebuilding", "rebuild", interrupted)
+    done = run("rebuild", "r", "--out", "a b")
+    assert done.code == 130
+    assert "corruptset rebuild r --out 'a b'" in done.err
