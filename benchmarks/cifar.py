@@ -134,7 +134,7 @@ def measured(**task: object) -> Step:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=10_000)
-    parser.add_argument("--sets", nargs="+", metavar="GLOB", help="only these of the 95 sets")
+    parser.add_argument("--sets", nargs="+", metavar="GLOB", help="only these of the 95 sets, all five severities of each: contrast/*")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     arguments = parser.parse_args()
     console = Console(width=130)
