@@ -30,12 +30,9 @@ class CifarC(ArrayLayout):
         self.notes += left
         self._every = range(len(subject.samples))
         most = max(s.label for s in subject.samples)
-        refuse(
-            "cifar-c",
-            [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255)
-            + ["labels is the name of an array here"] * ("labels" in self._grid),
-            "Choose another view, such as webdataset.",
-        )
+        refuse("cifar-c", [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
+        taken = [f"{name}: labels.npy holds the labels" for name in self._grid if name.casefold() == "labels"]
+        refuse("cifar-c", taken, "Choose another name in the file of severities.")
 
     def arrays(self) -> Sequence[ArrayPlan]:
         """Return an array a corruption."""

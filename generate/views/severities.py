@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...errors import BuildError, listed, suggest
@@ -77,6 +77,7 @@ def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, t
         problems += _without_severity(subject, left)
     if not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
+    problems += _one_name(mapped, plain)
     refuse(view, problems, UNBUILT if subject.unbuilt else FIVE)
     return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, _left_out(left)
 
@@ -104,6 +105,7 @@ def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str,
     problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for name, ids in names.items() if len(ids) > 1]
     if left and not options.severities:
         problems += _without_severity(subject, left)
+    problems += _one_name(mapped, names)
     refuse(view, problems, UNBUILT if subject.unbuilt else ONE)
     return {**{name: ids[0] for name, ids in names.items()}, **mapped}, _left_out(left)
 
@@ -124,14 +126,15 @@ def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: 
         problems += [f"--severities: {name}: there is no set {s!r} here.{suggest(s, known)}" for s in strange]
         if not strange and len(sets) == count:
             found[name] = tuple(known[s] for s in sets)
-    folded: Mapping[str, list[str]] = {}
-    folded = {}
-    for name in found:
-        folded.setdefault(name.casefold(), []).append(name)
-    problems += [
-        f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in folded.values() if len(names) > 1
-    ]
     return found
+
+
+def _one_name(mapped: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return what is wrong with names that a file system may take for one: those of the mapping, and those that a set brings itself."""
+    folded: dict[str, list[str]] = {}
+    for name in (*mapped, *others):
+        folded.setdefault(name.casefold(), []).append(name)
+    return [f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in folded.values() if len(names) > 1]
 
 
 def _without_severity(subject: Subject, ids: Sequence[str]) -> list[str]:

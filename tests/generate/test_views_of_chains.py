@@ -197,6 +197,21 @@ def test_views_of_five_severities_take_chains_and_levels_where_they_are_told(cha
         export(view, chains, tmp_path / "short", severities=short, **options(view))
 
 
+@pytest.mark.parametrize("view", ["cifar-c", "imagenet-c"])
+def test_names_that_differ_in_capitals_alone_are_refused(chains: Path, tmp_path: Path, view: str) -> None:
+    """On some file systems the second would be written over the first."""
+    for names in ({"Contrast": DIAGONAL}, {"dim": DIAGONAL, "DIM": DIAGONAL}):
+        with pytest.raises(BuildError, match="are one name where capitals do not count"):
+            export(view, chains, tmp_path / "view", severities=names, **options(view))
+    done = export(view, chains, tmp_path / "view", severities={"contrast": DIAGONAL}, **options(view))
+    assert {p.name.removesuffix(".npy") for p in done.top.iterdir()} - {"labels"} == {"contrast"}
+    if view == "cifar-c":
+        for name in ("labels", "Labels"):
+            with pytest.raises(BuildError, match=f"{name}: labels.npy holds the labels\nChoose another name"):
+                export(view, chains, tmp_path / "other", severities={name: DIAGONAL})
+    assert [p.name for p in tmp_path.iterdir()] == ["view"]
+
+
 def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_told(grey: Path, tmp_path: Path) -> None:
     with pytest.raises(BuildError) as e:
         export("mnist-c", grey, tmp_path / "view", sets=["clean", "contrast/3", "sp010*", "black_lines/07", "contrast-3+brightness-5"])
@@ -217,6 +232,8 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     assert "Left out" in note
     report = check_view(grey, tmp_path / "view")
     assert report.ok, report.problems
+    with pytest.raises(BuildError, match="Identity and identity are one name where capitals do not count"):
+        export("mnist-c", grey, tmp_path / "other", sets=["clean", "contrast/3"], severities={"Identity": ["contrast/3"]})
 
 
 @pytest.mark.parametrize("view", [v for v, entry in VIEWS.items() if entry.buildable])
