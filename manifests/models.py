@@ -6,6 +6,7 @@ version is not half understood.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
@@ -82,7 +83,20 @@ ENCODING_SCHEMA = {
 }
 """What `check_encoding` says, for JSON Schema."""
 
+
+def check_finite(value: Any) -> Any:
+    """Return a value of JSON, or raise ValueError if a number in it is infinite, as ``1e999`` is read, or none."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("a number in it is not finite")
+    for part in inner:
+        check_finite(part)
+    return value
+
+
 Encoding = Annotated[dict[str, Any], AfterValidator(check_encoding), WithJsonSchema(ENCODING_SCHEMA)]
+Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
+"""A part of the manifest that has no model of its own."""
 
 
 class Record(BaseModel):
@@ -102,7 +116,7 @@ class StageRecord(Record):
     revision: Annotated[int, Field(ge=1)]
     severity: int | None
     level: int | None
-    parameters: dict[str, Any]
+    parameters: Free
 
 
 class Metrics(Record):
@@ -180,10 +194,10 @@ class Manifest(Record):
     seed: Annotated[int, Field(ge=0, le=2**53 - 1)]
     coupling: Literal["independent", "severity"]
     scale: Literal["none", "side"]
-    recipe: dict[str, Any]
+    recipe: Free
     """Resolved in full."""
     source: SourceRecord
-    preprocessing: dict[str, Any]
+    preprocessing: Free
     encoding: Encoding
     textures: list[TextureRecord]
     revisions: dict[str, int]
@@ -192,8 +206,8 @@ class Manifest(Record):
     sets: list[SetRecord]
     files: list[FileRecord]
     excluded: list[ExcludedRecord]
-    selection: dict[str, Any]
-    views: list[dict[str, Any]]
+    selection: Free
+    views: list[Free]
     environment: dict[str, str]
     """Versions of the libraries that made it; no time, host or path."""
 
