@@ -129,7 +129,9 @@ def parse_table(text: str, where: str) -> Calibration:
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
+    except RecursionError:
+        raise RecipeError(f"{where} is not TOML that a table needs: it is nested too deeply.") from None
+    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
         raise RecipeError(f"{where} is not TOML: {e}.") from None
     problems: list[str] = []
     name, side, sources = data.pop("name", None), data.pop("side", None), data.pop("sources", {})
@@ -168,7 +170,7 @@ def _read_row(
         return
     if severity in rows:
         problems.append(f"{where}: severity {severity} is given twice")
-    if source not in sources:
+    if not isinstance(source, str) or source not in sources:
         problems.append(f"{where}: source is {source!r}; expected one of the names in [sources]: {', '.join(sources) or '(none)'}")
     known = {p.name: p for p in get_corruption(corruption).parameters}
     for key in entry:

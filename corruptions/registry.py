@@ -53,6 +53,10 @@ MODULES = (
 )
 
 
+MOST = 2**53
+"""Magnitude of a whole number that can be given: what JSON and doubles hold exactly."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A named parameter of a corruption.
@@ -89,7 +93,13 @@ class Parameter:
                 raise ParameterError(f"{where} true or false.")
             return bool(value)
         number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not number or not np.isfinite(value) or (self.kind is int and value != int(value)):
+        # a whole number beyond 64 bits is none that numpy knows, and beyond 1024 none that a float is
+        if (
+            not number
+            or (isinstance(value, int) and abs(value) > MOST)
+            or not np.isfinite(value)
+            or (self.kind is int and value != int(value))
+        ):
             raise ParameterError(f"{where} {'a whole' if self.kind is int else 'a finite'} number.")
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             bounds = [f"at least {self.low:g}"] if self.low is not None else []

@@ -177,7 +177,9 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as e:
+    except RecursionError:
+        raise RecipeError(f"{where} is not TOML that a recipe needs: it is nested too deeply.") from None
+    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
         raise RecipeError(f"{where} is not TOML: {e}.") from None
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
