@@ -19,7 +19,7 @@ from ..errors import BuildError, Interrupted, MachineError
 from ..manifests.digests import source_digest
 from ..manifests.files import WORK_FOLDER
 from ..manifests.models import Manifest
-from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, sidecars_of
+from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays, sidecars_of
 from .finishing import CONTACT, finish
 from .metrics import measured_indices
 from .overlap import refuse_overlap
@@ -255,6 +255,7 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
         job = job_of(prepared, directory, chosen, begun.sets)
         images = _make(prepared, job, begun, all_runs, shapes, progress, inspector)
         progress(ProgressEvent("finishing"))
+        remove_strays(directory)  # of workers that were killed while they wrote; others made their parts
         if inspector is not None:
             inspector.parts(sorted(set(sidecars_of(directory).values())))
         begun = replace(begun, sidecars=sidecars_of(directory))

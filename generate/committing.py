@@ -146,7 +146,7 @@ def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], tex
     if (directory / MANIFEST).exists():
         os.replace(directory / MANIFEST, directory / BASE)
         fsync_folder(directory)
-    _remove_strays(directory)
+    remove_strays(directory)
     return Begun(everything, base, sidecars_of(directory))
 
 
@@ -259,10 +259,14 @@ def _clear(directory: Path) -> None:
         (directory / name).unlink(missing_ok=True)
 
 
-def _remove_strays(directory: Path) -> None:
-    """Remove temporary files that a killed build left; single images have none."""
+def remove_strays(directory: Path) -> None:
+    """Remove temporary files that a killed build, or a killed worker of this one, left; single images have none.
+
+    Nothing else may be writing. Beside shards and records they lie where views have their labels, at most two folders deep.
+    """
     roots = [directory / "hdf5", directory / "sets", directory / WORK_FOLDER]
-    for path in [*directory.glob(".*.part"), *(p for root in roots for p in root.rglob(".*.part"))]:
+    shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]
+    for path in [*shallow, *(p for root in roots for p in root.rglob(".*.part"))]:
         path.unlink(missing_ok=True)
 
 

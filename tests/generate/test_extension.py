@@ -103,7 +103,7 @@ def test_an_extension_killed_at_its_ends_goes_on(
     make(sets=["contrast/*"])
     with monkeypatch.context() as patch:
         if moment == "manifest moved":
-            patch.setattr(committing, "_remove_strays", kill)
+            patch.setattr(committing, "remove_strays", kill)
         elif moment == "sums written":
             real = finishing.write_atomic
             patch.setattr(finishing, "write_atomic", lambda path, data: kill() if path.name == "manifest.json" else real(path, data))
