@@ -16,7 +16,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 from ..errors import MachineError, listed
 from .parts import Part
-from .worker import Job, PartDone, forget, process
+from .worker import Job, PartDone, end_with_parent, forget, process
 
 Done = Callable[[PartDone], None]
 
@@ -159,6 +159,8 @@ def _start(job: Job) -> None:
     """Prepare a worker process."""
     global _job
     _job = job
+    if job.parent is not None:
+        end_with_parent(job.parent)
     # Ctrl-C reaches the whole process group; the parent stops its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)

@@ -23,7 +23,7 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.stages import Scale, Stage, apply_stage, check_images
 from ..corruptions.weather.textures import default_textures
 from .running import ONE_THREAD
-from .worker import Job
+from .worker import Job, end_with_parent
 
 _WARM_SIDE = 32
 
@@ -124,7 +124,7 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[in
 def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]) -> None:
     """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
     order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
-    pool = ProcessPoolExecutor(max_workers=min(jobs, len(tasks)), initializer=_start, env=ONE_THREAD)
+    pool = ProcessPoolExecutor(max_workers=min(jobs, len(tasks)), initializer=_start, initargs=(os.getpid(),), env=ONE_THREAD)
     running: dict[Future[None], str] = {}
     finished = False
     try:
@@ -141,8 +141,9 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
         pool.shutdown(wait=True, kill_workers=not finished)
 
 
-def _start() -> None:
+def _start(parent: int) -> None:
     """Prepare a worker process."""
+    end_with_parent(parent)
     # Ctrl-C reaches the whole process group; the parent stops its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)

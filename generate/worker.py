@@ -8,6 +8,8 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +42,8 @@ BATCH_BYTES = 2 << 20
 """Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
 PARTS_FOLDER = f"{WORK_FOLDER}/parts"
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
+PARENT_EVERY_S = 1.0
+"""How often a worker looks whether its parent is still there."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,17 @@ def check_parent(job: Job) -> None:
     """End a worker whose parent is gone."""
     if job.parent is not None and os.getppid() != job.parent:
         os._exit(1)
+
+
+def end_with_parent(parent: int) -> None:
+    """End this worker soon after its parent is gone, also while it waits for work that nobody will hand it any more."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_EVERY_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def clean_images(job: Job, part: Part) -> Clean:

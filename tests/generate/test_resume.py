@@ -70,7 +70,8 @@ def kill_and_resume(start: Any, make: Any, out: Path, jobs: int, moments: list[t
         process = start(jobs)
         if wait_for_parts(process, out, count):
             time.sleep(later)
-        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
+        if process.poll() is None:  # on a busy machine the build may be done, and then its number is nobody's
+            (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
         process.communicate()
     return make()
 
