@@ -111,7 +111,8 @@ def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str,
 
 
 def _left_out(ids: Sequence[str]) -> list[str]:
-    return [f"Left out, as the file of severities does not name them: {', '.join(ids[:8])}{' ...' * (len(ids) > 8)}."] if ids else []
+    more = f" and {len(ids) - 8} more" if len(ids) > 8 else ""
+    return [f"Left out, as the file of severities does not name them: {', '.join(ids[:8])}{more}."] if ids else []
 
 
 def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: int) -> dict[str, tuple[str, ...]]:
