@@ -116,8 +116,8 @@ class Croissant(TarLayout):
             "@type": "sc:Dataset",
             "conformsTo": "http://mlcommons.org/croissant/1.0",
             "name": self.top,
-            "description": f"{self.subject.name} {self.subject.version}: {len(self.subject.samples)} images under "
-            f"{len(self.subject.sets)} corruptions and severities, made by corruptset.",
+            "description": f"{self.subject.name} {self.subject.version}: {len(self.subject.samples)} images in "
+            f"{len(self.subject.sets)} sets of corruptions, made by corruptset.",
             "version": self.subject.version,
             **({"license": self.subject.license} if self.subject.license else {}),
             "distribution": distribution,
