@@ -46,10 +46,11 @@ from .parts import Part, Run, groups, runs
 from .preprocessing import parse_preprocessing, preprocess
 from .recorded import Recorded, library_advice, matched, opened_source, recorded
 from .running import run
+from .sinks.hdf5 import shard_path
 from .sources.base import BadSample, Sample, Source
 from .sources.selection import select
 from .views.arrays import ArrayLayout
-from .worker import PARTS_FOLDER, Chosen, Job
+from .worker import PARTS_FOLDER, Chosen, Job, PartDone
 
 SCRATCH = f"{WORK_FOLDER}/repair"
 Progress = Callable[[str, int, int], None]
@@ -258,15 +259,17 @@ class _Repair:
         size = self.prepared.recipe.preprocessing.size
         return runs(len(self.data.samples), max(h * w for w, h in (size(s.width, s.height) for s in self.data.samples)) * 3)
 
-    def _make(self, name: str, containers: tuple[str, ...], parts: Sequence[Part]) -> Path:
-        """Make parts aside; return the folder that they are in."""
+    def _make(self, name: str, containers: tuple[str, ...], parts: Sequence[Part], made: Callable[[Path, Part], None]) -> Path:
+        """Make parts aside; return the folder that they are in. `made` is told of each as it is finished."""
         folder = self.root / SCRATCH / name
         (folder / PARTS_FOLDER).mkdir(parents=True)
+        by_name = {part.name: part for part in parts}
         finished = 0
 
-        def done(_: object) -> None:
+        def done(record: PartDone) -> None:
             nonlocal finished
             finished += 1
+            made(folder, by_name[record.name])
             self.progress("repair", finished, len(parts))
 
         job = replace(self.job, directory=folder, containers=containers, token=f"{self.job.token}-{name}")
@@ -337,7 +340,7 @@ class _Repair:
 
     def _rows(self, sets: Sequence[str]) -> None:
         """Make whole sets again for their rows."""
-        folder = self._make("rows", self.prepared.containers, self._parts(sets, self.runs))
+        folder = self._make("rows", self.prepared.containers, self._parts(sets, self.runs), lambda folder, part: None)
         sidecars = sidecars_of(folder)
         for set_id in sets:
             lines = [read_sidecar(sidecars[set_id, one.number])["sets"][set_id]["lines"] for one in self.runs]
@@ -350,7 +353,7 @@ class _Repair:
         """Make again the images and shards among the paths of problems."""
         files = {path.partition("#")[0] for path in wrong} | set(wrong)
         single: dict[int, set[str]] = defaultdict(set)
-        expected: dict[str, str] = {}
+        expected: dict[tuple[str, int], tuple[str, str]] = {}
         shards: dict[str, list[tuple[str, int]]] = defaultdict(list)
         places = set_places(self.manifest)
         for record in self.manifest.sets:
@@ -363,7 +366,7 @@ class _Repair:
                         continue
                     if stored.row is None and stored.path.startswith(folder):
                         single[row.index].add(record.id)
-                        expected[stored.path] = stored.sha256
+                        expected[record.id, row.index] = stored.path, stored.sha256
                     elif stored.row is not None and stored.path in self.files:
                         shards[stored.path].append((record.id, row.index))
         if single:
@@ -371,12 +374,17 @@ class _Repair:
         if shards:
             self._whole(shards)
 
-    def _single(self, wanted: Mapping[int, set[str]], expected: Mapping[str, str]) -> None:
+    def _single(self, wanted: Mapping[int, set[str]], expected: Mapping[tuple[str, int], tuple[str, str]]) -> None:
+        """Make single images again, each put in its place as soon as its part is made: a repair that is stopped loses little."""
+
+        def put(folder: Path, part: Part) -> None:
+            for set_id in part.sets:
+                for index in range(part.run.first, part.run.stop):
+                    path, sha256 = expected[set_id, index]
+                    self._put(path, folder / path, sha256, self._encoders)
+
         container = "view" if self.prepared.containers == ("view",) else "folder"
-        folder = self._make("images", (container,), self._narrow(wanted))
-        for path, sha256 in sorted(expected.items()):
-            self._put(path, folder / path, sha256, self._encoders)
-        shutil.rmtree(folder)
+        shutil.rmtree(self._make("images", (container,), self._narrow(wanted), put))
 
     def _narrow(self, wanted: Mapping[int, set[str]]) -> list[Part]:
         """Return parts of just these samples under just these sets: neighbours of the same sets together."""
@@ -404,8 +412,14 @@ class _Repair:
             some = [one for one in self.runs if not indices.isdisjoint(range(one.first, one.stop))]
             for part in self._parts(sets, some):
                 parts[part.run.number, part.sets] = part
-        folder = self._make("shards", ("view",) if layout is not None else ("hdf5",), [parts[key] for key in sorted(parts)])
-        for path in sorted(wanted):
+
+        def put(folder: Path, part: Part) -> None:
+            # an array is whole when the last part is made
+            for path in {shard_path(s, part.run.number) for s in part.sets} & wanted.keys() if layout is None else ():
+                self._put(path, folder / path, self.files[path], self._encoders)
+
+        folder = self._make("shards", ("view",) if layout is not None else ("hdf5",), [parts[key] for key in sorted(parts)], put)
+        for path in sorted(wanted) if layout is not None else ():
             self._put(path, folder / path, self.files[path], self._encoders)
         shutil.rmtree(folder)
 

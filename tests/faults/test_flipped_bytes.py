@@ -23,7 +23,7 @@ from _pytest.mark import ParameterSet
 import corruptset
 from corruptset.manifests.verifying import verify_directory
 
-SETS = ["contrast/*", "clean"]
+SETS = ["contrast/1", "contrast/4", "clean"]
 BUILDS = ["png", "jpeg", "view"]
 
 
@@ -56,7 +56,7 @@ def builds(crops: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
     for name in BUILDS:
         folder = tmp_path_factory.mktemp(name)
         recipe = layouts.write_recipe(folder, encoding="jpeg" if name == "jpeg" else "png")
-        options = {"view": "cifar-c", "sets": SETS[:1]} if name == "view" else {"format": "both", "sets": SETS}
+        options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"format": "both", "sets": SETS}
         root = layouts.make(recipe, crops, folder / "out", metrics=2, **options)
         kinds: dict[str, list[str]] = {}
         for path in sorted(layouts.files_of(root)):
@@ -97,7 +97,7 @@ def test_every_kind_of_file_is_there(builds: dict[str, Small]) -> None:
         assert verify_directory(small.root).ok
 
 
-@pytest.mark.parametrize("count", counts(14, 200, 3000))
+@pytest.mark.parametrize("count", counts(14, 200, 2000))
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_found_and_its_file_named(builds: dict[str, Small], name: str, count: int) -> None:
     small = builds[name]
@@ -119,7 +119,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(builds: dict[str, Small],
     assert verify_directory(small.root).ok
 
 
-@pytest.mark.parametrize("count", counts(8, 40, 400))
+@pytest.mark.parametrize("count", counts(8, 40, 100))
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_mended(builds: dict[str, Small], tmp_path: Path, name: str, count: int) -> None:
     """All but those of manifest.json, of which it is said that they cannot be."""

@@ -15,7 +15,8 @@ import pytest
 from PIL import Image
 
 import corruptset
-from corruptset.errors import BuildError, ParameterError, SourceError, VerificationError
+from corruptset.errors import BuildError, Interrupted, ParameterError, SourceError, VerificationError
+from corruptset.generate import running
 from corruptset.generate.build import Built, build
 from corruptset.generate.committing import locked
 from corruptset.generate.encoding import Encoding
@@ -247,6 +248,33 @@ def test_what_a_killed_repair_left_is_taken_away(whole: Built, copy: Callable[..
     report = corruptset.verify(root, repair=True, jobs=1)
     assert report.ok
     assert report.mended == [".corruptset"]
+    assert files(root) == files(whole.directory)
+
+
+def test_what_was_mended_before_a_stop_stays(
+    whole: Built, copy: Callable[..., Path], files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = copy()
+    images = some_of(root, ".JPEG")
+    lost = [images[0], images[-1]]
+    for path in lost:
+        (root / path).unlink()
+    real, calls = running.process, []
+
+    def process(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(running, "process", process)
+    with pytest.raises(Interrupted, match="run the same command again"):
+        corruptset.verify(root, repair=True, jobs=1)
+    assert sorted(set(files(whole.directory)) - set(files(root))) in ([lost[0]], [lost[1]])
+    assert not (root / ".corruptset").exists()
+    report = corruptset.verify(root, repair=True, jobs=1)
+    assert report.ok
+    assert len(report.mended or ()) == 1
     assert files(root) == files(whole.directory)
 
 
