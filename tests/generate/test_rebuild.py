@@ -50,6 +50,11 @@ def test_the_same_bytes_come_back(request: pytest.FixtureRequest, kind: str, tmp
     assert (again.built.images, again.identical) == (0, True)
 
 
+@pytest.mark.ci
+def test_with_workers(release: Path, whole: Built, tmp_path: Path, files: Files) -> None:
+    assert files(rebuild(release, out=tmp_path / "out", jobs=2).built.directory) == files(whole.directory)
+
+
 def test_some_sets_and_then_the_rest(release: Path, whole: Built, tmp_path: Path, files: Files) -> None:
     some = rebuild(release, out=tmp_path / "out", sets=["contrast/*"], jobs=1)
     assert {s.id for s in some.built.manifest.sets} == {"contrast/1", "contrast/3"}
