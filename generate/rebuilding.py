@@ -175,11 +175,12 @@ class Comparison:
         lines: list[str] = []
         if self.clean:
             some = [f"{self.release.samples[i].id} ({got}, recorded is {self.release.samples[i].pixels})" for i, got in self.clean.items()]
-            lines.append(f"decoding or preprocessing: the clean pixels of {len(self.clean)} samples: {_some(some)}")
+            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(self.clean), 'sample')}: {_some(some)}")
             lines.append(f"  {library_advice(manifest, 'pillow')}")
         by_set = Counter(set_id for set_id, _ in self.corrupted)
         if by_set:
-            lines.append(f"corruption: {len(self.corrupted)} images of {len(by_set)} sets, of samples whose clean pixels are right")
+            images, sets = _count(len(self.corrupted), "image"), _count(len(by_set), "set")
+            lines.append(f"corruption: {images} of {sets}, where the clean pixels are right")
         for set_id, count in sorted(by_set.items()):
             some = [self.release.samples[i].id for s, i in self.corrupted if s == set_id]
             lines.append(f"  {set_id}: {count} ({_some(some)})")
@@ -190,6 +191,10 @@ class Comparison:
             f"{listed(lines)}\nWhat came out right is kept in {self.directory}, without a manifest: with that mended, the same "
             "command makes the rest."
         )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _some(names: Sequence[str]) -> str:

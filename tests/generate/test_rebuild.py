@@ -174,8 +174,8 @@ def test_where_a_difference_begins(release: Path, whole: Built, tmp_path: Path, 
             rebuild(release, out=tmp_path / "out", jobs=1)
     said = str(caught.value)
     ids = [json.loads(line)["id"] for line in (release / "samples.jsonl").read_text("utf-8").splitlines()]
-    assert f"the clean pixels of 1 samples: {ids[2]} (blake3:" in said
-    assert "corruption: 1 images of 1 sets" in said
+    assert f"the clean pixels of 1 sample: {ids[2]} (blake3:" in said
+    assert "corruption: 1 image of 1 set," in said
     assert f"contrast/3: 1 ({ids[5]})" in said
     directory = tmp_path / "out" / "small-1.0.0"
     assert not (directory / "manifest.json").exists()
@@ -192,7 +192,7 @@ def test_a_part_without_differences_is_kept(release: Path, tmp_path: Path, monke
 
     with monkeypatch.context() as patch:
         patch.setattr(worker, "walk", walk)
-        with pytest.raises(VerificationError, match="corruption: 8 images of 1 sets"):
+        with pytest.raises(VerificationError, match="corruption: 8 images of 1 set,"):
             rebuild(release, out=tmp_path / "out", jobs=1)
         kept = list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))
         patch.setattr(rebuilding, "ENOUGH", 8)
