@@ -218,7 +218,8 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
     refuse_foreign(directory)
     chosen, excluded = _check(prepared, progress)
     refuse_overlap(chosen, prepared.options.disjoint_from)
-    digest = source_digest((c.sample.id, c.sample.label, c.sha256) for c in chosen)
+    made_of = [(c.sample.id, c.sample.label, c.sha256) for c in chosen]
+    digest = source_digest(made_of)
     layout = prepared.layout(prepared.asked, [c.sample for c in chosen])
     identity = prepared.identity(chosen, digest, excluded)
     shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
@@ -239,17 +240,17 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
 
     done = finished(directory)
     if done is not None and set(prepared.asked) <= {s.id for s in done.sets}:
-        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures)
+        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures, made_of)
         if (directory / WORK_FOLDER).exists():
             with locked(directory):
                 pass
         return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done)
     if done is not None:
-        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures)
+        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures, made_of)
     with locked(directory):
         # First of all, in all processes: what comes next asks for the textures, and would compile their kernels alone.
         _compile(prepared, job_of(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
-        begun = begin(directory, identity, prepared.asked, textures)
+        begun = begin(directory, identity, prepared.asked, textures, made_of)
         largest = max(h * w for h, w in shapes) * 3
         all_runs = runs(len(chosen), largest)
         job = job_of(prepared, directory, chosen, begun.sets)

@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import BuildError, listed
-from ..manifests.files import MANIFEST, WORK_FOLDER, fsync_folder, parse_manifest, write_atomic
-from ..manifests.models import Manifest
+from ..errors import BuildError, VerificationError, listed
+from ..manifests.files import MANIFEST, SAMPLES, WORK_FOLDER, fsync_folder, parse_manifest, read_jsonl, write_atomic
+from ..manifests.models import Manifest, SampleRecord
 from .worker import PARTS_FOLDER, WORKERS_LOCK
 
 BUILD = f"{WORK_FOLDER}/build.json"
 LOCK = f"{WORK_FOLDER}/lock"
 BASE = f"{WORK_FOLDER}/{MANIFEST}"
+SOURCE = f"{WORK_FOLDER}/source.json"
+"""What the build is made of: so that a source that has changed can be refused with the samples that have."""
 
 # What a build is: a manifest's fields that must be equal for two commands to mean the same build.
 IDENTITY = (
@@ -47,6 +49,8 @@ IDENTITY = (
     "views",
 )
 Textures = Callable[[Sequence[str]], list[dict[str, str]]]
+Samples = Sequence[tuple[str, int, str]]
+"""(id, label, sha256), in the source's order."""
 _WORKERS_WAIT = 120.0
 
 
@@ -106,7 +110,7 @@ def locked(directory: Path) -> Iterator[None]:
             os.close(fd)
 
 
-def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], textures: Textures) -> Begun:
+def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], textures: Textures, samples: Samples = ()) -> Begun:
     """Start, resume or extend a build; the lock must be held.
 
     Parameters
@@ -118,6 +122,8 @@ def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], tex
         What is asked for.
     textures : callable
         Set ids -> the ``textures`` of the manifest to be.
+    samples : sequence of (id, label, sha256)
+        What it is made of.
 
     Raises
     ------
@@ -137,11 +143,13 @@ def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], tex
             base = parse_manifest((directory / BASE).read_bytes())
     everything = tuple(dict.fromkeys([*sets, *there]))
     if here is not None:
-        refuse_differences(directory, here, identity, sets, textures)
+        refuse_differences(directory, here, identity, sets, textures, samples)
     asked = {**identity, "textures": textures(everything)}
     if here is not None and here["textures"]:
-        refuse_differences(directory, here, identity, everything, textures)
+        refuse_differences(directory, here, identity, everything, textures, samples)
     (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)
+    if samples and not (directory / SOURCE).exists():
+        write_atomic(directory / SOURCE, json.dumps(samples, ensure_ascii=False).encode())
     write_atomic(directory / BUILD, json.dumps({"identity": asked, "sets": everything}, ensure_ascii=False, indent=2).encode())
     if (directory / MANIFEST).exists():
         os.replace(directory / MANIFEST, directory / BASE)
@@ -162,18 +170,49 @@ def difference(here: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 
 
 def refuse_differences(
-    directory: Path, here: Mapping[str, Any], identity: Mapping[str, Any], sets: Sequence[str], textures: Textures
+    directory: Path,
+    here: Mapping[str, Any],
+    identity: Mapping[str, Any],
+    sets: Sequence[str],
+    textures: Textures,
+    samples: Samples = (),
 ) -> None:
     """Raise `BuildError` with the difference if two builds are not the same; textures count where both have sets with textures."""
     asked = {**identity, "textures": textures(sets)}
     if not (asked["textures"] and here["textures"]):
         asked["textures"] = here["textures"]
     problems = difference(here, json.loads(json.dumps(asked)))
+    if any(p.startswith("source.digest:") for p in problems):
+        problems += _changed_samples(directory, samples)
     if problems:
         raise BuildError(
             f"{directory} holds another build than the one asked for; only sets can be added to it. What differs:\n{listed(problems, 20)}\n"
             "Choose another --out, or delete that directory."
         )
+
+
+def _changed_samples(directory: Path, samples: Samples) -> list[str]:
+    """Return what has become of the source since the build was begun, one line a sample; nothing where that was not written down."""
+    before: dict[str, tuple[int, str]]
+    try:
+        if (directory / SOURCE).exists():
+            before = {id: (label, sha256) for id, label, sha256 in json.loads((directory / SOURCE).read_bytes())}
+        else:
+            before = {s.id: (s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)}
+    except (ValueError, VerificationError):
+        return []
+    now = {id: (label, sha256) for id, label, sha256 in samples}
+    lines = []
+    for id in sorted(before.keys() | now.keys()):
+        if id not in now:
+            lines.append(f"source: {id} was in it and is not any more")
+        elif id not in before:
+            lines.append(f"source: {id} was not in it before")
+        elif before[id][1] != now[id][1]:
+            lines.append(f"source: {id} holds other bytes ({before[id][1]} before, {now[id][1]} now)")
+        elif before[id] != now[id]:
+            lines.append(f"source: {id} had the label {before[id][0]} and has {now[id][0]}")
+    return lines
 
 
 def refuse_foreign(directory: Path) -> None:
@@ -255,7 +294,7 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 def _clear(directory: Path) -> None:
     shutil.rmtree(directory / PARTS_FOLDER, ignore_errors=True)
-    for name in (BUILD, BASE):
+    for name in (BUILD, BASE, SOURCE):
         (directory / name).unlink(missing_ok=True)
 
 
