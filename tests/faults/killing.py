@@ -1,0 +1,405 @@
+"""Kill builds at random moments, resume them, and compare every byte with a build that nobody stopped.
+
+    python tests/faults/killing.py --moments 210           every sink and every way to stop, counts printed
+
+Real processes and real signals. The harness imports the package once and forks a child for each build, so that a moment
+costs about a second: the child leads a process group of its own, makes the build, and is stopped at a moment drawn from
+the whole length of such a build. With two jobs it has loky workers, which are processes of their own. Moments are drawn
+from a seed; a moment that comes after a build's end is counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+WAYS = ("main", "all", "worker", "term", "int")
+"""SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the group."""
+SINKS = ("folder", "hdf5", "view")
+WITH_WORKERS = 0.08
+"""Share of the moments of `main`, `all`, `term` and `int` with two jobs; `worker` always has them."""
+BY_TIME = 0.25
+"""Share of the moments that are at a time; the others are when so many parts are committed, and up to 50 ms later."""
+LIMIT_S = 120.0
+
+RECIPE = """
+name = "kill"
+version = "1.0.0"
+title = "To be killed"
+calibration = "cifar"
+
+[preprocessing]
+kind = "none"
+channels = "rgb"
+
+[encoding]
+format = "png"
+
+[[sets]]
+corruptions = ["contrast", "brightness", "gaussian_noise"]
+"""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How and when a build is stopped."""
+
+    sink: str
+    way: str
+    jobs: int
+    share: float
+    """Of the length of a build that nobody stops, or of its parts."""
+    by_time: bool
+    later: float
+    """Seconds after so many parts are committed."""
+
+
+@dataclass
+class Counts:
+    """What became of the moments."""
+
+    stops: Counter[str] = field(default_factory=Counter)
+    done_before: int = 0
+    during: Counter[str] = field(default_factory=Counter)
+    committed_kept: int = 0
+    files_compared: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {count} moments" for name, count in sorted(self.stops.items())]
+        lines.append(f"stopped while: {', '.join(f'{name} {count}' for name, count in self.during.most_common())}")
+        lines.append(
+            f"{sum(self.stops.values())} moments, {self.done_before} of them after the build's end; {self.committed_kept} committed parts "
+            f"found again untouched, {self.files_compared} files compared, {len(self.wrong)} moments wrong"
+        )
+        return "\n".join(lines + self.wrong)
+
+
+class Harness:
+    """Builds of one small source in forked children.
+
+    Parameters
+    ----------
+    folder : Path
+        Where everything goes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import layouts
+
+        from corruptset.generate.recipe import parse_recipe
+
+        self.folder = folder
+        self.source = layouts.write_crops(folder / "source", each=3)
+        self.recipe = parse_recipe(RECIPE, "kill")
+        self.whole: dict[str, dict[str, bytes]] = {}
+        self.length: dict[tuple[str, int], float] = {}
+        self.parts: dict[str, int] = {}
+        self._number = 0
+
+    def prepare(self, sink: str, jobs: Sequence[int] = (1, 2)) -> None:
+        """Make the build that nobody stops, and measure how long it takes in each number of jobs."""
+        if not self.whole:
+            self.make("folder", self.folder / "warm", 1)  # kernels are loaded here once, and children inherit them
+        for count in jobs:
+            out = self.folder / f"whole-{sink}-{count}"
+            started = time.monotonic()
+            notes = self.folder / "notes"
+            child = self.child(sink, out, count, notes=notes)
+            assert child.wait() == 0, child.said()
+            self.length[sink, count] = time.monotonic() - started
+            self.parts[sink] = int(notes.read_text().split()[1])
+            files = contents(out)
+            assert self.whole.setdefault(sink, files) == files, "one and two jobs differ"
+            shutil.rmtree(out)
+
+    def make(self, sink: str, out: Path, jobs: int, progress: Callable[[Any], None] | None = None) -> None:
+        """Build in this process."""
+        from corruptset.generate.build import build
+
+        where: dict[str, Any] = {"view": "cifar-c"} if sink == "view" else {"format": sink}
+        build(self.recipe, f"folder:{self.source}", out, jobs=jobs, metrics=8, progress=progress, **where)
+
+    def child(self, sink: str, out: Path, jobs: int, *, notes: Path | None = None) -> Child:
+        """Build in a process group of its own."""
+
+        def work() -> int:
+            from corruptset.errors import CorruptsetError
+
+            try:
+                self.make(sink, out, jobs, Noting(notes) if notes is not None else None)
+            except CorruptsetError as e:
+                print(e, file=sys.stderr)
+                return e.exit_code
+            return 0
+
+        self._number += 1
+        return Child(work, self.folder / f"said-{self._number}")
+
+    def stop(self, stop: Stop, counts: Counts) -> None:
+        """Stop a build, resume it, and compare."""
+        out = self.folder / "out"
+        shutil.rmtree(out, ignore_errors=True)
+        notes = self.folder / "notes"
+        notes.unlink(missing_ok=True)
+        process = self.child(stop.sink, out, stop.jobs, notes=notes)
+        # A moment in the first parent's life; for a worker from when there is one.
+        began = time.monotonic()
+        if stop.by_time:
+            while time.monotonic() < began + stop.share * self.length[stop.sink, stop.jobs] and process.poll() is None:
+                time.sleep(0.002)
+        else:
+            wanted = round(stop.share * self.parts[stop.sink])
+            while len(committed(out) or ()) < wanted and process.poll() is None and time.monotonic() < began + LIMIT_S:
+                time.sleep(0.001)
+            time.sleep(stop.later)
+        hit = self._signal(process, stop)
+        code = process.wait()
+        phase = (notes.read_text() or "starting").split()[0] if notes.exists() else "starting"
+        name = f"{stop.sink}, {stop.way}, {stop.jobs} jobs"
+        counts.stops[name] += 1
+        where = f"{name}, at {stop.share:.3f} of the build ({phase})"
+        if not hit:
+            counts.done_before += 1
+        else:
+            counts.during[phase] += 1
+            allowed = {"main": {-9}, "all": {-9}, "worker": {0, 3}, "term": {130, 0, -15}, "int": {130, 0, -2}}[stop.way]
+            if code not in allowed:
+                counts.wrong.append(f"{where}: exit code {code}: {process.said()}")
+            if code == 130 and "same command again to resume" not in process.said():
+                counts.wrong.append(f"{where}: does not say how to resume: {process.said()}")
+        # Python says "Exception ignored" where Ctrl-C comes in the middle of a destructor, and goes on; nothing can be done there.
+        if "Traceback" in process.said() and "Exception ignored" not in process.said():
+            counts.wrong.append(f"{where}: a traceback: {process.said()}")
+        # Its workers go by themselves; to read sidecars, they must have.
+        if stop.way == "main" and not wait_for_end(process.group):
+            counts.wrong.append(f"{where}: workers outlived their parent")
+        before = committed(out)
+        seen = self.folder / "seen.json"
+        seen.unlink(missing_ok=True)
+
+        def look(event: Any) -> None:
+            if event.phase == "finishing":
+                seen.write_text(json.dumps(committed(out)))
+
+        def resume() -> int:
+            self.make(stop.sink, out, 1, look)
+            return 0
+
+        self._number += 1
+        resumed = Child(resume, self.folder / f"said-{self._number}")
+        if resumed.wait() != 0:
+            counts.wrong.append(f"{where}: the resume failed: {resumed.said()}")
+            return
+        after = json.loads(seen.read_text()) if seen.exists() else None
+        if after is None and not (before is not None and not before):
+            counts.wrong.append(f"{where}: the resume had nothing to finish, with {before} committed")
+        redone = [part for part, stamp in (before or {}).items() if after is not None and after.get(part) != stamp]
+        if redone:
+            counts.wrong.append(f"{where}: made again though committed: {redone}")
+        counts.committed_kept += len(before or {}) - len(redone)
+        files = contents(out)
+        counts.files_compared += len(files)
+        if files != self.whole[stop.sink]:
+            other = {p for p in files.keys() | self.whole[stop.sink].keys() if files.get(p) != self.whole[stop.sink].get(p)}
+            counts.wrong.append(f"{where}: other bytes, missing or left over: {sorted(other)[:5]}")
+
+    def _signal(self, process: Child, stop: Stop) -> bool:
+        """Send the signal; return whether there was somebody to get it."""
+        if stop.way == "worker":
+            victims: list[int] = []
+            until = time.monotonic() + LIMIT_S
+            while process.poll() is None and time.monotonic() < until and not victims:
+                victims = workers_of(process.pid)
+                time.sleep(0.002)
+            if not victims or process.poll() is not None:
+                return False
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(random.Random(repr(stop)).choice(victims), signal.SIGKILL)
+            return True
+        if process.poll() is not None:
+            return False
+        number = {"main": signal.SIGKILL, "all": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}[stop.way]
+        if stop.way in ("all", "int"):
+            os.killpg(process.group, number)
+        else:
+            os.kill(process.pid, number)
+        return True
+
+
+class Child:
+    """A forked process that leads a group."""
+
+    def __init__(self, work: Callable[[], int], said: Path) -> None:
+        self._said = said
+        self._code: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            code = 1
+            try:
+                os.setpgid(0, 0)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+                os.dup2(file, 1)
+                os.dup2(file, 2)
+                code = work()
+            except KeyboardInterrupt:
+                code = 130  # before or after the build itself
+                print("the same command again to resume")
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        with contextlib.suppress(OSError):
+            os.setpgid(self.pid, self.pid)
+        self.group = self.pid
+
+    def poll(self) -> int | None:
+        if self._code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def wait(self) -> int:
+        deadline = time.monotonic() + LIMIT_S
+        while self.poll() is None:
+            if time.monotonic() > deadline:
+                os.killpg(self.group, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                self._code = -999  # a hang: no way of stopping allows this code
+                break
+            time.sleep(0.003)
+        assert self._code is not None
+        return self._code
+
+    def said(self) -> str:
+        return self._said.read_text(errors="replace")[-2000:] if self._said.exists() else ""
+
+
+class Noting:
+    """Writes down which phase a build is in."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._parts = 0
+
+    def __call__(self, event: Any) -> None:
+        self._parts = max(self._parts, event.parts_total if event.phase == "building" else 0)
+        self._path.write_text(f"{event.phase} {self._parts}")
+
+
+def committed(out: Path) -> dict[str, list[int]] | None:
+    """Return sidecar -> (inode, mtime); None where nothing was begun, empty where the manifest stands."""
+    if next(out.glob("*/manifest.json"), None) is not None:
+        return {}
+    stamps = {}
+    for path in sorted(out.glob("*/.corruptset/parts/*.json")):
+        status = path.stat()
+        stamps[path.name] = [status.st_ino, status.st_mtime_ns]
+    return stamps or None
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """Return every file below a directory: one too many, a temporary one or a lock is a difference too."""
+    return {p.relative_to(out).as_posix(): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
+
+
+def _processes() -> list[tuple[int, int, int, str]]:
+    """Return (pid, parent, group, command line)."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            command = (path.parent / "cmdline").read_bytes().decode(errors="replace")
+            if fields[0] != "Z":
+                found.append((int(path.parent.name), int(fields[1]), int(fields[2]), command))
+    return found
+
+
+def workers_of(pid: int) -> list[int]:
+    """Return the loky workers of a process."""
+    return [p for p, parent, _, command in _processes() if parent == pid and "loky" in command and "tracker" not in command]
+
+
+def wait_for_end(group: int) -> bool:
+    """Wait until nobody of a killed build's group is left; after twenty seconds end them, and say that they were there."""
+    deadline = time.monotonic() + 20
+    while any(g == group and "tracker" not in command for _, _, g, command in _processes()):
+        if time.monotonic() > deadline:
+            os.killpg(group, signal.SIGKILL)
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]:
+    """Return moments over all sinks and ways, spread evenly over the build with a random step."""
+    rng = random.Random(seed)
+    stops = []
+    # Workers take seconds to start, so fewer moments have them: a build's other moments are the same with one job.
+    keys = [(sink, way) for way in (*WAYS[:2], *WAYS[3:], *WAYS[:2], *WAYS[3:], WAYS[2]) for sink in sinks]
+    each: dict[tuple[str, str], list[int]] = {}
+    for i in range(moments):
+        each.setdefault(keys[i % len(keys)], []).append(i)
+    for (sink, way), numbers in each.items():
+        for k, _ in enumerate(numbers):
+            jobs = 2 if way == "worker" or rng.random() < WITH_WORKERS else 1
+            by_time = rng.random() < BY_TIME
+            stops.append(Stop(sink, way, jobs, (k + rng.random()) / len(numbers) * 0.98, by_time, rng.random() * 0.05))
+    rng.shuffle(stops)
+    return stops
+
+
+def run(folder: Path, stops: Sequence[Stop], tell: Callable[[str], None] = lambda line: None) -> Counts:
+    """Stop, resume and compare for each of the moments."""
+    harness = Harness(folder)
+    for sink in dict.fromkeys(s.sink for s in stops):
+        harness.prepare(sink, sorted({s.jobs for s in stops if s.sink == sink}))
+    tell(f"a build has: {', '.join(f'{sink} {n} parts' for sink, n in harness.parts.items())}")
+    tell(f"a build takes: {', '.join(f'{sink} with {jobs} jobs {s:.2f} s' for (sink, jobs), s in harness.length.items())}")
+    counts = Counts()
+    for stop in stops:
+        known = len(counts.wrong)
+        harness.stop(stop, counts)
+        for line in counts.wrong[known:]:
+            tell(line)
+    return counts
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--moments", type=int, default=210)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sinks", default=",".join(SINKS))
+    given = parser.parse_args(arguments)
+    # In memory where the system has such a folder: what is tested is the order of writes, not the disk's speed.
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        started = time.monotonic()
+        counts = run(Path(folder), planned(given.moments, given.seed, given.sinks.split(",")), lambda line: print(line, flush=True))
+        print(counts)
+        print(f"{time.monotonic() - started:.0f} s")
+    return bool(counts.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
