@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import killing
@@ -48,7 +49,7 @@ def test_moments_are_spread_over_the_build_and_over_everything() -> None:
         shares = sorted(s.share for s in stops if s.way == way)
         assert shares[0] < 0.1
         assert shares[-1] > 0.85
-        assert max(b - a for a, b in zip(shares, shares[1:], strict=False)) < 0.2
+        assert max(b - a for a, b in pairwise(shares)) < 0.2
     assert killing.planned(210, 0) == stops
 
 
