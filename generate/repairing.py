@@ -7,6 +7,7 @@ list. manifest.json is never rewritten: it is what all else is held against. Fil
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
 from collections import defaultdict
@@ -172,6 +173,8 @@ class _Repair:
         self.progress = progress
         self.done = done
         self.files = {f.path: f.sha256 for f in manifest.files}
+        # of its own, so that a worker which a killed repair left writes somewhere else
+        self.scratch = root / SCRATCH / secrets.token_hex(4)
 
     def all(self, before: VerificationReport) -> None:
         """Mend from the ground up: samples, rows, images and shards, texts, checksums."""
@@ -217,7 +220,7 @@ class _Repair:
         return None
 
     def _put_bytes(self, path: str, data: bytes, advice: str) -> None:
-        aside = self.root / SCRATCH / "text"
+        aside = self.scratch / "text"
         aside.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(data)
         self._put(path, aside, self.files.get(path, sha256_bytes(data)), advice)
@@ -261,7 +264,7 @@ class _Repair:
 
     def _make(self, name: str, containers: tuple[str, ...], parts: Sequence[Part], made: Callable[[Path, Part], None]) -> Path:
         """Make parts aside; return the folder that they are in. `made` is told of each as it is finished."""
-        folder = self.root / SCRATCH / name
+        folder = self.scratch / name
         (folder / PARTS_FOLDER).mkdir(parents=True)
         by_name = {part.name: part for part in parts}
         finished = 0
