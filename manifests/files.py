@@ -40,6 +40,33 @@ def set_path(set_id: str) -> str:
     return f"sets/{set_id}.jsonl"
 
 
+def inside(root: Path, path: str) -> Path:
+    """Return where a file of a data set lies.
+
+    Parameters
+    ----------
+    root : Path
+        The data set.
+    path : str
+        Relative and POSIX, held to `safe_path`.
+
+    Raises
+    ------
+    VerificationError
+        A symbolic link on the way leads out of the data set: whoever made it would choose what is read.
+    """
+    here = os.fspath(root)
+    for part in path.split("/"):
+        here = os.path.join(here, part)
+        if os.path.islink(here):
+            top = os.path.realpath(root)
+            if os.path.commonpath([os.path.realpath(root / path), top]) != top:
+                raise VerificationError(
+                    f"{here} is a symbolic link that leads out of the data set; it is not followed. Put the file there."
+                )
+    return root / path
+
+
 def write_atomic(path: Path, data: bytes | memoryview) -> None:
     """Write a file so that it is there whole or not at all, also after a power cut.
 

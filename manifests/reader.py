@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownCorruption, VerificationError, suggest
-from .files import SAMPLES, load_manifest, read_jsonl, set_path
+from .files import SAMPLES, inside, load_manifest, read_jsonl, set_path
 from .models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
 from .pictures import NotAPicture, decode
 from .shards import NotAShard, ShardCache
@@ -115,7 +115,7 @@ class DataSet:
     @cached_property
     def samples(self) -> list[SampleRecord]:
         """The samples, by index; read when first used."""
-        found = list(read_jsonl(self.path / SAMPLES, SampleRecord))
+        found = list(read_jsonl(inside(self.path, SAMPLES), SampleRecord))
         counts = {s.count for s in self.manifest.sets}
         # a row too few or too many would give images the labels of others
         if [s.index for s in found] != list(range(len(found))) or counts - {len(found)}:
@@ -176,7 +176,7 @@ class ImageSet:
     @cached_property
     def rows(self) -> list[ImageRecord]:
         """The records of the images; read when first used."""
-        rows = list(read_jsonl(self._data.path / set_path(self.record.id), ImageRecord))
+        rows = list(read_jsonl(inside(self._data.path, set_path(self.record.id)), ImageRecord))
         if [r.index for r in rows] != list(range(self.record.count)):
             raise VerificationError(
                 f"{self._data.path / set_path(self.record.id)} does not hold rows 0 to {self.record.count - 1} in order. "
@@ -217,7 +217,7 @@ class ImageSet:
         """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
         row = self.rows[index]
         stored = self._choose(row) if prefer is None else self._choose_from(row, prefer)
-        path = self._data.path / stored.path
+        path = inside(self._data.path, stored.path)
         if stored.row is None:
             return stored, path
         with _explained(path):
@@ -278,7 +278,7 @@ class ImageSet:
         return by.get(prefer) or next(iter(by.values()))
 
     def _read(self, stored: StoredRecord) -> NDArray[np.uint8]:
-        path = self._data.path / stored.path
+        path = inside(self._data.path, stored.path)
         with _explained(path):
             if stored.row is None:
                 return decode(path.read_bytes(), self._data.manifest.encoding["format"])

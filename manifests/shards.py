@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import ArrayFile, NotAShard
+from .files import inside
 
 __all__ = ["ArrayFile", "NotAShard", "Shard", "ShardCache", "open_rows", "shard_pattern"]
 
@@ -165,7 +166,7 @@ class ShardCache:
         self._start()
 
     def _get(self, path: str) -> Shard | ArrayFile:
-        shard = self._open.pop(path, None) or open_rows(self._directory / path)
+        shard = self._open.pop(path, None) or open_rows(inside(self._directory, path))
         self._open[path] = shard
         while len(self._open) > self._size:
             self._open.popitem(last=False)[1].close()
