@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ...errors import BuildError
 from ...manifests.digests import sha256_bytes
 from ...manifests.files import fsync_folder
-from ...manifests.models import FileRecord
+from ...manifests.models import FileRecord, safe_path
 from ...manifests.reader import ImageSet
 from ...manifests.views import FolderRecord, folder_record
 from ..encoding import Encoding
@@ -87,6 +87,7 @@ class Writer:
         """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
         with self._hashed(path) as out, tarfile.TarFile(path, "w", fileobj=out, format=tarfile.GNU_FORMAT) as archive:  # type: ignore[arg-type]
             for name, data in members:
+                _refuse_outside(name)
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
                 info.mode = 0o644
@@ -103,6 +104,7 @@ class Writer:
         self.files.append(FileRecord(path=path, bytes=out.written, sha256=f"sha256:{out.hash.hexdigest()}"))
 
     def _place(self, path: str) -> Path:
+        _refuse_outside(path)
         folder = path.rpartition("/")[0]
         if folder not in self._made:
             os.makedirs(self.root / folder, exist_ok=True)
@@ -117,6 +119,16 @@ class Writer:
             if e.errno not in _NO_LINK:
                 raise
             shutil.copyfile(source, target)
+
+
+def _refuse_outside(path: str) -> None:
+    """Raise `BuildError` if a path leads out of the view: its parts come from a manifest, which may come from anywhere."""
+    try:
+        safe_path(path)
+    except ValueError as e:
+        raise BuildError(
+            f"The data set's records would make a file outside the view: {e}. Nothing was kept of it; do not trust it."
+        ) from None
 
 
 def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
