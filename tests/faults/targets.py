@@ -10,6 +10,7 @@ import ctypes
 import gzip
 import io
 import json
+import os
 import pickle
 import random
 import re
@@ -73,8 +74,15 @@ class Target:
     def put(self, name: str, data: bytes) -> Path:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        replace_file(path, data)
         return path
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put a new file in a file's place: HDF5 can loop for ever on one that is cut while it has it open."""
+    part = path.with_name(path.name + ".new")
+    part.write_bytes(data)
+    os.replace(part, path)
 
 
 # Images
@@ -566,7 +574,7 @@ class Built(Target):
 
     def try_one(self, data: bytes) -> None:
         path = self.directory / self.name
-        path.write_bytes(data)
+        replace_file(path, data)
         try:
             report = verify_directory(self.directory)
         except CorruptsetError:

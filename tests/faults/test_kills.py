@@ -1,6 +1,6 @@
 """Builds that are killed or interrupted at random moments, resumed, and compared byte for byte with one that was not.
 
-The full count: ``python tests/faults/killing.py --moments 210``, or ``python -m pytest -m long -s tests/faults/test_kills.py``.
+The full count: ``python tests/faults/killing.py --moments 270``, or ``python -m pytest -m long -s tests/faults/test_kills.py``.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def test_moments_of_every_sink_and_way() -> None:
 
 @pytest.mark.long
 def test_two_hundred_moments() -> None:
-    check(210, seed=0)
+    check(270, seed=0)
 
 
 def test_moments_are_spread_over_the_build_and_over_everything() -> None:
-    stops = killing.planned(210, 0)
+    stops = killing.planned(270, 0)
     assert {(s.sink, s.way) for s in stops} == {(sink, way) for sink in killing.SINKS for way in killing.WAYS}
     assert all(s.jobs == 2 for s in stops if s.way == "worker")
     assert {s.jobs for s in stops if s.way != "worker"} == {1, 2}
@@ -50,7 +50,7 @@ def test_moments_are_spread_over_the_build_and_over_everything() -> None:
         assert shares[0] < 0.1
         assert shares[-1] > 0.85
         assert max(b - a for a, b in pairwise(shares)) < 0.2
-    assert killing.planned(210, 0) == stops
+    assert killing.planned(270, 0) == stops
 
 
 def test_the_harness_notices_other_bytes_and_parts_that_were_made_again(tmp_path: Path) -> None:
