@@ -15,6 +15,7 @@ from .exporting import export
 from .failing import guarded, stop
 from .listing import list_
 from .output import prepare_streams, silence_stdout
+from .packing import pack, unpack
 from .previewing import preview
 from .rebuilding import rebuild
 from .showing import show
@@ -65,6 +66,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify,
     "rebuild": rebuild,
     "export": export,
+    "pack": pack,
+    "unpack": unpack,
     "corrupt": corrupt,
     "preview": preview,
 }

@@ -93,5 +93,5 @@ def stop(*, as_json: bool = False) -> int:
 
 
 def _again() -> str:
-    """Return the command that resumes, on a line of its own, where it is a build that was stopped."""
-    return f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}" if sys.argv[1:2] in (["build"], ["rebuild"]) else ""
+    """Return the command that resumes, on a line of its own, where what was stopped can be gone on with."""
+    return f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}" if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"]) else ""

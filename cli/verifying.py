@@ -9,6 +9,7 @@ import typer
 
 from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, count_or_all
 from .output import put, put_json, say, size
+from .packing import some
 
 MOST_SHOWN = 50
 
@@ -107,6 +108,9 @@ def verify(
         checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
         checked += [f"{progress.done['rederive']} samples made again from the source"] if "rederive" in progress.done else []
         put(f"{view or directory}: verified ({', '.join(checked)})", style="green")
+        if report.partial:
+            absent = f"these {len(report.absent)} sets are not in it: {some(report.absent)}" if report.absent else "it has all sets"
+            put(f"Note: a part of the data set; {absent}", style="yellow")
         put(f"Digest: {report.digest}")
     else:
         problems = report.problems

@@ -217,6 +217,11 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
 
 def incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
+    if (directory / WORK_FOLDER / "unpack.json").exists():
+        return (
+            f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
+            "there is kept."
+        )
     if (directory / WORK_FOLDER).is_dir():
         return (
             f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset build` command "

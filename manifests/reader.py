@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..errors import UnknownCorruption, VerificationError, suggest
 from .files import SAMPLES, inside, load_manifest, read_jsonl, set_path
 from .models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
+from .partial import load_partial
 from .pictures import NotAPicture, decode
 from .shards import NotAShard, ShardCache
 
@@ -76,6 +77,8 @@ class DataSet:
     ----------
     path : Path
     manifest : Manifest
+    absent : list of str
+        Ids of sets that are in archives which were not unpacked.
     """
 
     def __init__(self, directory: Path | str, *, prefer: Container | None = None) -> None:
@@ -85,8 +88,11 @@ class DataSet:
         if prefer is not None and prefer not in containers:
             raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
         self.prefer = prefer
-        self._sets = {s.id: s for s in self.manifest.sets}
-        self._names = {alias: s.id for s in self.manifest.sets for alias in s.aliases} | {id: id for id in self._sets}
+        partial = load_partial(self.path)
+        there = [s for s in self.manifest.sets if partial is None or s.id in partial.sets]
+        self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - {s.id for s in there})
+        self._sets = {s.id: s for s in there}
+        self._names = {alias: s.id for s in there for alias in s.aliases} | {id: id for id in self._sets}
 
     def __getstate__(self) -> dict[str, Any]:
         # samples are read again where they are needed: cheaper than sending them to every worker
@@ -134,6 +140,10 @@ class DataSet:
         UnknownCorruption
             No set has this name; suggests the near one.
         """
+        if name in self.absent:
+            raise UnknownCorruption(
+                f"{self.path} is a part of a data set, and the set {name!r} is not in it. `corruptset unpack` the archive that has it."
+            )
         if name not in self._names:
             raise UnknownCorruption(
                 f"{self.path} has no set {name!r} among its {len(self._sets)}.{suggest(str(name), self._names)} See set_ids and aliases."

@@ -64,6 +64,10 @@ class VerificationReport:
         The build's digest as its manifest states it.
     problems : list of Problem
         Sorted by path.
+    absent : list of str
+        Sets that were not looked for, as PARTIAL.json says that they are in archives which were not unpacked.
+    partial : bool
+        Whether this is a part of a data set.
     checked : dict
         How much was looked at: sets, samples, images (image entries), files, bytes (hashed), rederived.
     mended : list of str or None
@@ -74,6 +78,8 @@ class VerificationReport:
     level: str
     digest: str | None = None
     problems: list[Problem] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    partial: bool = False
     checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0))
     mended: list[str] | None = None
 
@@ -120,6 +126,8 @@ class VerificationReport:
             "level": self.level,
             "ok": self.ok,
             "digest": self.digest,
+            "partial": self.partial,
+            "absent": list(self.absent),
             "checked": dict(self.checked),
             "kinds": self.by_kind(),
             "problems": [{"path": p.path, "kind": p.kind, "detail": p.detail} for p in self.problems],

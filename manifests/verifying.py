@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..errors import VerificationError
 from .checking import MOST_BAD_LINES, Found, SetTask, check_set
 from .consistency import manifest_problems, sample_problems, set_places, sums_problems
 from .digests import sha256_bytes, sha256_file
@@ -35,6 +36,7 @@ from .files import (
 )
 from .listing import Listing, empty_folders, list_files, printable
 from .models import FileRecord, Manifest, SampleRecord, SetRecord
+from .partial import PARTIAL, Partial, load_partial, may_be_absent
 from .reader import DataSet
 from .report import Problem, VerificationReport
 from .shards import shard_pattern
@@ -91,7 +93,8 @@ def verify_directory(
     Notes
     -----
     manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else). SHA256SUMS is covered by the
-    manifest. Whoever changes both consistently, images included, makes another data set: it has another digest.
+    manifest. Where PARTIAL.json stands, `report.absent` names the sets that it says are in archives which were not unpacked: they are not
+    looked for. Whoever changes both consistently, images included, makes another data set: it has another digest.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}.")
@@ -134,11 +137,13 @@ def _manifest(root: Path, report: VerificationReport) -> tuple[Manifest | None, 
 
 def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationReport, *, level: int, jobs: int, progress: Progress) -> None:
     report.add(manifest_problems(manifest))
+    partial = _partial(root, manifest, sha256, report)
+    absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
     laid_out = set_places(manifest)
     images = frozenset(p for places in laid_out.values() for p in places if not p.endswith(".npy"))
     listing = list_files(root, prune=images | {WORK_FOLDER})
     report.add(listing.problems)
-    whole = _whole_files(root, manifest, listing, report, sizes=level >= 1)
+    whole = _whole_files(root, manifest, listing, report, absent, sizes=level >= 1)
     if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
         report.add([Problem(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")])
     if SHA256SUMS in listing.files:
@@ -168,11 +173,30 @@ def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationRepo
             pixels=level >= 3,
         )
         for record, shards in _with_shards(manifest, report)
+        if record.id not in report.absent
     ]
     for done, found in enumerate(_run(tasks, listing, jobs), 1):
         report.add(found.problems, found.checked)
         progress("sets", done, len(tasks))
     report.add([], Counter(sets=len(tasks)))
+
+
+def _partial(root: Path, manifest: Manifest, sha256: str, report: VerificationReport) -> Partial | None:
+    """Return what PARTIAL.json says, which then says which sets to look for."""
+    try:
+        partial = load_partial(root)
+    except (VerificationError, OSError) as e:
+        report.add([Problem(PARTIAL, "schema", printable(str(e)))])
+        return None
+    if partial is None:
+        return None
+    ids = {s.id for s in manifest.sets}
+    if partial.manifest != sha256 or partial.digest != manifest.digest or not ids >= set(partial.sets):
+        report.add([Problem(PARTIAL, "records", "is of another data set than manifest.json")])
+        return None
+    report.partial = True
+    report.absent = sorted(ids - set(partial.sets))
+    return partial
 
 
 def _containers(manifest: Manifest, places: list[str]) -> tuple[str, ...]:
@@ -182,13 +206,15 @@ def _containers(manifest: Manifest, places: list[str]) -> tuple[str, ...]:
     return ("hdf5",) if places[0].endswith(".npy") else ("folder",)
 
 
-def _whole_files(root: Path, manifest: Manifest, listing: Listing, report: VerificationReport, *, sizes: bool) -> list[FileRecord]:
-    """Compare the listing with the manifest's files; return those that are there with the recorded size."""
+def _whole_files(
+    root: Path, manifest: Manifest, listing: Listing, report: VerificationReport, absent: frozenset[str], *, sizes: bool
+) -> list[FileRecord]:
+    """Compare the listing with the manifest's files; return those that are there with the recorded size; `absent` need not be there."""
     wanted = {f.path: f for f in manifest.files}
     there: list[FileRecord] = []
     for path in sorted({*wanted, SHA256SUMS}):
         if path not in listing.files:
-            if not listing.hides(path) and not path.startswith("images/"):
+            if not listing.hides(path) and not path.startswith("images/") and path not in absent:
                 report.add([Problem(printable(path), "missing", "the manifest names this file")])
         elif path in wanted:
             size, record = listing.files[path], wanted[path]
@@ -196,7 +222,7 @@ def _whole_files(root: Path, manifest: Manifest, listing: Listing, report: Verif
                 report.add([Problem(printable(path), "size", f"has {size} bytes, recorded are {record.bytes}")])
             else:
                 there.append(record)
-    for path in sorted(listing.files.keys() - wanted.keys() - {MANIFEST, SHA256SUMS}):
+    for path in sorted(listing.files.keys() - wanted.keys() - {MANIFEST, SHA256SUMS} - ({PARTIAL} if report.partial else set())):
         report.add([Problem(printable(path), "unexpected", "no record names this file")])
     report.add(empty_folders(listing, wanted))
     report.add([], Counter(files=len(listing.files)))
@@ -301,5 +327,8 @@ def _run(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Found]:
 def _rederive(root: Path, rederive: Rederive, count: int | None, report: VerificationReport) -> None:
     blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
     if any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith("sets/")) for p in report.problems):
+        return
+    if report.partial:
+        report.add([Problem(PARTIAL, "rederive", "samples of a part of a data set cannot be made again; unpack all of its archives first")])
         return
     report.add(rederive(DataSet(root), count))

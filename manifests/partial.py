@@ -1,0 +1,88 @@
+"""A part of a data set: what `PARTIAL.json` says, which stands beside the manifest until all archives were unpacked."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from ..errors import VerificationError, listed
+from .consistency import set_places
+from .files import SAMPLES, field_mistakes, set_path
+from .models import Count, Manifest, Record, SetId, Sha256
+from .shards import shard_pattern
+
+PARTIAL = "PARTIAL.json"
+CONTACT = "contact.png"
+"""The one small file that shows pixels: it goes into the archive of metadata alone, and into none that is to be free of pixels."""
+_CAP = 64 << 20
+
+
+class Span(Record):
+    """Which files of a unit are there: `first` to `first + count - 1` of its files sorted by path."""
+
+    first: Count
+    count: Count
+
+
+class Partial(Record):
+    """PARTIAL.json."""
+
+    schema_version: Annotated[int, Field(ge=1, le=1)]
+    digest: Sha256
+    """The build's."""
+    manifest: Sha256
+    """Of manifest.json."""
+    sets: list[SetId]
+    """Those that are whole, sorted."""
+    pieces: dict[SetId, list[Span]]
+    """Set -> the runs of its files that are there, of sets that are in several archives of which some are missing."""
+
+
+def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
+    """Return what a data set's PARTIAL.json says; None if there is none.
+
+    Raises
+    ------
+    VerificationError
+        It is not a record of this kind.
+    """
+    where = root / path
+    try:
+        info = where.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(info.st_mode) or info.st_size > _CAP:
+        raise VerificationError(f"{where} is not a regular file, or a very large one.")
+    try:
+        return Partial.model_validate_json(where.read_bytes(), strict=True)
+    except ValidationError as e:
+        raise VerificationError(f"{where} is not a record of unpacking:\n{listed(field_mistakes(e))}") from e
+
+
+def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """Return, for each of the manifest's files that holds images, the ids of the sets whose images it holds, sorted."""
+    files = {f.path for f in manifest.files}
+    ids = {s.id for s in manifest.sets}
+    owned: dict[str, list[str]] = {}
+    for path in files:
+        if path.startswith("hdf5/"):
+            set_id = path.removeprefix("hdf5/").rpartition("-")[0]
+            if set_id in ids and shard_pattern(set_id).fullmatch(path):
+                owned[path] = [set_id]
+    for set_id, places in set_places(manifest).items():
+        for place in places:
+            if place.endswith(".npy") and place in files:
+                owned.setdefault(place, []).append(set_id)
+    return {path: tuple(sorted(sets)) for path, sets in sorted(owned.items())}
+
+
+def may_be_absent(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
+    """Return the files that need not be there where only these sets are."""
+    there = set(sets)
+    gone = {path for path, of in owners(manifest).items() if not there & set(of)}
+    rows = {set_path(s.id) for s in manifest.sets if s.id not in there}
+    return frozenset(gone | rows | {CONTACT}) - {SAMPLES}
