@@ -1,0 +1,106 @@
+"""A build by the command, packed, unpacked and verified: the same files again, whatever the containers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+
+
+@pytest.fixture(scope="module")
+def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.write_crops(tmp_path_factory.mktemp("crops"), classes=3, each=2)
+
+
+OPTIONS = [
+    {"format": "folder"},
+    {"format": "hdf5"},
+    {"format": "both"},
+    {"view": "cifar-c", "sets": ["contrast/*", "brightness/*"]},
+    {"view": "imagenet-c", "sets": ["contrast/*"]},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("division", [("--by", "family"), ("--by", "set", "--format", "zip")], ids=str)
+def test_build_pack_unpack_verify(run: Run, crops: Path, tmp_path: Path, options: dict[str, Any], division: tuple[str, ...]) -> None:
+    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b", **options)
+    done = run("pack", root, "--out", "p", "--json", *division)
+    assert done.code == 0, done.err
+    paths = [f"p/{a['path']}" for a in done.json["archives"]]
+    assert sorted(paths) == sorted(f"p/data/{p.name}" for p in (tmp_path / "p/data").iterdir())
+    # absolute: the workers of a verification may have been started elsewhere
+    one = run("unpack", paths[0], "--out", tmp_path / "one", "--json")
+    absent = {s for a in done.json["archives"] for s in a["sets"]} - set(done.json["archives"][0]["sets"])
+    assert set(one.json["absent"]) == absent
+    part = run("verify", one.json["path"], "--json").json
+    assert (part["ok"], part["partial"], set(part["absent"])) == (True, True, absent), part
+    assert "a part of the data set" in run("verify", one.json["path"]).out
+    whole = run("unpack", *paths, "--out", tmp_path / "u", "--json").json
+    assert (whole["digest"], whole["absent"]) == (done.json["digest"], [])
+    assert layouts.files_of(Path(whole["path"])) == layouts.files_of(root)
+    assert run("verify", whole["path"]).code == 0
+
+
+def test_sets_that_share_an_array_stay_together(run: Run, crops: Path, tmp_path: Path) -> None:
+    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b", view="cifar-c", sets=["contrast/*", "brightness/*"])
+    archives = run("pack", root, "--out", "p", "--json", "--by", "set").json["archives"]
+    assert [a["sets"] for a in archives] == [[f"{n}/{s}" for s in range(1, 6)] for n in ("brightness", "contrast")] + [[]]
+
+
+def test_families_come_from_the_corruptions(run: Run, crops: Path, tmp_path: Path) -> None:
+    more = '[[sets]]\ncorruptions = ["speckle_noise", "gaussian_blur", "gaussian_noise", "contrast", "brightness"]\nseverities = [1]\n'
+    recipe = layouts.write_recipe(tmp_path, more=more + '\n[[sets]]\nchain = ["brightness-3", "contrast-2"]\n\n[[sets]]\nclean = true\n')
+    root = layouts.make(recipe, crops, tmp_path / "b")
+    found = {a["path"].split("-")[-1]: a["sets"] for a in run("pack", root, "--out", "p", "--json").json["archives"]}
+    assert found == {
+        "clean.tar": ["clean"],
+        "noise.tar": ["gaussian_noise/1"],
+        "weather.tar": ["brightness-3+contrast-2", "brightness/1"],
+        "digital.tar": ["contrast/1"],
+        "extra.tar": ["gaussian_blur/1", "speckle_noise/1"],
+        "metadata.tar": [],
+    }
+
+
+def test_without_pixels(run: Run, crops: Path, tmp_path: Path) -> None:
+    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b")
+    done = run("pack", root, "--out", "p", "--manifest-only")
+    assert done.code == 0
+    assert "1 archives" in done.out
+    assert [p.name for p in (tmp_path / "p/data").iterdir()] == ["small-c-1.0.0-metadata.tar"]
+    unpacked = run("unpack", "p/data/small-c-1.0.0-metadata.tar", "--out", "u")
+    assert "sets are in other archives" in unpacked.out
+    assert not [p for p in (tmp_path / "u").rglob("*") if p.suffix in (".png", ".h5", ".JPEG")]
+
+
+@pytest.mark.parametrize("size", ["", "much", "-1", "0", "5XB", "5 parsecs", "1e9"])
+def test_sizes_that_are_none(run: Run, tmp_path: Path, size: str) -> None:
+    done = run("pack", tmp_path, "--out", "p", f"--max-bytes={size}")
+    assert (done.code, (tmp_path / "p").exists()) == (2, False)
+    assert "size such as 50GB" in done.err
+
+
+def test_mistakes(run: Run, crops: Path, tmp_path: Path) -> None:
+    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b")
+    assert run("pack", tmp_path, "--out", "p").code == 1
+    assert run("unpack", "nothing.tar", "--out", "u").code == 2
+    assert run("pack", root, "--out", "p", "--max-bytes", "10kB").code == 2
+    assert run("pack", root, "--out", "q").code == 0
+    assert run("pack", root, "--out", "q").code == 2
+    path = next((tmp_path / "q/data").glob("*-clean.tar"))
+    path.write_bytes(path.read_bytes().replace(b"IHDR", b"IHDX", 1))
+    refused = run("unpack", path, "--out", "u")
+    assert refused.code == 1
+    assert "images/clean/00_class/im.0.png' has sha256:" in refused.err
