@@ -274,7 +274,7 @@ def test_links_that_lead_out_are_not_followed(stranger: Path, name: str, monkeyp
     monkeypatch.setattr(io, "open", watched)
     prefer: Any = "hdf5" if name == "shard" else "folder"
     with pytest.raises(CorruptsetError, match="symbolic link that leads out"):
-        corruptset.open(stranger, prefer=prefer)["contrast/1"].array()
+        list(corruptset.open(stranger, prefer=prefer)["contrast/1"])
     if name != "shard":
         with pytest.raises(CorruptsetError, match="symbolic link that leads out"):
             export("imagenet-c", stranger, stranger.parent / "view", sets=["contrast/*"])
