@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
@@ -10,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import layouts
 import pytest
@@ -24,6 +23,11 @@ from corruptset.generate.sinks.folder import FolderSink
 NOBODY = 65534
 SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
 SETS = ["contrast/*", "brightness/*"]
+
+
+def write_for_ever(file: IO[bytes], block: int) -> None:
+    while True:
+        file.write(b"\0" * block)
 
 
 @pytest.fixture(scope="session")
@@ -95,11 +99,9 @@ def test_a_disk_that_becomes_full(
             return
         with ballast.open("wb", buffering=0) as file:
             for block in (1 << 16, 4096, 1):
-                # a write that finds less room than it needs is a short one; the next one raises
-                data = b"\0" * block
-                with contextlib.suppress(OSError):
-                    while file.write(data):
-                        pass
+                # a write that is cut short says how much it wrote; the next one says that there is no space left
+                with pytest.raises(OSError, match="No space left"):
+                    write_for_ever(file, block)
 
     try:
         with pytest.raises(MachineError) as caught:
