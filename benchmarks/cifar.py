@@ -81,6 +81,8 @@ class Step(TypedDict):
 # themselves a moment after a build.
 MEASURED = """
 import glob, json, multiprocessing, re, resource, sys, threading, time
+from joblib.externals.loky import get_reusable_executor
+
 import corruptset
 from corruptset.generate.views.exporting import export
 
@@ -113,6 +115,7 @@ if "view" in task:
 else:
     done = corruptset.build("cifar10-c", **task)
 seconds = time.perf_counter() - start
+get_reusable_executor().shutdown(wait=True)  # joblib would keep the workers of the source's check for five minutes
 for worker in multiprocessing.active_children():
     worker.join()
 ended.set()
