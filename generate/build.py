@@ -19,7 +19,7 @@ from ..errors import BuildError, Interrupted, MachineError
 from ..manifests.digests import source_digest
 from ..manifests.files import WORK_FOLDER
 from ..manifests.models import Manifest
-from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays, sidecars_of
+from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
 from .finishing import CONTACT, finish
 from .metrics import measured_indices
 from .overlap import refuse_overlap
@@ -27,11 +27,12 @@ from .parts import Run, parts, runs
 from .preparing import Format, Options, Prepared, prepare, size_problem
 from .recipe import Recipe
 from .running import machine_error, run
+from .sidecars import PARTS_FOLDER, sidecars_of
 from .sources.base import Source
 from .sources.checking import check
 from .views.arrays import ArrayLayout
 from .warming import warm_up
-from .worker import PARTS_FOLDER, Chosen, Job, PartDone, load_clean
+from .worker import Chosen, Job, PartDone, load_clean
 
 
 @dataclass(frozen=True)

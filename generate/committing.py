@@ -22,7 +22,8 @@ from typing import Any
 from ..errors import BuildError, VerificationError, listed
 from ..manifests.files import MANIFEST, SAMPLES, WORK_FOLDER, fsync_folder, parse_manifest, read_jsonl, write_atomic
 from ..manifests.models import Manifest, SampleRecord
-from .worker import PARTS_FOLDER, WORKERS_LOCK
+from .sidecars import PARTS_FOLDER, sidecars_of
+from .worker import WORKERS_LOCK
 
 BUILD = f"{WORK_FOLDER}/build.json"
 LOCK = f"{WORK_FOLDER}/lock"
@@ -234,12 +235,6 @@ def clean_up(directory: Path) -> None:
     shutil.rmtree(directory / WORK_FOLDER, ignore_errors=True)
 
 
-def read_sidecar(path: Path) -> dict[str, Any]:
-    """Return a sidecar."""
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
-
-
 def identity_of(manifest: Manifest) -> dict[str, Any]:
     record = manifest.as_json()
     images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
@@ -307,14 +302,3 @@ def remove_strays(directory: Path) -> None:
     shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]
     for path in [*shallow, *(p for root in roots for p in root.rglob(".*.part"))]:
         path.unlink(missing_ok=True)
-
-
-def sidecars_of(directory: Path) -> dict[tuple[str, int], Path]:
-    """Return what is committed: (set id, run) -> sidecar."""
-    found: dict[tuple[str, int], Path] = {}
-    for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
-        with path.open("rb") as f:
-            header = json.loads(f.readline().rstrip(b",\n") + b"}")
-        for name in header["names"]:
-            found[name, header["run"]] = path
-    return found

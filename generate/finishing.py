@@ -29,11 +29,12 @@ from ..manifests.files import (
 )
 from ..manifests.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from .card import LICENSE, data_card, license_text
-from .committing import Begun, read_sidecar
+from .committing import Begun
 from .contact import contact_sheet, sheet_lines, thinned
 from .entries import SetSpec
 from .metrics import mean_metrics
 from .parts import Run
+from .sidecars import Entry, read_sidecar
 from .tree import grow, walk
 from .views.base import Layout
 from .views.building import view_records
@@ -143,13 +144,13 @@ def _gather(directory: Path, new: Sequence[str], begun: Begun, runs: Sequence[Ru
         found: list[str] | None = None
         for sidecar_path in sorted({begun.sidecars[s, run.number] for s in new}):
             sidecar = read_sidecar(sidecar_path)
-            if found is not None and sidecar["clean"] != found:
+            if found is not None and list(sidecar.clean) != found:
                 raise BuildError(
                     f"{directory}: parts of samples {run.first} to {run.stop - 1} were made from different clean pixels, so Pillow or the "
                     "source changed while the build was interrupted. Delete the directory and build again."
                 )
-            found = sidecar["clean"]
-            for set_id, entry in sidecar["sets"].items():
+            found = list(sidecar.clean)
+            for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
                 if begun.sidecars.get((set_id, run.number)) == sidecar_path and set_id in tallies:
                     _count(tallies[set_id], entry)
@@ -157,19 +158,18 @@ def _gather(directory: Path, new: Sequence[str], begun: Begun, runs: Sequence[Ru
     return clean, tallies
 
 
-def _count(tally: _Tally, entry: Mapping[str, Any]) -> None:
-    data = entry["lines"].encode()
+def _count(tally: _Tally, entry: Entry) -> None:
     with tally.part.open("ab") as f:
-        f.write(data)
-    tally.hash.update(data)
-    tally.written += len(data)
-    tally.pixels.update(b"".join(bytes.fromhex(p.removeprefix("blake3:")) for p in entry["pixels"]))
-    tally.rows += len(entry["pixels"])
-    tally.files += len(entry["sizes"])
-    tally.bytes += sum(entry["sizes"])
-    tally.measured += [(m[1], m[2], m[3]) for m in entry["metrics"]]
-    if entry["shard"] is not None:
-        tally.shards.append(FileRecord.model_validate(entry["shard"]))
+        f.write(entry.lines)
+    tally.hash.update(entry.lines)
+    tally.written += len(entry.lines)
+    tally.pixels.update(bytes.fromhex(entry.pixels))
+    tally.rows += entry.count
+    tally.files += entry.files
+    tally.bytes += entry.bytes
+    tally.measured += [(m[1], m[2], m[3]) for m in entry.metrics]
+    if entry.shard is not None:
+        tally.shards.append(FileRecord.model_validate(entry.shard))
 
 
 def _close(job: Job, spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:

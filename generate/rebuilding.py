@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from ..manifests.release import Release, open_release, read_release
 from .build import Built, ProgressEvent, make_build, resumable
 from .choosing import choose_sets
 from .recorded import library_advice, opened_source, recorded, specs_of
+from .sidecars import read_sidecar
 from .sources.base import Source
 
 Progress = Callable[[ProgressEvent], None]
@@ -140,21 +140,22 @@ class Comparison:
         """Compare one part."""
         self.seen.add(sidecar)
         before = len(self.clean), len(self.corrupted)
-        record = json.loads(sidecar.read_bytes())
-        first = record["first"]
+        record = read_sidecar(sidecar)
+        first = record.first
         wrong = set()
-        for i, pixels in enumerate(record["clean"], first):
+        for i, pixels in enumerate(record.clean, first):
             if pixels != self.release.samples[i].pixels:
                 self.clean[i] = pixels
                 wrong.add(i)
-        for set_id, entry in record["sets"].items():
+        for set_id, entry in record.sets.items():
             expected = self.release.pixels.get(set_id)
             if expected is None:
                 continue
-            self.compared += len(entry["pixels"])
-            for i, pixels in enumerate(entry["pixels"], first):
-                if i not in wrong and pixels.removeprefix("blake3:") != expected[i].tobytes().hex():
-                    self.corrupted[set_id, i] = pixels
+            self.compared += entry.count
+            for k, i in enumerate(range(first, first + entry.count)):
+                pixels = entry.pixels[64 * k : 64 * k + 64]
+                if i not in wrong and pixels != expected[i].tobytes().hex():
+                    self.corrupted[set_id, i] = f"blake3:{pixels}"
         if (len(self.clean), len(self.corrupted)) != before or wrong:
             sidecar.unlink()
         if len(self.clean) + len(self.corrupted) >= ENOUGH:

@@ -41,17 +41,18 @@ from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import verify_directory
 from .build import job_of, resumable
 from .card import LICENSE, data_card, license_text
-from .committing import locked, read_sidecar, sidecars_of
+from .committing import locked
 from .finishing import CONTACT, README, contact_of, sample_record
 from .parts import Part, Run, groups, runs
 from .preprocessing import parse_preprocessing, preprocess
 from .recorded import Recorded, library_advice, matched, opened_source, recorded
 from .running import run
+from .sidecars import PARTS_FOLDER, read_sidecar, sidecars_of
 from .sinks.hdf5 import shard_path
 from .sources.base import BadSample, Sample, Source
 from .sources.selection import select
 from .views.arrays import ArrayLayout
-from .worker import PARTS_FOLDER, Chosen, Job, PartDone
+from .worker import Chosen, Job, PartDone
 
 SCRATCH = f"{WORK_FOLDER}/repair"
 Progress = Callable[[str, int, int], None]
@@ -346,8 +347,8 @@ class _Repair:
         folder = self._make("rows", self.prepared.containers, self._parts(sets, self.runs), lambda folder, part: None)
         sidecars = sidecars_of(folder)
         for set_id in sets:
-            lines = [read_sidecar(sidecars[set_id, one.number])["sets"][set_id]["lines"] for one in self.runs]
-            self._put_bytes(set_path(set_id), "".join(lines).encode(), self._encoders)
+            lines = [read_sidecar(sidecars[set_id, one.number]).sets[set_id].lines for one in self.runs]
+            self._put_bytes(set_path(set_id), b"".join(lines), self._encoders)
         shutil.rmtree(folder)
 
     # -- images, shards, arrays

@@ -6,7 +6,7 @@ A worker receives the job once and after that only parts (ids, never pixels); it
 from __future__ import annotations
 
 import fcntl
-import json
+import hashlib
 import os
 import threading
 import time
@@ -19,20 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corruptions.keys import sample_keys
-from ..corruptions.registry import Images
 from ..corruptions.stages import Coupling, Scale, check_images
-from ..errors import BuildError, SourceError
-from ..manifests.digests import pixel_digest, sha256_bytes
+from ..errors import SourceError
+from ..manifests.digests import pixel_digest
 from ..manifests.files import WORK_FOLDER, write_atomic
 from ..manifests.models import ClassRecord
+from .collecting import Collected, Where
 from .encoding import Encoding
 from .entries import SetSpec
-from .metrics import Measured, measure
 from .parts import Part
 from .preprocessing import Preprocessing, preprocess
+from .sidecars import Entry, Sidecar, write_sidecar
 from .sinks.arrays import write_rows
 from .sinks.folder import FolderSink
-from .sinks.hdf5 import shard_bytes, shard_path
+from .sinks.hdf5 import shard_path, shard_pieces
 from .sources.base import BadSample, Sample, Source
 from .tree import grow, walk
 from .views.arrays import ArrayLayout
@@ -40,7 +40,6 @@ from .views.base import Layout
 
 BATCH_BYTES = 2 << 20
 """Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
-PARTS_FOLDER = f"{WORK_FOLDER}/parts"
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 PARENT_EVERY_S = 1.0
 """How often a worker looks whether its parent is still there."""
@@ -94,16 +93,6 @@ class PartDone:
     bytes: int
 
 
-@dataclass
-class _Made:
-    """One image, as it was stored."""
-
-    pixels: str
-    stored: list[dict[str, Any]]
-    row: NDArray[np.uint8] | bytes | None
-    metrics: Measured | None
-
-
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: tuple[tuple[str, int] | None, Clean] = (None, ([], []))
 """The clean images of the run that this process looked at last: the groups of one run share them."""
@@ -124,13 +113,9 @@ def process(job: Job, part: Part) -> PartDone:
     with _alive(job):
         images, digests = clean_images(job, part)
         made = _make(job, part, images)
-        lines: dict[str, dict[str, Any]] = {}
-        for set_id in part.sets:
-            rows = [made[set_id].pop(i) for i in range(part.run.first, part.run.stop)]
-            lines[set_id] = _write_set(job, part, set_id, rows)
-        _commit(job, part, digests, lines)
-    total = sum(sum(entry["sizes"]) for entry in lines.values())
-    return PartDone(part.name, part.images, total)
+        sets = {set_id: _written(job, part, made.pop(set_id)) for set_id in part.sets}
+        write_sidecar(job.directory, part.name, Sidecar(part.run.number, part.run.first, part.run.stop, digests, sets))
+    return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
 
 
 class _alive:
@@ -221,121 +206,52 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
             yield positions[start : start + length]
 
 
-def _make(job: Job, part: Part, images: list[NDArray[np.uint8]]) -> dict[str, dict[int, _Made]]:
-    """Return set id -> sample index -> what was made; files are written on the way."""
+def _make(job: Job, part: Part, images: list[NDArray[np.uint8]]) -> dict[str, Collected]:
+    """Make a part's images; files of single images are written on the way."""
     tree = grow([job.sets[s] for s in part.sets], job.seed, job.coupling)
     folder = FolderSink(job.directory, job.encoding.suffix) if {"folder", "view"} & set(job.containers) else None
     folders = {c.index: c.folder for c in job.classes}
-    made: dict[str, dict[int, _Made]] = {s: {} for s in part.sets}
+    ours = {i: job.samples[i].sample for i in range(part.run.first, part.run.stop)}
+    where = Where(job.containers, job.encoding, folder, job.layout, {i: (folders[s.label], s.id) for i, s in ours.items()})
+    made = {set_id: Collected(set_id, part.run, where, job.measured) for set_id in part.sets}
     for positions in batches(images):
         check_parent(job)
         batch = check_images(np.stack([images[p] for p in positions]))
-        indices = [part.run.first + p for p in positions]
-        keys = sample_keys(job.samples[i].sample.id for i in indices)
+        keys = sample_keys(ours[part.run.first + p].id for p in positions)
         for set_id, corrupted in walk(tree, batch, keys, side=job.side, scale=job.scale, resources=job.resources):
-            for k, index in enumerate(indices):
-                made[set_id][index] = _store(job, folder, folders, set_id, index, corrupted[k], batch[k])
+            made[set_id].add(positions, corrupted, batch)
     return made
 
 
-def _store(job: Job, folder: FolderSink | None, folders: Mapping[int, str], set_id: str, index: int, image: Images, clean: Images) -> _Made:
-    if job.layout is not None:
-        return _store_in_view(job, job.layout, folder, set_id, index, image, clean)
-    stored: list[dict[str, Any]] = []
-    row: NDArray[np.uint8] | bytes | None = None
-    lossless = job.encoding.format == "png"
-    data = job.encoding.encode(image) if folder is not None or not lossless else b""
-    if folder is not None:
-        sample = job.samples[index].sample
-        path = folder.path(set_id, folders[sample.label], sample.id)
-        folder.write(path, data)
-        stored.append({"path": path, "row": None, "bytes": len(data), "sha256": sha256_bytes(data)})
-    if "hdf5" in job.containers:
-        row = np.ascontiguousarray(image).copy() if lossless else data
-        size = row.nbytes if isinstance(row, np.ndarray) else len(row)
-        same = stored and not lossless
-        digest = stored[0]["sha256"] if same else sha256_bytes(row.data if isinstance(row, np.ndarray) else row)
-        stored.append({"path": None, "row": None, "bytes": size, "sha256": digest})
-    return _Made(pixel_digest(image), stored, row, measure(clean, image) if index in job.measured else None)
-
-
-def _store_in_view(
-    job: Job, layout: Layout, folder: FolderSink | None, set_id: str, index: int, image: Images, clean: Images
-) -> _Made:  # fmt: skip
-    path, number = layout.in_build(set_id, index)
-    row: NDArray[np.uint8] | None = None
-    if number is None:
-        assert folder is not None
-        data = job.encoding.encode(image)
-        folder.write(path, data)
-        size, digest = len(data), sha256_bytes(data)
-    else:
-        row = np.ascontiguousarray(image).copy()
-        size, digest = row.nbytes, sha256_bytes(row.data)
-    stored = [{"path": path, "row": number, "bytes": size, "sha256": digest}]
-    return _Made(pixel_digest(image), stored, row, measure(clean, image) if index in job.measured else None)
-
-
-def _write_arrays(job: Job, layout: ArrayLayout, rows: list[_Made]) -> None:
-    by_path: dict[str, list[tuple[int, NDArray[np.uint8]]]] = {}
-    for made in rows:
-        assert isinstance(made.row, np.ndarray)
-        by_path.setdefault(made.stored[0]["path"], []).append((made.stored[0]["row"], made.row))
-        made.row = None
-    for path, own in by_path.items():
-        write_rows(job.directory / path, layout.rows_of(path), own)
-
-
-def _write_set(job: Job, part: Part, set_id: str, rows: list[_Made]) -> dict[str, Any]:
-    """Write a set's shard of the part, if it has one, and return what its sidecar says of the set."""
+def _written(job: Job, part: Part, made: Collected) -> Entry:
+    """Write a set's shard or rows of arrays, if it has any, and return what the sidecar says of it."""
     shard = None
     if isinstance(job.layout, ArrayLayout):
-        _write_arrays(job, job.layout, rows)
+        for path, (numbers, rows) in made.arrays().items():
+            write_rows(job.directory / path, job.layout.rows_of(path), numbers, rows)
     if "hdf5" in job.containers:
-        shard = _write_shard(job, part, set_id, rows)
-        for number, made in enumerate(rows):
-            made.row = None
-            made.stored[-1] |= {"path": shard["path"], "row": number}
-    indices = range(part.run.first, part.run.stop)
-    records = [{"index": i, "pixels": m.pixels, "files": m.stored} for i, m in zip(indices, rows, strict=True)]
-    return {
-        "lines": "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records),
-        "pixels": [m.pixels for m in rows],
-        "sizes": [s["bytes"] for m in rows for s in m.stored],
-        "shard": shard,
-        "metrics": [[i, *m.metrics] for i, m in zip(indices, rows, strict=True) if m.metrics is not None],
-    }
+        shard = _write_shard(job, part, made)
+    made.let_go()
+    metrics = [[i, *m] for i, m in sorted(made.metrics.items())]
+    return Entry("".join(made.pixels), made.lines(), made.files, made.bytes, shard, metrics)
 
 
-def _write_shard(job: Job, part: Part, set_id: str, rows: list[_Made]) -> dict[str, Any]:
+def _write_shard(job: Job, part: Part, made: Collected) -> dict[str, Any]:
     lossless = job.encoding.format == "png"
-    values = [m.row for m in rows if m.row is not None]
-    shapes = {v.shape for v in values if isinstance(v, np.ndarray)}
-    if len(shapes) > 1:
-        raise BuildError(
-            f"Set {set_id}, samples {part.run.first} to {part.run.stop - 1}: images of {len(shapes)} shapes "
-            f"({sorted(shapes)[:4]} ...) do not fit into one HDF5 array of pixels. Use --format folder, or a recipe whose "
-            "preprocessing makes all images equal."
-        )
-    data = shard_bytes(
-        values,
+    pieces = shard_pieces(
+        made.rows if lossless else made.encoded,
         labels=[job.samples[i].sample.label for i in range(part.run.first, part.run.stop)],
         indices=range(part.run.first, part.run.stop),
-        pixels=[m.pixels for m in rows],
-        set_id=set_id,
+        pixels=made.pixels,
+        set_id=made.set_id,
         build=job.build,
         encoding="raw" if lossless else job.encoding.format,
     )
-    path = shard_path(set_id, part.run.number)
+    path = shard_path(made.set_id, part.run.number)
     target = job.directory / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(target, data)
-    return {"path": path, "bytes": len(data), "sha256": sha256_bytes(data)}
-
-
-def _commit(job: Job, part: Part, clean: list[str], sets: Mapping[str, Any]) -> None:
-    """Write the sidecar: from here on the part exists."""
-    header = {"run": part.run.number, "first": part.run.first, "stop": part.run.stop, "names": list(part.sets)}
-    # The header has a line of its own, so that a resume need not parse the rest.
-    text = json.dumps(header)[:-1] + ",\n" + json.dumps({"clean": clean, "sets": sets}, ensure_ascii=False)[1:] + "\n"
-    write_atomic(job.directory / PARTS_FOLDER / f"{part.name}.json", text.encode())
+    write_atomic(target, *pieces)
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return {"path": path, "bytes": sum(map(len, pieces)), "sha256": f"sha256:{digest.hexdigest()}"}

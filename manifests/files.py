@@ -67,8 +67,8 @@ def inside(root: Path, path: str) -> Path:
     return root / path
 
 
-def write_atomic(path: Path, data: bytes | memoryview) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut.
+def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
+    """Write a file, given in one piece or several, so that it is there whole or not at all, also after a power cut.
 
     The bytes go to a temporary name (``.<random>.part``) in the same folder, are fsynced, and take the place of `path` in one step; the
     permissions follow the umask, as those of any other file do.
@@ -83,7 +83,7 @@ def write_atomic(path: Path, data: bytes | memoryview) -> None:
     fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(fd, "wb") as f:
-            f.write(data)
+            f.writelines(pieces)
             f.flush()
             os.fsync(f.fileno())
         os.replace(part, path)

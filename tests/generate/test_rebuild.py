@@ -98,15 +98,15 @@ def test_it_resumes(release: Path, whole: Built, tmp_path: Path, files: Files, m
     class Killed(BaseException):
         pass
 
-    real, calls = worker._commit, []
+    real, calls = worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
-        calls.append(arguments[1].name)
+        calls.append(arguments[1])
         if len(calls) == 3:
             raise Killed
         real(*arguments)
 
-    monkeypatch.setattr(worker, "_commit", commit)
+    monkeypatch.setattr(worker, "write_sidecar", commit)
     with pytest.raises(Killed):
         rebuild(release, out=tmp_path / "out", jobs=1)
     stopped = list(calls)

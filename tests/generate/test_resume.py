@@ -107,15 +107,15 @@ def test_committed_parts_are_never_made_again_and_others_are_made_whole(
     class Killed(BaseException):
         pass
 
-    real, calls = worker._commit, []
+    real, calls = worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
-        calls.append(arguments[1].name)
+        calls.append(arguments[1])
         if len(calls) == 4:
             raise Killed
         real(*arguments)
 
-    monkeypatch.setattr(worker, "_commit", commit)
+    monkeypatch.setattr(worker, "write_sidecar", commit)
     with pytest.raises(Killed):
         make()
     directory = tmp_path / "small-1.0.0"

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 from corruptset.generate.sinks.folder import FolderSink
-from corruptset.generate.sinks.hdf5 import chunk_rows, shard_bytes, shard_path
-from corruptset.manifests.digests import pixel_digest
+from corruptset.generate.sinks.hdf5 import by_hdf5, chunk_rows, shard_bytes, shard_path
+from corruptset.manifests.digests import pixel_hashes
 
 
-def images(count: int) -> list[np.ndarray]:
-    rng = np.random.Generator(np.random.Philox(1))
-    return [rng.integers(0, 256, (9, 11, 3), dtype=np.uint8) for _ in range(count)]
+def images(count: int, shape: tuple[int, ...] = (9, 11, 3)) -> np.ndarray:
+    return np.random.Generator(np.random.Philox(1)).integers(0, 256, (count, *shape), dtype=np.uint8)
 
 
-def shard(rows: list, encoding: str) -> bytes:  # type: ignore[type-arg]
-    pixels = [pixel_digest(i) for i in images(len(rows))]
+def shard(rows: np.ndarray | list[bytes], encoding: str) -> bytes:
+    pixels = pixel_hashes(images(len(rows)))
     count = len(rows)
     return shard_bytes(
         rows,
@@ -37,12 +36,24 @@ def test_raw_rows(count: int) -> None:
     with h5py.File(io.BytesIO(shard(rows, "raw"))) as f:
         assert f["images"].shape == (count, 9, 11, 3)
         assert f["images"].compression is None
-        assert np.array_equal(f["images"][:], np.stack(rows))
+        assert np.array_equal(f["images"][:], rows)
         assert f["labels"].dtype == f["index"].dtype == np.int64
         assert list(f["labels"]) == [i % 3 for i in range(count)]
         assert list(f["index"]) == list(range(8, 8 + count))
-        assert [bytes(r).hex() for r in f["pixels"][:]] == [pixel_digest(r).removeprefix("blake3:") for r in rows]
+        assert [bytes(r).hex() for r in f["pixels"][:]] == pixel_hashes(rows)
         assert f.attrs["set"] == "fog/3"
+
+
+@pytest.mark.parametrize("name", ["a", "fog/3", "a chain of several things, ä/12"])
+@pytest.mark.parametrize(("count", "shape"), [(1, (8, 8, 1)), (7, (9, 11, 3)), (1251, (5, 3, 1)), (130, (97, 60, 3)), (1000, (32, 32, 3))])
+def test_rows_put_between_are_what_hdf5_itself_writes(count: int, shape: tuple[int, ...], name: str) -> None:
+    rows = images(count, shape)
+    columns = {"labels": np.arange(count) % 7, "index": np.arange(3, 3 + count), "pixels": images(count, (32,))}
+    about = {"labels": columns["labels"], "indices": columns["index"], "pixels": [bytes(p).hex() for p in columns["pixels"]]}
+    expected = by_hdf5(rows, columns, name, "x 1", "raw")
+    assert shard_bytes(rows, set_id=name, build="x 1", encoding="raw", **about) == expected
+    other = rows[::-1].copy()
+    assert shard_bytes(other, set_id=name, build="x 1", encoding="raw", **about) == by_hdf5(other, columns, name, "x 1", "raw")
 
 
 @pytest.mark.parametrize("rows", [[b"abc", b"", b"\xff\xd8longer"], [b"abc", b"def"]])  # of one length too
@@ -54,7 +65,7 @@ def test_encoded_rows(rows: list[bytes]) -> None:
 
 @pytest.mark.parametrize("encoding", ["raw", "jpeg"])
 def test_the_same_rows_are_the_same_bytes(encoding: str) -> None:
-    rows = images(20) if encoding == "raw" else [i.tobytes() for i in images(20)]
+    rows: np.ndarray | list[bytes] = images(20) if encoding == "raw" else [i.tobytes() for i in images(20)]
     first = shard(rows, encoding)
     assert shard(rows, encoding) == first
     assert shard(rows[::-1], encoding) != first
