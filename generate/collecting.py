@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ..corruptions.registry import Images
 from ..errors import BuildError
-from ..manifests.digests import pixel_hashes, sha256_bytes
+from ..manifests.digests import sha256_bytes
 from .encoding import Encoding
+from .hashing import hashes
 from .metrics import Measured, measure
 from .parts import Run
 from .sinks.folder import FolderSink
@@ -61,6 +62,7 @@ class Collected:
         self._rows: NDArray[np.uint8] | None = None
         self._arrays: dict[str, list[int]] = {}
         self._numbers: list[int] = []
+        self._left = run.count
         self._shard = json.dumps(shard_path(set_id, run.number), ensure_ascii=False)
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
@@ -82,7 +84,7 @@ class Collected:
             The disk is full or fails.
         """
         images = np.ascontiguousarray(images)
-        for position, digest in zip(positions, pixel_hashes(images), strict=True):
+        for position, digest in zip(positions, hashes(images), strict=True):
             self.pixels[position] = digest
         if self._where.layout is not None:
             self._add_to_view(positions, images, self._where.layout)
@@ -91,10 +93,16 @@ class Collected:
             self._describe_rows(positions, images, self._shard, positions)
         else:
             self._add_encoded(positions, images, self._where.folder)
+        self._left -= len(positions)
         first = self.run.first
         for k, position in enumerate(positions):
             if first + position in self._measured:
                 self.metrics[first + position] = measure(clean[k], images[k])
+
+    @property
+    def whole(self) -> bool:
+        """Say whether all images are there."""
+        return not self._left
 
     def lines(self) -> bytes:
         """Return the rows of the set's records: JSON lines, in sample order."""

@@ -18,7 +18,7 @@ LEAST_SAMPLES = 8
 RUNS_WANTED = 8
 PARTS_WANTED = 32
 """A small build still has this many parts (if it has as many sets), for workers to share."""
-ROWS_BYTES = 160 << 20
+ROWS_BYTES = 72 << 20
 """Most bytes of images that a part collects before it writes its shards."""
 
 

@@ -22,6 +22,8 @@ from ..corruptions.cache import kernel_folder
 from ..corruptions.keys import sample_keys
 from ..corruptions.stages import Scale, Stage, apply_stage, check_images
 from ..corruptions.weather.textures import default_textures
+from .hashing import hashes
+from .metrics import measure
 from .running import ONE_THREAD
 from .worker import Job, end_with_parent
 
@@ -46,9 +48,13 @@ _AFTER = {
 _LONG = ("motion_blur", "elastic_transform", "frost", "defocus_blur", "fog", "gaussian_noise", "gaussian_blur")
 
 
+# Kernels that belong to no corruption: what is measured and hashed of an image.
+_OTHERS = "metrics and digests"
+
+
 @dataclass(frozen=True)
 class _Task:
-    """All stages of one corruption."""
+    """All stages of one corruption; none for what belongs to no corruption."""
 
     stages: tuple[Stage, ...]
     side: int
@@ -85,6 +91,8 @@ def warm_up(
     for name in dict.fromkeys(name for name, _ in stages):
         some = tuple(stage for stage in stages.values() if stage.corruption == name)
         tasks[name] = _Task(some, job.side, job.scale, tuple(shapes), job.resources)
+    if tasks:
+        tasks[_OTHERS] = _Task((), job.side, job.scale, (), {})
     mark = _mark(sorted(stages), job, shapes)
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
@@ -151,6 +159,11 @@ def _start(parent: int) -> None:
 
 
 def _prepare(task: _Task) -> None:
+    if not task.stages:
+        several = np.zeros((16, 8, 8, 3), np.uint8)
+        hashes(several)
+        measure(several[0], several[1])
+        return
     small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))
     keys = sample_keys(["warm-up"])
     for stage in task.stages:

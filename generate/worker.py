@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,8 +113,13 @@ def process(job: Job, part: Part) -> PartDone:
     """
     with _alive(job):
         images, digests = clean_images(job, part)
-        made = _make(job, part, images)
-        sets = {set_id: _written(job, part, made.pop(set_id)) for set_id in part.sets}
+        # While a set is written and waited for, the next is made.
+        writer = ThreadPoolExecutor(1, "writer")
+        try:
+            written = _make(job, part, images, writer)
+            sets = {set_id: written[set_id].result() for set_id in part.sets}
+        finally:
+            writer.shutdown(wait=True, cancel_futures=True)
         write_sidecar(job.directory, part.name, Sidecar(part.run.number, part.run.first, part.run.stop, digests, sets))
     return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
 
@@ -206,21 +212,24 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
             yield positions[start : start + length]
 
 
-def _make(job: Job, part: Part, images: list[NDArray[np.uint8]]) -> dict[str, Collected]:
-    """Make a part's images; files of single images are written on the way."""
+def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], writer: ThreadPoolExecutor) -> dict[str, Future[Entry]]:
+    """Make a part's images; files of single images are written on the way, what else there is of a set once it is whole."""
     tree = grow([job.sets[s] for s in part.sets], job.seed, job.coupling)
     folder = FolderSink(job.directory, job.encoding.suffix) if {"folder", "view"} & set(job.containers) else None
     folders = {c.index: c.folder for c in job.classes}
     ours = {i: job.samples[i].sample for i in range(part.run.first, part.run.stop)}
     where = Where(job.containers, job.encoding, folder, job.layout, {i: (folders[s.label], s.id) for i, s in ours.items()})
     made = {set_id: Collected(set_id, part.run, where, job.measured) for set_id in part.sets}
+    written = {}
     for positions in batches(images):
         check_parent(job)
         batch = check_images(np.stack([images[p] for p in positions]))
         keys = sample_keys(ours[part.run.first + p].id for p in positions)
         for set_id, corrupted in walk(tree, batch, keys, side=job.side, scale=job.scale, resources=job.resources):
             made[set_id].add(positions, corrupted, batch)
-    return made
+            if made[set_id].whole:
+                written[set_id] = writer.submit(_written, job, part, made.pop(set_id))
+    return written
 
 
 def _written(job: Job, part: Part, made: Collected) -> Entry:

@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from ..canonical import canonical_sha256
 from .models import SCHEMA_VERSION
 
-_JOINED = 1 << 14
-"""Bytes of an image that is copied behind its head to be hashed in one call."""
-
 
 def pixel_digest(image: NDArray[np.uint8]) -> str:
     """Return ``blake3:<hex>`` of ``H,W,C\\n`` and the C-order bytes of an (H, W, C) image of uint8.
@@ -34,16 +31,19 @@ def pixel_digest(image: NDArray[np.uint8]) -> str:
     return "blake3:" + pixel_hashes(np.ascontiguousarray(image)[None])[0]
 
 
+def pixel_head(shape: Sequence[int]) -> bytes:
+    """Return what comes before the pixels of an image of shape (H, W, C) in its digest."""
+    height, width, channels = shape
+    return f"{height},{width},{channels}\n".encode()
+
+
 def pixel_hashes(images: NDArray[np.uint8]) -> list[str]:
     """Return the hexadecimal part of the pixel digests of an (N, H, W, C) batch of uint8, C-contiguous."""
-    count, height, width, channels = images.shape
-    head = f"{height},{width},{channels}\n".encode()
-    size = height * width * channels
+    head = pixel_head(images.shape[1:])
+    size = images[0].size if len(images) else 1
     view = images.reshape(-1).data
-    if size <= _JOINED:  # one call for a small image, at the cost of a copy
-        return [blake3(head + view[start : start + size]).hexdigest() for start in range(0, count * size, size)]
     digests = []
-    for start in range(0, count * size, size):
+    for start in range(0, images.size, size):
         digest = blake3(head)
         digest.update(view[start : start + size])
         digests.append(digest.hexdigest())
