@@ -22,6 +22,10 @@ Measured = tuple[float | None, float | None, float | None]
 _WINDOW = 7
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
+_M1 = _C1 * 49 * 49
+_M2 = _C2 * 48 * 49
+_AT_ONCE = 1 << 16
+"""Values whose squared differences, at most 65025 each, add up to less than 2**32."""
 
 
 def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozenset[int]:
@@ -64,14 +68,13 @@ def ssim(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
 
 
 @kernel
-def _slide(a, b, old_a, old_b, sx, sy, sxx, syy, sxy):  # type: ignore[no-untyped-def]
+def _slide(a, b, old_a, old_b, sx, sy, squares, sxy):  # type: ignore[no-untyped-def]
     """Add a row to the sums of columns, and take the one away that left the window."""
     for j in range(a.size):
         p, q, r, s = np.int32(a[j]), np.int32(b[j]), np.int32(old_a[j]), np.int32(old_b[j])
         sx[j] += p - r
         sy[j] += q - s
-        sxx[j] += p * p - r * r
-        syy[j] += q * q - s * s
+        squares[j] += p * p + q * q - r * r - s * s
         sxy[j] += p * q - r * s
 
 
@@ -91,30 +94,42 @@ def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _similarities(sx, sy, sxx, syy, sxy, total):  # type: ignore[no-untyped-def]
+def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
+    """Add the similarity at each place of a row.
+
+    Means, variances and the covariance of 49 values, each times 49 * 49 or 48 * 49, are integers below 2**31: one division is left.
+    """
     for j in range(total.size):
-        x, y = np.float64(sx[j]), np.float64(sy[j])
-        ux, uy = x / 49.0, y / 49.0
-        vx = (np.float64(sxx[j]) - x * ux) / 48.0
-        vy = (np.float64(syy[j]) - y * uy) / 48.0
-        vxy = (np.float64(sxy[j]) - x * uy) / 48.0
-        total[j] += ((2.0 * ux * uy + _C1) * (2.0 * vxy + _C2)) / ((ux * ux + uy * uy + _C1) * (vx + vy + _C2))
+        x, y = np.int32(sx[j]), np.int32(sy[j])
+        product = np.int32(x * y)
+        both = np.int32(x * x + y * y)
+        covariance = np.int32(49 * sxy[j] - product)
+        variances = np.int32(49 * squares[j] - both)
+        above = (2.0 * product + _M1) * (2.0 * covariance + _M2)
+        total[j] += above / ((both + _M1) * (variances + _M2))
 
 
 @kernel
-def _differences(a, b, channels):  # type: ignore[no-untyped-def]
-    """Return the sum of squared differences of a row, and how many of its pixels differ."""
-    squares = np.int64(0)
+def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
+    """Return the sum of squared differences of a row, and how many of its pixels differ; `differs` is scratch of a row's size."""
+    total = np.int64(0)
+    for first in range(0, a.size, _AT_ONCE):
+        some, others = a[first : first + _AT_ONCE], b[first : first + _AT_ONCE]
+        squares = np.uint32(0)
+        for j in range(some.size):
+            d = np.int32(np.int32(some[j]) - np.int32(others[j]))
+            squares = np.uint32(squares + np.uint32(d * d))
+        total += np.int64(squares)
     for j in range(a.size):
-        d = np.int32(a[j]) - np.int32(b[j])
-        squares += d * d
-    changed = np.int64(0)
-    for x in range(a.size // channels):
-        differs = False
-        for c in range(channels):
-            differs |= a[x * channels + c] != b[x * channels + c]
-        changed += differs
-    return squares, changed
+        differs[j] = a[j] != b[j]
+    changed = np.uint32(0)
+    if channels == 3:
+        for x in range(a.size // 3):
+            changed = np.uint32(changed + np.uint32(differs[3 * x] | differs[3 * x + 1] | differs[3 * x + 2]))
+    else:
+        for x in range(a.size):
+            changed = np.uint32(changed + np.uint32(differs[x]))
+    return total, np.int64(changed)
 
 
 @kernel
@@ -122,24 +137,25 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
     """Return the sum of squared differences, the number of changed pixels and the SSIM; all channels of a row side by side."""
     height, width, channels = a.shape
     n = width * channels
-    columns = np.zeros((5, n), np.int32)
-    sums = np.empty((5, max(n - (_WINDOW - 1) * channels, 0)), np.int32)
+    columns = np.zeros((4, n), np.int32)
+    sums = np.empty((4, max(n - (_WINDOW - 1) * channels, 0)), np.int32)
     total = np.zeros(sums.shape[1], np.float64)
     nothing = np.zeros(n, np.uint8)
+    differs = np.empty(n, np.uint8)
     squares = np.int64(0)
     changed = np.int64(0)
     for y in range(height):
         row_a, row_b = a[y].reshape(n), b[y].reshape(n)
-        more, others = _differences(row_a, row_b, channels)
+        more, others = _differences(row_a, row_b, channels, differs)
         squares += more
         changed += others
         old_a = a[y - _WINDOW].reshape(n) if y >= _WINDOW else nothing
         old_b = b[y - _WINDOW].reshape(n) if y >= _WINDOW else nothing
-        _slide(row_a, row_b, old_a, old_b, columns[0], columns[1], columns[2], columns[3], columns[4])
+        _slide(row_a, row_b, old_a, old_b, columns[0], columns[1], columns[2], columns[3])
         if y >= _WINDOW - 1:
-            for k in range(5):
+            for k in range(4):
                 _across(columns[k], channels, sums[k])
-            _similarities(sums[0], sums[1], sums[2], sums[3], sums[4], total)
+            _similarities(sums[0], sums[1], sums[2], sums[3], total)
     mean = 0.0
     for j in range(total.size):
         mean += total[j]
