@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..lanes import blend
 from ..philox import fill_words_from
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
@@ -21,8 +22,12 @@ _FAR_PIXELS = 1e9
 _STEPS = 1024.0
 _1 = np.uint64(1)
 _2 = np.uint64(2)
+_3 = np.uint64(3)
+# 1 / 255 in two: a byte times the first is exact.
+_HIGH = np.float32(2.0**-8 + 2.0**-16)
+_LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 _HALF_STEP = 16
-_PIXELS = 1 << 16
+_PIXELS = 1 << 14
 """About how many pixels are worked on at a time."""
 
 
@@ -57,62 +62,60 @@ def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-d
 
 
 @inlined
-def _mirrored(i, n):  # type: ignore[no-untyped-def]
-    """Reflect an index about the centres of the outermost pixels (dcb|abcd|cba)."""
-    period = 2 * n - 2
-    once = -i if i < 0 else i
-    once = once if once < n else period - once
-    if once >= 0:  # nearly always, and cheaper than a division
-        return once
-    i = i % period
-    return i if i < n else period - i
-
-
-@inlined
-def _folded(i, n):  # type: ignore[no-untyped-def]
-    """Reflect an index about the outer edges (cba|abcd|dcb)."""
-    once = -1 - i if i < 0 else i
-    once = once if once < n else 2 * n - 1 - once
-    if once >= 0:
-        return once
-    i = i % (2 * n)
-    return i if i < n else 2 * n - 1 - i
-
-
-@inlined
 def _near(x):  # type: ignore[no-untyped-def]
     """Return a coordinate that fits an integer."""
     return min(max(x, -_FAR), _FAR)
 
 
-@kernel
-def _corners(ix, iy, mirror, height, width, channels, at, right, down):  # type: ignore[no-untyped-def]
-    """Turn a row's upper left pixels into the offsets of all four in a flat image: `at`, `at + right`, and both
-    `+ down`. Return whether all lie inside, where `right` is a pixel, `down` a row, and neither is written.
+@inlined
+def _fold(i, n, mirror):  # type: ignore[no-untyped-def]
+    """Reflect an int32 index at either end, once: about the centres of the outermost pixels (dcb|abcd|cba) with
+    `mirror` 1, about the outer edges (cba|abcd|dcb) with 0. What lies further out stays outside."""
+    once = np.int32(mirror - np.int32(1) - i) if i < 0 else i
+    return once if once < n else np.int32(np.int32(2) * n - np.int32(1) - mirror - once)
 
-    `mirror` reflects about the outermost centres (dcb|abcd|cba), otherwise about the outer edges (cba|abcd|dcb).
+
+@kernel
+def _corners(ix, iy, mirror, height, width, near, at):  # type: ignore[no-untyped-def]
+    """Turn a row's upper left pixels, int32, into the indices of all four in a flat picture: rows of `at`, uint32.
+
+    Return whether all lie inside. What does not is reflected, see `_fold`. `near` is int32 (2, W), for coordinates that
+    were reflected already.
     """
-    inside = True
+    # Slices and 32 bits throughout: so LLVM vectorises.
+    a, b, c, d = at[0], at[1], at[2], at[3]
+    wide, high = np.int32(width), np.int32(height)
+    right, bottom = np.int32(wide - np.int32(1)), np.int32(high - np.int32(1))
+    outside = np.int32(0)
     for x in range(np.uint64(width)):
-        at[x] = (np.int64(iy[x]) * width + np.int64(ix[x])) * channels
-        inside &= (ix[x] >= 0) & (iy[x] >= 0) & (ix[x] < width - 1) & (iy[x] < height - 1)
-    if inside:
+        outside |= np.int32((ix[x] < 0) | (iy[x] < 0) | (ix[x] >= right) | (iy[x] >= bottom))
+        first = np.uint32(iy[x]) * np.uint32(wide) + np.uint32(ix[x])
+        a[x] = first
+        b[x] = first + np.uint32(1)
+        c[x] = first + np.uint32(wide)
+        d[x] = first + np.uint32(wide) + np.uint32(1)
+    if outside == 0:
         return True
-    right[:] = channels
-    down[:] = width * channels
-    for x in range(width):
-        x0, y0 = np.int64(ix[x]), np.int64(iy[x])
-        x1, y1 = x0 + 1, y0 + 1
-        if x0 < 0 or y0 < 0 or x1 >= width or y1 >= height:
-            if mirror:
-                x0, x1 = _mirrored(x0, width), _mirrored(x1, width)
-                y0, y1 = _mirrored(y0, height), _mirrored(y1, height)
-            else:
-                x0, x1 = _folded(x0, width), _folded(x1, width)
-                y0, y1 = _folded(y0, height), _folded(y1, height)
-            at[x] = (y0 * width + x0) * channels
-            right[x] = (x1 - x0) * channels
-            down[x] = (y1 - y0) * width * channels
+    kind = np.int32(mirror)
+    columns, rows = ix, iy
+    while outside != 0:
+        outside = np.int32(0)
+        for x in range(np.uint64(width)):
+            x0, y0 = _fold(columns[x], wide, kind), _fold(rows[x], high, kind)
+            x1, y1 = _fold(np.int32(columns[x] + np.int32(1)), wide, kind), _fold(np.int32(rows[x] + np.int32(1)), high, kind)
+            outside |= np.int32((x0 < 0) | (x1 < 0) | (y0 < 0) | (y1 < 0))
+            upper, lower = np.uint32(y0) * np.uint32(wide), np.uint32(y1) * np.uint32(wide)
+            a[x] = upper + np.uint32(x0)
+            b[x] = upper + np.uint32(x1)
+            c[x] = lower + np.uint32(x0)
+            d[x] = lower + np.uint32(x1)
+        if outside != 0:
+            # So far out that it takes more than one reflection: bring it near first.
+            columns, rows = near[0], near[1]
+            half_x, half_y = width - np.int64(mirror), height - np.int64(mirror)
+            for x in range(width):
+                columns[x] = (ix[x] + half_x) % (2 * half_x) - half_x
+                rows[x] = (iy[x] + half_y) % (2 * half_y) - half_y
     return False
 
 
@@ -131,22 +134,45 @@ def _blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-
 
 
 @inlined
-def _interpolate(flat, inside, at, right, down, weights, channels, out):  # type: ignore[no-untyped-def]
-    """Write a row of weighted sums of four pixels."""
-    colour = channels == 3
-    # Unsigned indices spare numba the check for negative ones.
-    p = np.uint64(0)
-    for x in range(np.uint64(at.size)):
-        w0, w1, w2, w3 = weights[0, x], weights[1, x], weights[2, x], weights[3, x]
-        a = np.uint64(at[x])
-        b = a + (np.uint64(channels) if inside else np.uint64(right[x]))
-        below = np.uint64(at.size * channels) if inside else np.uint64(down[x])
-        c, d = a + below, b + below
-        out[p] = flat[a] * w0 + flat[b] * w1 + flat[c] * w2 + flat[d] * w3
-        if colour:
-            out[p + _1] = flat[a + _1] * w0 + flat[b + _1] * w1 + flat[c + _1] * w2 + flat[d + _1] * w3
-            out[p + _2] = flat[a + _2] * w0 + flat[b + _2] * w1 + flat[c + _2] * w2 + flat[d + _2] * w3
-        p += np.uint64(channels)
+def _interpolate(flat, lanes, at, weights, out, first, step):  # type: ignore[no-untyped-def]
+    """Write a row of weighted sums of four pixels to `out`, from `first` on, a pixel every `step`.
+
+    A pixel has four lanes or one, see `_lanes`. Four are read and written in any case: what is too much is written over
+    by the next pixel.
+    """
+    p, stride = np.uint64(first), np.uint64(lanes)
+    a, b, c, d = at[0], at[1], at[2], at[3]
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    for x in range(np.uint64(a.size)):
+        blend(flat, a[x] * stride, b[x] * stride, c[x] * stride, d[x] * stride, w0[x], w1[x], w2[x], w3[x], out, p)
+        p += np.uint64(step)
+
+
+@inlined
+def _lanes(channels):  # type: ignore[no-untyped-def]
+    """Return how many values a pixel takes up in a flat picture: colour has a fourth that means nothing."""
+    return 4 if channels == 3 else 1
+
+
+@inlined
+def _fill(source, channels, flat):  # type: ignore[no-untyped-def]
+    """Write an image's values / 255, in single precision."""
+    if channels == 3:
+        for p in range(np.uint64(source.size // 3)):
+            q, r = np.uint64(4) * p, np.uint64(3) * p
+            flat[q] = _over_255(source[r])
+            flat[q + _1] = _over_255(source[r + _1])
+            flat[q + _2] = _over_255(source[r + _2])
+            flat[q + _3] = np.float32(0.0)
+    else:
+        for p in range(np.uint64(source.size)):
+            flat[p] = _over_255(source[p])
+
+
+@inlined
+def _over_255(level):  # type: ignore[no-untyped-def]
+    """Return a byte divided by 255, rounded once as a division would be, in a fraction of its time."""
+    return np.float32(level) * _HIGH + np.float32(level) * _LOW
 
 
 @kernel
@@ -154,25 +180,22 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
     """Sample each image at its affine map of the grid, bilinearly; reflected about the outermost centres, or black outside.
 
     Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2) or
-    (1, 3, 2), `warped` float64 (N, H, W, C), 0..1, of values that float32 holds.
+    (1, 3, 2), `warped` float32 (N, H * W * lanes + 3), 0..1.
     """
     count, height, width, channels = images.shape
-    plain = np.empty(height * width * channels, np.float32)
+    lanes = _lanes(channels)
+    plain = np.zeros(height * width * lanes + 3, np.float32)
     across_x = np.empty(width, np.int64)
     across_y = np.empty(width, np.int64)
     ix = np.empty(width, np.int32)
     iy = np.empty(width, np.int32)
     weights = np.empty((4, width), np.float32)
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    at = np.empty(width, np.int64)
-    right = np.empty(width, np.int64)
-    down = np.empty(width, np.int64)
-    row = np.empty(width * channels, np.float32)
+    near = np.empty((2, width), np.int32)
+    at = np.empty((4, width), np.uint32)
     unit = np.float32(1.0)
     for i in range(count):
-        source = images[i].reshape(-1)
-        for p in range(np.uint64(source.size)):
-            plain[p] = np.float32(source[p]) / np.float32(255.0)
+        _fill(images[i].reshape(-1), channels, plain)
         points = offsets[min(i, offsets.shape[0] - 1)]
         m = _affine_inverse(points, affine, height, width)
         for x in range(width):
@@ -189,78 +212,81 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
                 u = np.float32(np.int32(sx & 31)) * np.float32(0.03125)
                 v = np.float32(np.int32(sy & 31)) * np.float32(0.03125)
                 w0[x], w1[x], w2[x], w3[x] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
-            inside = _corners(ix, iy, True, height, width, channels, at, right, down)
+            inside = _corners(ix, iy, True, height, width, near, at)
             if black and not inside:
                 _blacken(ix, iy, False, height, width, weights)
-            _interpolate(plain, inside, at, right, down, weights, channels, row)
-            target = warped[i, y].reshape(-1)
-            for p in range(np.uint64(row.size)):
-                target[p] = np.float64(row[p])
+            _interpolate(plain, lanes, at, weights, warped[i], y * width * lanes, lanes)
+
+
+@inlined
+def _copy(line, lanes, out):  # type: ignore[no-untyped-def]
+    """Copy a row of a flat picture without the lane that means nothing."""
+    if lanes == 4:
+        for x in range(np.uint64(line.size // 4)):
+            p, q = np.uint64(4) * x, _3 * x
+            out[q] = line[p]
+            out[q + _1] = line[p + _1]
+            out[q + _2] = line[p + _2]
+    else:
+        for x in range(np.uint64(line.size)):
+            out[x] = line[x]
 
 
 @inlined
 def _floored(values, half, out):  # type: ignore[no-untyped-def]
     """Write samples (0..1, but for rounding) as the published code stores them: floored; or, with one half, rounded."""
-    for p in range(np.uint64(values.size)):
-        out[p] = np.uint8(np.int32(min(np.float32(values[p]), np.float32(1.0)) * np.float32(255.0) + half))
+    for p in range(np.uint64(out.size)):
+        out[p] = np.uint8(np.int32(min(values[p], np.float32(1.0)) * np.float32(255.0) + half))
 
 
 @kernel
 def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ignore[no-untyped-def]
     """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the outermost centres.
 
-    `warped` is float64 (N, H, W, C), the fields are (N, H, W) or (1, H, W), `out` is uint8 (N, H, W, C).
+    `warped` is float32 (N, H * W * lanes + 3), the fields are (N, H, W) or (1, H, W), `out` is uint8 (N, H, W, C).
     """
-    count, height, width, channels = warped.shape
+    count, height, width, channels = out.shape
+    lanes = _lanes(channels)
     ix = np.empty(width, np.int32)
     iy = np.empty(width, np.int32)
     weights = np.empty((4, width), np.float64)
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    at = np.empty(width, np.int64)
-    right = np.empty(width, np.int64)
-    down = np.empty(width, np.int64)
-    row = np.empty(width * channels, np.float64)
+    near = np.empty((2, width), np.int32)
+    at = np.empty((4, width), np.uint32)
+    row = np.empty(width * channels + 3, np.float32)
     for i in range(count):
-        flat = warped[i].reshape(-1)
-        target = out[i].reshape(-1)
-        if alpha == 0.0:
-            _floored(flat, half, target)
-            continue
+        flat = warped[i]
         for y in range(height):
-            row_x = fields_x[min(i, fields_x.shape[0] - 1), y]
-            row_y = fields_y[min(i, fields_y.shape[0] - 1), y]
-            for x in range(np.uint64(width)):
-                sx = np.float64(np.int32(x)) + np.float64(np.float32(row_x[x] * alpha))
-                sy = np.float64(y) + np.float64(np.float32(row_y[x] * alpha))
-                fx = np.floor(min(max(sx, -_FAR_PIXELS), _FAR_PIXELS))
-                fy = np.floor(min(max(sy, -_FAR_PIXELS), _FAR_PIXELS))
-                ix[x] = np.int32(fx)
-                iy[x] = np.int32(fy)
-                u, v = sx - fx, sy - fy
-                w0[x], w1[x], w2[x], w3[x] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-            inside = _corners(ix, iy, False, height, width, channels, at, right, down)
-            if black and not inside:
-                _blacken(ix, iy, True, height, width, weights)
-            _interpolate(flat, inside, at, right, down, weights, channels, row)
-            _floored(row, half, target[y * row.size : (y + 1) * row.size])
+            if alpha == 0.0:
+                _copy(flat[y * width * lanes : (y + 1) * width * lanes], lanes, row)
+            else:
+                row_x = fields_x[min(i, fields_x.shape[0] - 1), y]
+                row_y = fields_y[min(i, fields_y.shape[0] - 1), y]
+                for x in range(np.uint64(width)):
+                    sx = np.float64(np.int32(x)) + np.float64(np.float32(row_x[x] * alpha))
+                    sy = np.float64(y) + np.float64(np.float32(row_y[x] * alpha))
+                    fx = np.floor(min(max(sx, -_FAR_PIXELS), _FAR_PIXELS))
+                    fy = np.floor(min(max(sy, -_FAR_PIXELS), _FAR_PIXELS))
+                    ix[x] = np.int32(fx)
+                    iy[x] = np.int32(fy)
+                    u, v = sx - fx, sy - fy
+                    w0[x], w1[x], w2[x], w3[x] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
+                inside = _corners(ix, iy, False, height, width, near, at)
+                if black and not inside:
+                    _blacken(ix, iy, True, height, width, weights)
+                _interpolate(flat, lanes, at, weights, row, 0, channels)
+            _floored(row, half, out[i, y].reshape(-1))
 
 
 @kernel
-def _uniform(words, out):  # type: ignore[no-untyped-def]
-    """Scale words to uniforms on [-1, 1), as `philox.fill_uniforms` does."""
-    for i in range(np.uint64(words.size)):
-        out[i] = -1.0 + 2.0 * (np.float64(words[i]) * 2.0**-32)
-
-
-def _draw(
-    out: NDArray[np.float64], stage_key: np.uint64, sample_keys: NDArray[np.uint64], stream: int, scratch: NDArray[np.float64]
-) -> None:
-    """Fill each of (N, ...) `out` with its sample's uniforms on [-1, 1)."""
-    words = scratch.reshape(-1).view(np.uint32)[: out[0].size]
-    # Called for each sample from here: a kernel that did it would compile Philox once more.
-    for target, key in zip(out, sample_keys, strict=True):
-        fill_words_from(words, 0, stage_key, key, stream)
-        _uniform(words, target.reshape(-1))
+def _draw(out, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
+    """Fill each of (N, n) `out` with its sample's uniforms on [-1, 1), as `philox.fill_uniforms` does."""
+    words = np.empty(out.shape[1], np.uint32)
+    for i in range(out.shape[0]):
+        fill_words_from(words, np.int64(0), stage_key, sample_keys[i], stream)
+        target = out[i]
+        for k in range(np.uint64(words.size)):
+            target[k] = -1.0 + 2.0 * (np.float64(words[k]) * 2.0**-32)
 
 
 def _three(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, ...]:
@@ -360,28 +386,27 @@ def elastic_transform(
     more = np.float32(half(rounding))
     count, height, width, channels = images.shape
     kit: Smoother = smoother(height, width, float(sigma))
-    scratch = np.empty((height, width), np.float64)
     group = max(min(_PIXELS // (height * width), count), 1)
     out = np.empty_like(images)
-    warped = np.empty((group, height, width, channels), np.float64)
+    warped = np.empty((group, height * width * (4 if channels == 3 else 1) + 3), np.float32)
     offsets = np.empty((group, 3, 2)) if points is None else points[None]
+    noise = np.empty((group, height, width))
     fields = []
     for value in (field_x, field_y):
-        fields.append(
-            np.zeros((1, height, width)) if alpha == 0.0 else np.empty((group, height, width)) if value is None else value[None].copy()
-        )
+        drawn = alpha != 0.0 and value is None
+        fields.append(np.empty((group if drawn else 1, height, width)))
         if alpha != 0.0 and value is not None:
-            smooth(fields[-1], scratch, kit)
+            smooth(value[None], fields[-1], kit)
     for start in range(0, count, group):
         chosen = keys.samples[start : start + group]
         moved = warped[: len(chosen)]
         if points is None:
-            _draw(offsets[: len(chosen)], keys.stage, chosen, _POINTS, scratch)
+            _draw(offsets[: len(chosen)].reshape(len(chosen), -1), keys.stage, chosen, _POINTS)
         _warp(images[start : start + group], offsets, float(affine), border == "black", moved)
         for field, value, stream in zip(fields, (field_x, field_y), (_FIELD_X, _FIELD_Y), strict=True):
             if alpha != 0.0 and value is None:
-                _draw(field[: len(chosen)], keys.stage, chosen, stream, scratch)
-                smooth(field[: len(chosen)], scratch, kit)
+                _draw(noise[: len(chosen)].reshape(len(chosen), -1), keys.stage, chosen, stream)
+                smooth(noise[: len(chosen)], field[: len(chosen)], kit)
         dx, dy = fields
         _displace(moved, dx, dy, alpha, border == "black", more, out[start : start + group])
     return out

@@ -27,6 +27,12 @@ _HALF_PERIOD = 4.0
 """Half the period of the cosine series, in sigmas: its next copy adds exp(-(2 * 4 - 3)**2 / 2) = 4e-6 of the peak at the cut."""
 _TERMS = 8  # even: they are summed in pairs
 _STRIP = 64
+# Where, in strips, `_cosines_down` keeps what it works with
+_LAST = np.uint64(_TERMS * _STRIP)
+_FAR, _NEAR, _FAR_2, _NEAR_2, _SUMS, _SUMS_2 = (np.uint64((2 * _TERMS + k) * _STRIP) for k in range(6))
+_WIDE = np.uint64(_STRIP)
+# Unsigned indices spare numba the check for negative ones.
+_0, _1, _2, _3, _4, _5, _6 = (np.uint64(k) for k in range(7))
 _ROOT_TWO_PI = 2.5066282746310002
 
 
@@ -40,7 +46,7 @@ class Smoother(NamedTuple):
     steps: NDArray[np.float64]
     """(terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t) of every cosine of amplitude a."""
     first_down: NDArray[np.float64]
-    """(terms, H): weights of a column's samples in the cosine sums at its first row."""
+    """(terms, H + 3): weights of a column's samples in the cosine sums at its first row; the last three are 0."""
     first_across: NDArray[np.float64]
     """(terms, W): the same for rows."""
 
@@ -50,7 +56,7 @@ def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
     """Return `Smoother.steps`, and the weights of `size` reflected samples in the sums at sample 0."""
     terms = amplitudes.size
     steps = np.empty((terms, 3), np.float64)
-    first = np.zeros((terms, size), np.float64)
+    first = np.zeros((terms, size + 3), np.float64)
     for m in range(terms):
         angle = m * math.pi / (_HALF_PERIOD * sigma)
         steps[m, 0] = 2.0 * sine_cosine(angle)[1]
@@ -91,104 +97,166 @@ def smoother(height: int, width: int, sigma: float) -> Smoother:
 
 @inlined
 def _reflected(i, n):  # type: ignore[no-untyped-def]
+    """Reflect an index about the outer edges (cba|abcd|dcb)."""
+    once = -1 - i if i < 0 else i
+    once = once if once < n else 2 * n - 1 - once
+    if once >= 0:  # nearly always, and cheaper than a division
+        return once
     i = i % (2 * n)
     return i if i < n else 2 * n - 1 - i
 
 
+@inlined
+def _weight(taps, k):  # type: ignore[no-untyped-def]
+    return taps[k] if k < taps.size else 0.0
+
+
 @kernel
-def _taps_down(x, out, taps):  # type: ignore[no-untyped-def]
-    """Filter along axis 0, tap by tap."""
-    rows, columns = x.shape
-    for y in range(rows):
-        target = out[y]
-        centre = x[y]
-        for j in range(np.uint64(columns)):
-            target[j] = taps[0] * centre[j]
-        for k in range(1, taps.size):
-            weight = taps[k]
-            above = x[_reflected(y - k, rows)]
-            below = x[_reflected(y + k, rows)]
+def _taps(noise, fields, taps):  # type: ignore[no-untyped-def]
+    """Filter (N, H, W) `noise` tap by tap, down the columns and along the rows, into `fields`.
+
+    Four distances at a time: a quarter of the loads and stores of the sums. Beyond the last tap weights are 0.
+    """
+    count, rows, columns = noise.shape
+    radius = taps.size - 1
+    padded = np.empty(columns + 2 * radius + 8, np.float64)
+    middle = padded[radius : radius + columns]
+    for i in range(count):
+        x = noise[i]
+        for y in range(rows):
+            centre, first = x[y], taps[0]
             for j in range(np.uint64(columns)):
-                target[j] += weight * (above[j] + below[j])
+                middle[j] = first * centre[j]
+            for k in range(1, radius + 1, 4):
+                w1, w2, w3, w4 = taps[k], _weight(taps, k + 1), _weight(taps, k + 2), _weight(taps, k + 3)
+                a1, b1 = x[_reflected(y - k, rows)], x[_reflected(y + k, rows)]
+                a2, b2 = x[_reflected(y - k - 1, rows)], x[_reflected(y + k + 1, rows)]
+                a3, b3 = x[_reflected(y - k - 2, rows)], x[_reflected(y + k + 2, rows)]
+                a4, b4 = x[_reflected(y - k - 3, rows)], x[_reflected(y + k + 3, rows)]
+                for j in range(np.uint64(columns)):
+                    middle[j] = (((middle[j] + w1 * (a1[j] + b1[j])) + w2 * (a2[j] + b2[j])) + w3 * (a3[j] + b3[j])) + w4 * (a4[j] + b4[j])
+            for k in range(radius):
+                padded[radius - 1 - k] = middle[_reflected(-1 - k, columns)]
+                padded[radius + columns + k] = middle[_reflected(columns + k, columns)]
+            target = fields[i, y]
+            for j in range(np.uint64(columns)):
+                target[j] = first * middle[j]
+            for k in range(1, radius + 1, 4):
+                w1, w2, w3, w4 = taps[k], _weight(taps, k + 1), _weight(taps, k + 2), _weight(taps, k + 3)
+                # Where there is no further tap any sample serves.
+                k2, k3, k4 = min(k + 1, radius), min(k + 2, radius), min(k + 3, radius)
+                a1, b1 = padded[radius - k :], padded[radius + k :]
+                a2, b2 = padded[radius - k2 :], padded[radius + k2 :]
+                a3, b3 = padded[radius - k3 :], padded[radius + k3 :]
+                a4, b4 = padded[radius - k4 :], padded[radius + k4 :]
+                for j in range(np.uint64(columns)):
+                    target[j] = (((target[j] + w1 * (a1[j] + b1[j])) + w2 * (a2[j] + b2[j])) + w3 * (a3[j] + b3[j])) + w4 * (a4[j] + b4[j])
+
+
+@inlined
+def _turn(turn, enter, leave, now, last, far, near):  # type: ignore[no-untyped-def]
+    """Return a cosine's sum at the next row."""
+    return turn * now - last + (enter * far - leave * near)
+
+
+@inlined
+def _two_terms(work, j, m, steps):  # type: ignore[no-untyped-def]
+    """Move cosines m and m + 1 of column j on by two rows; return what they add to either row's sum."""
+    a, b = j + m * _WIDE, j + (m + _1) * _WIDE
+    last_a, last_b = a + _LAST, b + _LAST
+    far, near, far2, near2 = work[j + _FAR], work[j + _NEAR], work[j + _FAR_2], work[j + _NEAR_2]
+    now_a, now_b = work[a], work[b]
+    k = np.uint64(3) * m
+    turn_a, enter_a, leave_a = steps[k], steps[k + _1], steps[k + _2]
+    turn_b, enter_b, leave_b = steps[k + _3], steps[k + _4], steps[k + _5]
+    next_a = _turn(turn_a, enter_a, leave_a, now_a, work[last_a], far, near)
+    next_b = _turn(turn_b, enter_b, leave_b, now_b, work[last_b], far, near)
+    work[last_a] = next_a
+    work[last_b] = next_b
+    work[a] = _turn(turn_a, enter_a, leave_a, next_a, now_a, far2, near2)
+    work[b] = _turn(turn_b, enter_b, leave_b, next_b, now_b, far2, near2)
+    return now_a + now_b, next_a + next_b
 
 
 @kernel
 def _cosines_down(x, out, radius, steps, first):  # type: ignore[no-untyped-def]
-    """Filter along axis 0 by running cosine sums."""
+    """Filter (H, W) `x` along axis 0 by running cosine sums, into `out` (W, H).
+
+    In strips of columns, whose sums stay in the processor's nearest cache: in `work` there are, a strip each, the cosines'
+    sums at this row, those at the row before, what enters and leaves, and the results, for two rows. All in one array, at
+    fixed distances: so LLVM knows that they do not overlap.
+    """
     rows, columns = x.shape
-    terms = steps.shape[0]
-    now = np.empty((terms, _STRIP), np.float64)
-    before = np.empty((terms, _STRIP), np.float64)
-    far = np.empty(_STRIP, np.float64)
-    near = np.empty(_STRIP, np.float64)
-    # In strips of columns, whose sums stay in the processor's nearest cache.
+    flat = out.reshape(-1)
+    turns = steps.reshape(-1)
+    work = np.empty((2 * _TERMS + 6) * _STRIP, np.float64)
     for left in range(0, columns, _STRIP):
         wide = min(_STRIP, columns - left)
-        now.fill(0.0)
-        for y in range(rows):
-            source = x[y, left : left + wide]
-            for m in range(0, terms, 2):
-                weight_a, weight_b = first[m, y], first[m + 1, y]
-                state_a, state_b = now[m], now[m + 1]
+        work.fill(0.0)
+        far, near = work[_FAR : _FAR + wide], work[_NEAR : _NEAR + wide]
+        far2, near2 = work[_FAR_2 : _FAR_2 + wide], work[_NEAR_2 : _NEAR_2 + wide]
+        sums, sums2 = work[_SUMS : _SUMS + wide], work[_SUMS_2 : _SUMS_2 + wide]
+        for y in range(0, rows, 4):
+            # Four rows at a time; beyond the last one weights are 0.
+            a, b = x[y, left : left + wide], x[min(y + 1, rows - 1), left : left + wide]
+            c, d = x[min(y + 2, rows - 1), left : left + wide], x[min(y + 3, rows - 1), left : left + wide]
+            for m in range(_TERMS):
+                w0, w1, w2, w3 = first[m, y], first[m, y + 1], first[m, y + 2], first[m, y + 3]
+                state = work[m * _STRIP : m * _STRIP + wide]
                 for j in range(np.uint64(wide)):
-                    state_a[j] += weight_a * source[j]
-                    state_b[j] += weight_b * source[j]
+                    state[j] = (((state[j] + w0 * a[j]) + w1 * b[j]) + w2 * c[j]) + w3 * d[j]
         # Reflected samples are symmetric about the edge, and so are the sums.
-        for m in range(terms):
-            for j in range(wide):
-                before[m, j] = now[m, j]
-        for y in range(rows):
-            target = out[y, left : left + wide]
-            a = x[_reflected(y + radius + 1, rows), left : left + wide]
-            b = x[_reflected(y - radius - 1, rows), left : left + wide]
-            c = x[_reflected(y + radius, rows), left : left + wide]
-            d = x[_reflected(y - radius, rows), left : left + wide]
+        for k in range(np.uint64(_TERMS * _STRIP)):
+            work[k + np.uint64(_TERMS * _STRIP)] = work[k]
+        for y in range(0, rows, 2):
+            a = x[_reflected(y + radius, rows), left : left + wide]
+            b = x[_reflected(y + radius + 1, rows), left : left + wide]
+            c = x[_reflected(y + radius + 2, rows), left : left + wide]
+            d = x[_reflected(y - radius - 1, rows), left : left + wide]
+            e = x[_reflected(y - radius, rows), left : left + wide]
+            f = x[_reflected(y - radius + 1, rows), left : left + wide]
             for j in range(np.uint64(wide)):
-                far[j] = a[j] + b[j]
-                near[j] = c[j] + d[j]
-                target[j] = 0.0
-            # Two cosines at a time: half the loads of what they share.
-            for m in range(0, terms, 2):
-                turn_a, enter_a, leave_a = steps[m, 0], steps[m, 1], steps[m, 2]
-                turn_b, enter_b, leave_b = steps[m + 1, 0], steps[m + 1, 1], steps[m + 1, 2]
-                state_a, last_a = now[m], before[m]
-                state_b, last_b = now[m + 1], before[m + 1]
+                far[j] = b[j] + d[j]
+                near[j] = a[j] + e[j]
+                far2[j] = c[j] + e[j]
+                near2[j] = b[j] + f[j]
+            for j in range(_WIDE):
+                p, p2 = _two_terms(work, j, _0, turns)
+                q, q2 = _two_terms(work, j, _2, turns)
+                r, r2 = _two_terms(work, j, _4, turns)
+                s, s2 = _two_terms(work, j, _6, turns)
+                work[j + _SUMS] = ((p + q) + r) + s
+                work[j + _SUMS_2] = ((p2 + q2) + r2) + s2
+            # To rows of `out`, where the next ones of these columns lie beside them
+            at = np.uint64(left * rows + y)
+            if y + 1 < rows:
                 for j in range(np.uint64(wide)):
-                    value_a, value_b = state_a[j], state_b[j]
-                    target[j] += value_a + value_b
-                    last_a[j] = turn_a * value_a - last_a[j] + (enter_a * far[j] - leave_a * near[j])
-                    last_b[j] = turn_b * value_b - last_b[j] + (enter_b * far[j] - leave_b * near[j])
-            now, before = before, now
+                    flat[at] = sums[j]
+                    flat[at + np.uint64(1)] = sums2[j]
+                    at += np.uint64(rows)
+            else:
+                for j in range(np.uint64(wide)):
+                    flat[at] = sums[j]
+                    at += np.uint64(rows)
 
 
-@kernel
-def _transposed(x, out):  # type: ignore[no-untyped-def]
-    rows, columns = x.shape
-    for top in range(0, rows, 16):
-        for left in range(0, columns, 16):
-            for y in range(top, min(top + 16, rows)):
-                for j in range(left, min(left + 16, columns)):
-                    out[j, y] = x[y, j]
+def smooth(noise: NDArray[np.float64], fields: NDArray[np.float64], kit: Smoother) -> None:
+    """Smooth `noise`.
 
-
-@kernel
-def smooth(fields, scratch, kit):  # type: ignore[no-untyped-def]
-    """Smooth (N, H, W) float64 fields in place; `scratch` is float64 (H, W)."""
+    Parameters
+    ----------
+    noise : (N, H, W) ndarray of float64
+    fields : (N, H, W) ndarray of float64
+        Gets the result.
+    kit : Smoother
+    """
     if kit.radius == 0:
-        return
-    count, rows, columns = fields.shape
-    spare = scratch.reshape((columns, rows))
-    for i in range(count):
-        field = fields[i]
-        turned = field.reshape((columns, rows))
-        for along in range(2):
-            # First down the columns, then, turned, along the rows.
-            source, target = (turned, spare) if along else (field, scratch)
-            if kit.taps.size > 0:
-                _taps_down(source, target, kit.taps)
-            else:
-                _cosines_down(source, target, kit.radius, kit.steps, kit.first_across if along else kit.first_down)
-            if along:
-                _transposed(spare, field)
-            else:
-                _transposed(scratch, turned)
+        fields[:] = noise
+    elif kit.taps.size > 0:
+        _taps(noise, fields, kit.taps)
+    else:
+        # First down the columns, then, turned, along the rows.
+        turned = np.empty(noise.shape[:0:-1])
+        for source, target in zip(noise, fields, strict=True):
+            _cosines_down(source, turned, kit.radius, kit.steps, kit.first_down)
+            _cosines_down(turned, target, kit.radius, kit.steps, kit.first_across)

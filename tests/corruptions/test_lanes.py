@@ -1,0 +1,36 @@
+"""Vector operations on a pixel's channels: bit for bit the scalar ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corruptset.corruptions.digital.elastic import _HIGH, _LOW
+from corruptset.corruptions.kernels import kernel
+from corruptset.corruptions.lanes import blend
+
+
+@kernel
+def blended(pixels, at, weights, out):
+    blend(pixels, at[0], at[1], at[2], at[3], weights[0], weights[1], weights[2], weights[3], out, at[4])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_equals_four_scalar_sums_from_left_to_right(kind):
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        pixels = rng.random(40).astype(np.float32)
+        weights = rng.random(4).astype(kind)
+        at = rng.integers(0, 36, 5).astype(np.uint64)
+        out = np.zeros(40, np.float32)
+        blended(pixels, at, weights, out)
+        want = np.zeros(40, np.float32)
+        for k in range(4):
+            a, b, c, d = (kind(pixels[int(i) + k]) for i in at[:4])
+            want[int(at[4]) + k] = ((a * weights[0] + b * weights[1]) + c * weights[2]) + d * weights[3]
+        np.testing.assert_array_equal(out, want)
+
+
+def test_a_byte_over_255_without_a_division():
+    level = np.arange(256, dtype=np.float32)
+    np.testing.assert_array_equal(level * _HIGH + level * _LOW, level / np.float32(255.0))
