@@ -6,32 +6,28 @@ says which samples its rows are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CorruptsetError, SourceError
 from ...manifests.digests import sha256_bytes
+from ...manifests.guarded import GUARD, SECONDS_VARIABLE, NoAnswer, Refused
 from ...manifests.models import ClassRecord
 from ...manifests.reader import open as open_build
 from ..decoding import MAX_FILE_BYTES, decode
 from .arrays import image_shape, numbered_classes, whole_labels
 from .base import BadSample, Loaded, Sample
 
-CHUNK_CACHE = 64 << 20
-"""Bytes: a compressed chunk is not unpacked again for every row of it."""
-
-
-DAMAGED = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
-"""What h5py raises of a damaged file: at opening, and again wherever it goes on to something else in it."""
 MOST_RATIO = 1100
 """How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
+MOST_AHEAD = 16
+"""Rows that are read with the one that is asked for, at most: what a request costs is then little beside them."""
+AHEAD_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -42,23 +38,33 @@ class Row(Sample):
 
 
 class Hdf5Source:
-    """Rows of an HDF5 file: pixels, or encoded images; the file is opened in each process, and again after it was copied there."""
+    """Rows of an HDF5 file: pixels, or encoded images. A process of its own reads them, for the library may hang on a damaged file."""
 
     scheme = "hdf5"
     license: str | None = None
     notes: tuple[tuple[str, str], ...] = ()
 
-    def __init__(self, path: Path, dataset: str, encoded: bool, samples: tuple[Sample, ...], classes: tuple[ClassRecord, ...]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        dataset: str,
+        shape: tuple[int, int, int] | None,
+        rows: int,
+        samples: tuple[Sample, ...],
+        classes: tuple[ClassRecord, ...],
+    ) -> None:
         self.path = path
         self.dataset = dataset
-        self.encoded = encoded
+        self.shape = shape
+        """(H, W, C); None where images are encoded."""
+        self.rows = rows
         self.samples = samples
         self.classes = classes
 
     def load(self, sample: Sample) -> Loaded:
         """Read a row; an encoded one is decoded."""
         stored = self._read(sample)
-        if self.encoded:
+        if self.shape is None:
             return Loaded(decode(stored.tobytes()), sha256_bytes(stored.data))
         return Loaded(stored, sha256_bytes(stored.data))
 
@@ -73,31 +79,75 @@ class Hdf5Source:
 
     def _read(self, sample: Sample) -> NDArray[np.uint8]:
         assert isinstance(sample, Row)
-        try:
-            row = np.asarray(_cached(self.path)[self.dataset][sample.row])
-        except DAMAGED as e:
-            raise BadSample(f"cannot be read from {self.path.name} ({e}): copy the file again") from None
-        if self.encoded:
-            if row.nbytes > MAX_FILE_BYTES:
-                raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image may have: leave it out")
-            return row
-        return np.array(row[:, :, None] if row.ndim == 2 else row, order="C")
+        window = _window(self, sample.row)
+        row = window.rows[sample.row - window.first]
+        if row is None:
+            raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image may have: leave it out")
+        return row.copy()  # so that the other rows are let go with the window
 
 
-_open_file: tuple[tuple[Path, int, int], Any] | None = None
+@dataclass
+class _Window:
+    """Rows that were read together."""
+
+    key: tuple[Path, str, int, int, int]
+    """Which dataset, of which file: a file that has changed is read again."""
+    first: int
+    rows: list[NDArray[np.uint8] | None]
+    """None for one that has too many bytes."""
+    alone: bool = False
+    """Whether rows of this file are read one by one: reading ahead got no answer."""
 
 
-def _cached(path: Path) -> Any:
-    """Return the file that this process has open: opening costs more than a row."""
-    global _open_file
-    status = path.stat()
-    key = (path, status.st_ino, status.st_mtime_ns)
-    if _open_file is None or _open_file[0] != key:
-        if _open_file is not None:
-            _open_file[1].close()
-        _open_file = None
-        _open_file = (key, h5py.File(path, "r", locking=False, rdcc_nbytes=CHUNK_CACHE))
-    return _open_file[1]
+_last: _Window | None = None
+
+
+def _window(source: Hdf5Source, row: int) -> _Window:
+    """Return rows of which this is one. Rows that are asked for in order are read ahead, twice as many each time."""
+    global _last
+    status = source.path.stat()
+    key = (source.path, source.dataset, status.st_ino, status.st_size, status.st_mtime_ns)
+    last, _last = (_last if _last is not None and _last.key == key else None), None
+    if last is None or not last.first <= row < last.first + len(last.rows):
+        ahead = 2 * len(last.rows) if last is not None and not last.alone and row == last.first + len(last.rows) else 1
+        last = _read_window(source, key, row, ahead, alone=last is not None and last.alone)
+    _last = last
+    return last
+
+
+def _read_window(source: Hdf5Source, key: tuple[Path, str, int, int, int], first: int, count: int, *, alone: bool) -> _Window:
+    size = int(np.prod(source.shape)) if source.shape is not None else 0
+    count = max(1, min(count, MOST_AHEAD, AHEAD_BYTES // max(size, 1), source.rows - first))
+    try:
+        return _Window(key, first, _rows(source, first, count), alone)
+    except Refused as e:
+        raise BadSample(f"cannot be read from {source.path.name} ({e}): copy the file again") from None
+    except NoAnswer as e:
+        # What is wrong may be with another row, which nobody may ever ask for.
+        if count > 1:
+            return _read_window(source, key, first, 1, alone=True)
+        raise SourceError(no_answer(source.path, f"row {first} of {source.dataset}", e)) from None
+
+
+def _rows(source: Hdf5Source, first: int, count: int) -> list[NDArray[np.uint8] | None]:
+    if source.shape is not None:
+        said, data = GUARD.ask("rows", source.path, dataset=source.dataset, first=first, count=count)
+        if tuple(said["shape"][1:3]) != source.shape[:2] or not said["shape"][0]:
+            raise Refused("its images have another shape than before")
+        return list(data.reshape(-1, *source.shape))
+    said, data = GUARD.ask("encoded", source.path, dataset=source.dataset, first=first, count=count, most=MAX_FILE_BYTES)
+    if not len(data) and any(said["sizes"]):
+        return [None]
+    ends = np.cumsum(said["sizes"])
+    return [data[end - size : end] for end, size in zip(ends.tolist(), said["sizes"], strict=True)]
+
+
+def no_answer(path: Path, what: str, e: NoAnswer) -> str:
+    """Return what to say of a file that hangs or crashes the library."""
+    return (
+        f"{path}: {what} cannot be read: {e}. The file is damaged, or its disk does not answer: compare the file with its published "
+        f"checksum and copy it again. {SECONDS_VARIABLE}=600 in the environment waits longer."
+    )
 
 
 def open(rest: str, *, labels: Path | None = None, images: str | None = None) -> Hdf5Source:
@@ -120,56 +170,52 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
         what = "needs a path: hdf5:FILE" if not rest else f"is a folder: {path}" if path.is_dir() else f"is not there: {path}"
         raise SourceError(f"The source hdf5 {what}. Expected one HDF5 file with datasets of images and labels.")
     path = path.resolve()
-    with _reading(path) as file:
-        own = "corruptset_schema" in file.attrs and labels is None and images is None
-        name = images or ("encoded" if own and "encoded" in file else "images")
-        stored, given = _dataset(file, name, path, "--images"), _dataset(file, labels.as_posix() if labels else "labels", path, "--labels")
-        encoded = h5py.check_vlen_dtype(stored.dtype) == np.uint8 and stored.ndim == 1
-        if stored.dtype.kind == "O" and not encoded:
-            raise SourceError(f"{path}: {name} holds objects ({stored.dtype}); expected uint8, or encoded images as vlen uint8.")
-        if not encoded:
-            image_shape(stored.dtype, stored.shape, f"{path}: {name}")
-        if _outside(stored):
-            raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
-        for dataset in (stored, given):
-            if dataset.nbytes > MOST_RATIO * path.stat().st_size:
-                raise SourceError(
-                    f"{path}: {dataset.name.lstrip('/')} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
-                )
-        values = whole_labels(given[()], len(stored), f"{path}: {given.name.lstrip('/')}")
-        if own:
-            index = _dataset(file, "index", path, "--images")[()]
-            depth = str(file.attrs["set"]).count("/")
-            samples, classes = _of_build(path, depth, index, values)
-        else:
-            samples = tuple(Row(i, f"data/{i}", label, None, None, i) for i, label in enumerate(values.tolist()))
-            classes = numbered_classes(int(values.max()))
-    return Hdf5Source(path, name, encoded, samples, classes)
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[Any]:
     try:
-        with h5py.File(path, "r", locking=False) as file:
-            yield file
-    except CorruptsetError:
-        raise
-    except DAMAGED as e:
+        return _listed(path, images, labels.as_posix() if labels is not None else None)
+    except Refused as e:
         raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({e}). Copy it again.") from None
+    except NoAnswer as e:
+        raise SourceError(no_answer(path, "its contents", e)) from None
 
 
-def _dataset(file: Any, name: str, path: Path, option: str) -> Any:
-    # get with getlink: a link into another file must not be followed to find out that it is one.
-    link = file.get(name, getlink=True) if name in file else None
-    if link is None or isinstance(link, h5py.ExternalLink) or not isinstance(file[name], h5py.Dataset):
-        here: list[str] = []
-        file.visititems(lambda n, item: here.append(n) if isinstance(item, h5py.Dataset) else None)
-        raise SourceError(f"{path} has no dataset {name!r} of its own. It has {', '.join(here[:12]) or 'none'}: name one with {option}.")
-    return file[name]
+def _listed(path: Path, images: str | None, labels: str | None) -> Hdf5Source:
+    said, _ = GUARD.ask("look", path, images=images, labels=labels)
+    stored, given = _dataset(said["images"], path, "--images"), _dataset(said["labels"], path, "--labels")
+    dtype, size = np.dtype(stored["dtype"]), os.stat(path).st_size
+    name, count = stored["name"], stored["shape"][0] if stored["shape"] else 0
+    if dtype.kind == "O" and not stored["encoded"]:
+        raise SourceError(f"{path}: {name} holds objects ({dtype}); expected uint8, or encoded images as vlen uint8.")
+    shape = None if stored["encoded"] else image_shape(dtype, tuple(stored["shape"]), f"{path}: {name}")
+    if stored["outside"]:
+        raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
+    for dataset in (stored, given):
+        if dataset["size"] > MOST_RATIO * size:
+            raise SourceError(f"{path}: {dataset['name']} claims {dataset['size']:,} bytes, more than its file can hold. Copy it again.")
+    values = whole_labels(_numbers(path, given), count, f"{path}: {given['name']}")
+    if said["own"]:
+        index = _numbers(path, _dataset(said["index"], path, "--images"))
+        samples, classes = _of_build(path, said["set"].count("/"), index, values)
+    else:
+        samples = tuple(Row(i, f"data/{i}", label, None, None, i) for i, label in enumerate(values.tolist()))
+        classes = numbered_classes(int(values.max()))
+    return Hdf5Source(path, name, shape, count, samples, classes)
 
 
-def _outside(dataset: Any) -> bool:
-    return bool(dataset.external) or bool(dataset.is_virtual)
+def _dataset(found: dict[str, Any], path: Path, option: str) -> dict[str, Any]:
+    if "others" in found:
+        here = ", ".join(found["others"]) or "none"
+        raise SourceError(f"{path} has no dataset {found['name']!r} of its own. It has {here}: name one with {option}.")
+    return found
+
+
+def _numbers(path: Path, found: dict[str, Any]) -> NDArray[Any]:
+    """Return a dataset of whole numbers; of another kind only what it would be, for `whole_labels` to refuse."""
+    dtype = np.dtype(found["dtype"])
+    if dtype.kind not in "iu" or len(found["shape"]) != 1:
+        return np.broadcast_to(np.empty((), dtype), found["shape"])
+    said, data = GUARD.ask("column", path, dataset=found["name"])
+    values: NDArray[Any] = data.view(said["dtype"]).reshape(said["shape"])
+    return values
 
 
 def _of_build(path: Path, depth: int, index: NDArray[Any], labels: NDArray[np.int64]) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
