@@ -15,6 +15,7 @@ import cv2
 from joblib.externals.loky import ProcessPoolExecutor
 
 from ..errors import MachineError, listed
+from ..signals import loky_workers_starting
 from .parts import Part
 from .worker import Job, PartDone, end_with_parent, forget, process
 
@@ -105,10 +106,12 @@ def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
                 if task is None:
                     more = False
                 else:
-                    waiting.add(pool.submit(_work, task))
+                    with loky_workers_starting():  # the first starts the workers
+                        future = pool.submit(_work, task)
+                    waiting.add(future)
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ready:
-                for record in future.result():
+            for made in ready:
+                for record in made.result():
                     left.pop(record.name, None)
                     done(record)
         finished = True

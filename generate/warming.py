@@ -22,6 +22,7 @@ from ..corruptions.cache import kernel_folder
 from ..corruptions.keys import sample_keys
 from ..corruptions.stages import Scale, Stage, apply_stage, check_images
 from ..corruptions.weather.textures import default_textures
+from ..signals import loky_workers_starting
 from .hashing import hashes
 from .metrics import measure
 from .running import ONE_THREAD
@@ -140,10 +141,12 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
         while order or running:
             for name in [n for n in order if _AFTER.get(n) not in tasks]:
                 order.remove(name)
-                running[pool.submit(_prepare, tasks[name])] = name
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                name = running.pop(future)
-                future.result()
+                with loky_workers_starting():  # the first starts the workers
+                    future = pool.submit(_prepare, tasks[name])
+                running[future] = name
+            for made in wait(running, return_when=FIRST_COMPLETED).done:
+                name = running.pop(made)
+                made.result()
                 ready(name)
         finished = True
     finally:

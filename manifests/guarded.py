@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
+from ..signals import interrupts_held_back
 
 SECONDS_VARIABLE = "CORRUPTSET_HDF5_SECONDS"
 DEFAULT_SECONDS = 60.0
@@ -139,9 +140,7 @@ class Guard:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    # Blocked signals are so in the child from its first moment on: Ctrl-C, which goes to the whole group, is for this process.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with interrupts_held_back():
         process = subprocess.Popen(
             [sys.executable, "-P", str(_CHILD), str(os.getpid())],
             bufsize=1 << 16,
@@ -150,8 +149,6 @@ def _start() -> subprocess.Popen[bytes]:
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if process.stdout is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(OSError):
             fcntl.fcntl(process.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)

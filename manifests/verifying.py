@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import VerificationError
+from ..signals import loky_workers_starting
 from .checking import MOST_BAD_LINES, Found, SetTask, check_set
 from .consistency import manifest_problems, sample_problems, set_places, sums_problems
 from .digests import sha256_bytes, sha256_file
@@ -311,7 +312,9 @@ def _run(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Found]:
         parts = max(1, min(jobs, 2 * jobs // len(tasks), size // SLICE_BYTES))
         sliced += [replace(task, part=part, parts=parts) for part in range(parts)]
     found: Found | None = None
-    for task, one in zip(sliced, Parallel(n_jobs=jobs, return_as="generator")(delayed(check_set)(t) for t in sliced), strict=True):
+    with loky_workers_starting():  # it comes back when the workers are started
+        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(check_set)(t) for t in sliced)
+    for task, one in zip(sliced, results, strict=True):
         if task.part == 0 and found is not None:
             yield found
             found = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from joblib import Parallel, delayed
 
 from ...errors import SourceError, listed
+from ...signals import loky_workers_starting
 from .base import BadSample, Sample, Source
 
 BATCH = 64
@@ -72,7 +73,9 @@ def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, jud
     if rest:
         lean = copy.copy(source)  # without its list of samples, which would travel with every batch
         lean.samples = lean.notes = ()
-        results += Parallel(n_jobs=workers, backend="loky")(delayed(_check_batch)(lean, batch, judge) for batch in rest)
+        with loky_workers_starting():  # as a generator it comes back when the workers are started
+            found = Parallel(n_jobs=workers, backend="loky", return_as="generator")(delayed(_check_batch)(lean, b, judge) for b in rest)
+        results += found
     return Checked([g for r in results for g in r.good], [b for r in results for b in r.bad])
 
 

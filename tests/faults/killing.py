@@ -1,6 +1,7 @@
 """Kill builds at random moments, resume them, and compare every byte with a build that nobody stopped.
 
     python tests/faults/killing.py --moments 270           every sink and every way to stop, counts printed
+    python tests/faults/killing.py --early 20              Ctrl-C while workers are being started
 
 Real processes and real signals. The harness imports the package once and forks a child for each build, so that a moment
 costs about a second: the child leads a process group of its own, makes the build, and is stopped at a moment drawn from
@@ -67,7 +68,8 @@ class Stop:
     """Of the length of a build that nobody stops, or of its parts."""
     by_time: bool
     later: float
-    """Seconds after so many parts are committed."""
+    """Seconds after so many parts are committed, or after the build is in `phase`."""
+    phase: str = ""
 
 
 @dataclass
@@ -161,7 +163,11 @@ class Harness:
         process = self.child(stop.sink, out, stop.jobs, notes=notes)
         # A moment in the first parent's life; for a worker from when there is one.
         began = time.monotonic()
-        if stop.by_time:
+        if stop.phase:
+            while process.poll() is None and not (notes.exists() and notes.read_text().startswith(stop.phase)):
+                time.sleep(0.001)
+            time.sleep(stop.later)
+        elif stop.by_time:
             while time.monotonic() < began + stop.share * self.length[stop.sink, stop.jobs] and process.poll() is None:
                 time.sleep(0.002)
         else:
@@ -370,6 +376,21 @@ def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]
     return stops
 
 
+def early(moments: int, length: float) -> list[Stop]:
+    """Return moments of Ctrl-C while the workers of a build are started: in the first half of its length."""
+    return [Stop("folder", "int", 2, 0.0, False, (k + 0.5) / moments * length / 2, "building") for k in range(moments)]
+
+
+def run_early(folder: Path, moments: int) -> Counts:
+    """Interrupt builds while their workers start."""
+    harness = Harness(folder)
+    harness.prepare("folder", [2])
+    counts = Counts()
+    for stop in early(moments, harness.length["folder", 2]):
+        harness.stop(stop, counts)
+    return counts
+
+
 def run(folder: Path, stops: Sequence[Stop], tell: Callable[[str], None] = lambda line: None) -> Counts:
     """Stop, resume and compare for each of the moments."""
     harness = Harness(folder)
@@ -390,13 +411,18 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--moments", type=int, default=270)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--early", type=int, default=0, help="instead, so many moments of Ctrl-C while workers start")
     parser.add_argument("--sinks", default=",".join(SINKS))
     given = parser.parse_args(arguments)
     # In memory where the system has such a folder: what is tested is the order of writes, not the disk's speed.
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         started = time.monotonic()
-        counts = run(Path(folder), planned(given.moments, given.seed, given.sinks.split(",")), lambda line: print(line, flush=True))
+        if given.early:
+            counts = run_early(Path(folder), given.early)
+        else:
+            stops = planned(given.moments, given.seed, given.sinks.split(","))
+            counts = run(Path(folder), stops, lambda line: print(line, flush=True))
         print(counts)
         print(f"{time.monotonic() - started:.0f} s")
     return bool(counts.wrong)

@@ -5,6 +5,8 @@ The full count: ``python tests/faults/killing.py --moments 270``, or ``python -m
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from itertools import pairwise
@@ -13,10 +15,17 @@ from pathlib import Path
 import killing
 import pytest
 
+from corruptset.generate.sources import checking
+from corruptset.generate.sources.base import Sample
+
 
 def check(moments: int, seed: int, sinks: str = ",".join(killing.SINKS)) -> str:
+    return harness(moments, "--moments", str(moments), "--seed", str(seed), "--sinks", sinks)
+
+
+def harness(moments: int, *arguments: str) -> str:
     """Run the harness in a process of its own: it forks, and pytest has threads."""
-    command = [sys.executable, str(Path(killing.__file__)), "--moments", str(moments), "--seed", str(seed), "--sinks", sinks]
+    command = [sys.executable, str(Path(killing.__file__)), *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -33,6 +42,32 @@ def test_a_few_moments() -> None:
 @pytest.mark.ci
 def test_moments_of_every_sink_and_way() -> None:
     check(27, seed=2)
+
+
+@pytest.mark.ci
+def test_ctrl_c_while_workers_start_says_how_to_resume_and_nothing_else() -> None:
+    said = harness(20, "--early", "20")
+    assert "building" in said
+
+
+class Listening:
+    """A source whose samples say where they were looked at, and which signals are blocked there."""
+
+    samples = notes = ()
+
+    def probe(self, sample: Sample) -> tuple[str, int, int]:
+        status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
+        return f"{os.getpid()} {int(status['SigBlk'], 16) >> (signal.SIGINT - 1) & 1}", 8, 8
+
+
+def test_workers_of_a_check_never_get_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "WORTH_WORKERS_S", 0.0)
+    found = checking.check(Listening(), [Sample(i, str(i), 0) for i in range(1000)], jobs=2)  # type: ignore[arg-type]
+    said = {entry[1] for entry in found.good}
+    assert f"{os.getpid()} 1" not in said
+    assert said
+    assert all(line.endswith(" 1") for line in said)
+    assert Listening().probe(Sample(0, "", 0))[0] == f"{os.getpid()} 0"  # here it must come through again
 
 
 @pytest.mark.long
