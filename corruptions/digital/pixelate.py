@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import kernel
+from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..registry import Images, Parameter, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images
+_SHIFT = np.uint32(_BITS)
+_HALF = np.uint32(1 << (_BITS - 1))
+_WHITE = np.uint32(255)
+_NONE = np.uint32(0)
+_0 = np.uint64(0)
+_1 = np.uint64(1)
+_2 = np.uint64(2)
+
+
+class Boxes(NamedTuple):
+    """How a side is shrunk."""
+
+    spans: NDArray[np.int64]
+    """(n, 2): every box's first input pixel, and its length."""
+    weights: NDArray[np.uint32]
+    """(n,): the weight that all its pixels share."""
+    least: int
+    """The shortest box; others are mostly longer by one."""
+    most: int
+    """The longest box."""
 
 
 @functools.lru_cache(maxsize=256)
-def _boxes(size_in: int, size_out: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for shrinking `size_in` to `size_out` pixels, every box's first input pixel and length, and the weight
-    that all its pixels share: Pillow's box filter is 1 inside, and the weights are normalised.
+def _boxes(size_in: int, size_out: int) -> Boxes:
+    """Return the boxes for shrinking `size_in` to `size_out` pixels: Pillow's box filter is 1 inside, and the weights
+    are normalised.
     """
     scale = size_in / size_out
     support = 0.5 * scale
     inverse = 1.0 / scale
     spans = np.empty((size_out, 2), np.int64)
-    weights = np.empty(size_out, np.int64)
+    weights = np.empty(size_out, np.uint32)
     for i in range(size_out):
         centre = (i + 0.5) * scale
         first = max(int(centre - support + 0.5), 0)
@@ -31,7 +52,7 @@ def _boxes(size_in: int, size_out: int) -> tuple[NDArray[np.int64], NDArray[np.i
         inside = [x for x in range(first, last) if -0.5 < (x - centre + 0.5) * inverse <= 0.5]
         spans[i] = inside[0], len(inside)
         weights[i] = int(0.5 + (1.0 / len(inside)) * (1 << _BITS))
-    return spans, weights
+    return Boxes(spans, weights, int(spans[:, 1].min()), int(spans[:, 1].max()))
 
 
 @functools.lru_cache(maxsize=256)
@@ -41,44 +62,94 @@ def _nearest(size_in: int, size_out: int) -> NDArray[np.int64]:
     return np.array([min(int((i + 0.5) * scale), size_in - 1) for i in range(size_out)], np.int64)
 
 
+@inlined
+def _level(total, weight):  # type: ignore[no-untyped-def]
+    """Return a sum over a box, weighed and rounded to a byte; it fits 32 bits, as a weight is 2**22 over the box's length."""
+    return np.uint32(min(np.uint32(np.uint32(total * weight) + _HALF) >> _SHIFT, _WHITE))
+
+
+@inlined
+def _sum_along(row, boxes, channels, sums):  # type: ignore[no-untyped-def]
+    """Sum a row over boxes of pixels."""
+    colour = channels == 3
+    step = np.uint64(channels)
+    to = np.uint64(0)
+    for x in range(boxes.weights.size):
+        length = boxes.spans[x, 1]
+        # Unsigned indices spare numba the check for negative ones.
+        p = np.uint64(boxes.spans[x, 0]) * step
+        red, green, blue = np.uint32(0), np.uint32(0), np.uint32(0)
+        for _ in range(boxes.least):
+            red += row[p]
+            if colour:
+                green += row[p + _1]
+                blue += row[p + _2]
+            p += step
+        # No branch that depends on the box: what is beyond a shorter one is read as its last pixel, and masked.
+        for k in range(boxes.least, boxes.most):
+            p -= _0 if k < length else step
+            mask = _WHITE if k < length else _NONE
+            red += row[p] & mask
+            if colour:
+                green += row[p + _1] & mask
+                blue += row[p + _2] & mask
+            p += step
+        sums[to] = red
+        if colour:
+            sums[to + _1] = green
+            sums[to + _2] = blue
+        to += step
+
+
+@inlined
+def _spread(small, from_x, channels, row):  # type: ignore[no-untyped-def]
+    """Enlarge a row."""
+    if channels == 3:
+        for x in range(np.uint64(from_x.size)):
+            p, q = np.uint64(3) * x, np.uint64(3) * np.uint64(from_x[x])
+            row[p] = small[q]
+            row[p + _1] = small[q + _1]
+            row[p + _2] = small[q + _2]
+    else:
+        for x in range(np.uint64(from_x.size)):
+            row[x] = small[np.uint64(from_x[x])]
+
+
 @kernel
-def _pixelate(images, out, spans_x, weights_x, spans_y, weights_y, from_x, from_y):  # type: ignore[no-untyped-def]
+def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
-    small_height, small_width = spans_y.shape[0], spans_x.shape[0]
-    half = np.int64(1) << (_BITS - 1)
-    narrow = np.empty((height, small_width * channels), np.uint8)
-    sums = np.empty(small_width * channels, np.int64)
-    small = np.empty((small_height, small_width * channels), np.uint8)
+    size = across.weights.size * channels
+    weights = np.empty(size, np.uint32)
+    for p in range(size):
+        weights[p] = across.weights[p // channels]
+    sums = np.empty(size, np.uint32)
+    totals = np.empty(size, np.uint32)
+    small = np.empty(size, np.uint8)
+    line = width * channels
     for i in range(count):
-        source = images[i].reshape((height, width * channels))
-        target = out[i].reshape((height, width * channels))
-        for y in range(height):
-            for x in range(small_width):
-                start = spans_x[x, 0] * channels
-                length = spans_x[x, 1]
-                weight = weights_x[x]
-                for c in range(channels):
-                    total = np.int64(0)
-                    for k in range(length):
-                        total += source[y, start + k * channels + c]
-                    narrow[y, x * channels + c] = np.uint8(min((total * weight + half) >> _BITS, 255))
-        for y in range(small_height):
-            sums[:] = 0
-            for k in range(spans_y[y, 0], spans_y[y, 0] + spans_y[y, 1]):
-                for p in range(sums.size):
-                    sums[p] += narrow[k, p]
-            weight = weights_y[y]
-            for p in range(sums.size):
-                small[y, p] = np.uint8(min((sums[p] * weight + half) >> _BITS, 255))
-        for y in range(height):
-            row = from_y[y]
-            if y > 0 and row == from_y[y - 1]:
-                target[y] = target[y - 1]
-            else:
-                for x in range(width):
-                    start = from_x[x] * channels
-                    for c in range(channels):
-                        target[y, x * channels + c] = small[row, start + c]
+        source = images[i].reshape(-1)
+        target = out[i].reshape(-1)
+        y = np.int64(0)
+        for box in range(down.weights.size):
+            for p in range(np.uint64(size)):
+                totals[p] = np.uint32(0)
+            for k in range(down.spans[box, 0], down.spans[box, 0] + down.spans[box, 1]):
+                _sum_along(source[k * line : (k + 1) * line], across, channels, sums)
+                for p in range(np.uint64(size)):
+                    totals[p] += _level(sums[p], weights[p])
+            weight = down.weights[box]
+            for p in range(np.uint64(size)):
+                small[p] = np.uint8(_level(totals[p], weight))
+            first = y
+            while y < height and from_y[y] == box:
+                row = target[y * line : (y + 1) * line]
+                if y > first:
+                    above = target[first * line : (first + 1) * line]
+                    for p in range(np.uint64(line)):
+                        row[p] = above[p]
+                else:
+                    _spread(small, from_x, channels, row)
+                y += 1
 
 
 @corruption(
@@ -121,8 +192,8 @@ def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     _pixelate(
         images,
         out,
-        *_boxes(width, small_width),
-        *_boxes(height, small_height),
+        _boxes(width, small_width),
+        _boxes(height, small_height),
         _nearest(small_width, width),
         _nearest(small_height, height),
     )
