@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -128,7 +129,11 @@ class Collected:
 
     def _add_rows(self, positions: Sequence[int], images: Images) -> None:
         if self._rows is None:
-            self._rows = np.empty((self.run.count, *images.shape[1:]), np.uint8)
+            # Memory of its own, given back at once: malloc would keep it, in pieces, and a worker would hold a quarter more.
+            shape = (self.run.count, *images.shape[1:])
+            self._rows = np.frombuffer(mmap.mmap(-1, int(np.prod(shape)), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8).reshape(
+                shape
+            )
         elif self._rows.shape[1:] != images.shape[1:]:
             shapes = sorted([self._rows.shape[1:], images.shape[1:]])
             raise BuildError(
