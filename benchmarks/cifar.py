@@ -7,59 +7,22 @@ by two, and exported as ``cifar-c``. Every step runs once, in a process of its o
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 import corruptset
-from corruptset.generate.sources.base import open_source
 
-SIDE = 32
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-
-
-def crops(count: int) -> NDArray[np.uint8]:
-    """Return crops of the sample photographs in turn, (count, 32, 32, 3) uint8; no place comes up again before all others did."""
-    source = open_source("sample")
-    pictures = [source.load(sample).image for sample in source.samples]
-    out = np.empty((count, SIDE, SIDE, 3), np.uint8)
-    for i in range(count):
-        picture = pictures[i % len(pictures)]
-        # 7919 is a prime that divides no photograph's number of places
-        height, width = picture.shape[0] - SIDE, picture.shape[1] - SIDE
-        place = (i // len(pictures)) * 7919 % (height * width)
-        y, x = divmod(place, width)
-        out[i] = picture[y : y + SIDE, x : x + SIDE]
-    return out
-
-
-def write_archive(path: Path, count: int) -> Path:
-    """Write `count` images as the test batch of ``cifar-10-python.tar.gz``: rows of 3072 bytes, the red plane first."""
-    rows = np.ascontiguousarray(crops(count).transpose(0, 3, 1, 2)).reshape(count, -1)
-    files = {
-        "batches.meta": {"num_cases_per_batch": count, "label_names": list(CLASSES), "num_vis": rows.shape[1]},
-        "test_batch": {b"data": rows, b"labels": [i * 7 % len(CLASSES) for i in range(count)]},
-    }
-    with tarfile.open(path, "w:gz", compresslevel=6) as archive:
-        for name, content in files.items():
-            data = pickle.dumps(content, protocol=2)
-            member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return path
+from .photographs import cifar
 
 
 class Step(TypedDict):
@@ -143,7 +106,7 @@ def main() -> None:
     console = Console(width=130)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        source = f"cifar10:{write_archive(work / 'cifar-10-python.tar.gz', arguments.images)}"
+        source = cifar(work / "cifar-10-python.tar.gz", arguments.images)
         # HDF5 is what the default is for CIFAR's 10,000 images; few of them would go into a folder as well.
         task = {"source": source, "sets": arguments.sets, "format": "hdf5"}
         # what comes first compiles kernels and makes tables, once on a machine

@@ -1,7 +1,8 @@
-"""The real build of imagenet-c against its floor and against a peer: ``python -m benchmarks.pipeline``.
+"""Whole builds against their floors and a peer, stage by stage: ``python -m benchmarks.pipeline``.
 
-The floor is what any generator must do: the same reads, decodes, resizes, encodes (of the very same corrupted pixels)
-and writes, with no corruption, no digest, no record. One core, everything in one run; read the ratios.
+The floor is what any generator must do: the same reads, decodes, resizes, encodes (of the very same corrupted pixels) and writes, with no
+corruption, no digest, no record; for arrays, writing the same bytes. One process, everything in one run; read the ratios.
+``--only`` and ``--images`` make it smaller; ``--json`` keeps the figures, from which ``python -m benchmarks.chart`` draws a picture.
 """
 
 from __future__ import annotations
@@ -14,130 +15,173 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import cv2
-import numpy as np
-from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
 import corruptset
-from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.stages import apply_chain
-from corruptset.generate.decoding import decode
-from corruptset.generate.preprocessing import preprocess
 from corruptset.generate.recipe import load_recipe
-from corruptset.generate.sources.base import open_source
 
+from . import photographs
 from .peer import NAME, run_peer
 
-
-def write_photographs(folder: Path, count: int) -> list[Path]:
-    """Write `count` JPEGs of 500x375 (what an ImageNet image is like) cut from the sample photographs, in 4 class folders."""
-    source = open_source("sample")
-    pictures = [Image.fromarray(source.load(sample).image) for sample in source.samples]
-    files = []
-    for i in range(count):
-        picture = pictures[i % len(pictures)]
-        scale = 1 - 0.03 * (i // len(pictures))
-        width, height = int(picture.width * scale), int(picture.height * scale)
-        crop = picture.crop((0, 0, width, height)).resize((500, 375), Image.Resampling.LANCZOS)
-        path = folder / f"class_{i % 4}" / f"picture_{i:05d}.JPEG"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        crop.save(path, quality=90)
-        files.append(path)
-    return files
+PEER_IMAGES = 6
 
 
-BUILD = """
-import sys, time, json, corruptset
-start = time.perf_counter()
-built = corruptset.build("imagenet-c", "folder:" + sys.argv[1], sys.argv[2], jobs=1, format="folder", optimize=sys.argv[3] == "1")
-print(json.dumps({"seconds": time.perf_counter() - start, "digest": built.digest, "images": built.images}))
-"""
+@dataclass(frozen=True)
+class Case:
+    """A build that is measured."""
+
+    recipe: str
+    kind: str
+    """The source: photographs, cifar or mnist."""
+    images: int
+    format: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.recipe + "".join(f" --{name}" for name, _ in self.options)
 
 
-def build_seconds(source: Path, out: Path, optimize: bool) -> dict[str, float]:
-    """Return the seconds of a whole build (its process's start and imports left out), kernels already compiled."""
-    shutil.rmtree(out, ignore_errors=True)
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(source), str(out), str(int(optimize))], check=True, capture_output=True, text=True, env=os.environ
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+CASES = (
+    Case("imagenet-c", "photographs", 256, "folder"),
+    Case("imagenet-c", "photographs", 256, "folder", (("optimize", True),)),
+    Case("imagenet-c-all", "photographs", 256, "folder"),
+    Case("image-degrade-30", "photographs", 24, "folder"),
+    Case("two-factor-69", "cifar", 500, "hdf5"),
+    Case("cifar10-c", "cifar", 10_000, "hdf5"),
+    Case("mnist-c", "mnist", 10_000, "hdf5"),
+)
 
 
-def floor_seconds(files: list[Path], out: Path, optimize: bool) -> float:
-    """Return the seconds of reading, decoding, resizing, encoding and writing alone; corrupted pixels are made beforehand, untimed."""
-    recipe = load_recipe("imagenet-c")
-    sets = recipe.resolve()
-    quality = [cv2.IMWRITE_JPEG_QUALITY, 85, cv2.IMWRITE_JPEG_OPTIMIZE, int(optimize)]
-    total = 0.0
-    for spec in sets:
-        for label in range(4):
-            (out / spec.id / f"class_{label}").mkdir(parents=True, exist_ok=True)
-    for number, file in enumerate(files):
-        start = time.perf_counter()
-        pixels = preprocess(decode(file.read_bytes()), recipe.preprocessing)
-        total += time.perf_counter() - start
-        outs = [
-            apply_chain(pixels[None], s.stages, sample_keys([file.stem]), seed=0, coupling="independent", side=224, scale="none")[0]
-            for s in sets
-        ]
-        start = time.perf_counter()
-        for spec, one in zip(sets, outs, strict=True):
-            _, data = cv2.imencode(".jpg", cv2.cvtColor(one, cv2.COLOR_RGB2BGR), quality)
-            (out / spec.id / file.parent.name / f"{number}.JPEG").write_bytes(data)
-        total += time.perf_counter() - start
-    return total
+def child(module: str, **task: Any) -> dict[str, Any]:
+    """Run a module of benchmarks with a task, in a process of its own, and return what it printed last."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, default=64)
+def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]:
+    """Return the medians of a build and its floor, in seconds, and what else was seen."""
+    task = {"recipe": case.recipe, "source": source, "format": case.format, **dict(case.options)}
+    builds, floors, staged = [], [], {}
+    for repeat in range(repeats + 1):
+        out = work / f"out{repeat}"
+        # the last build is timed by stages, and not against the floor: clocks cost a little
+        done = child("stages", **task, out=str(out), jobs=1, stages=repeat == repeats)
+        if repeat == repeats:
+            staged = done
+        else:
+            builds.append(done)
+        shutil.rmtree(out)
+        if repeat < repeats:
+            floors.append(child("floors", **task, out=str(out))["seconds"])
+            shutil.rmtree(out)
+    middle = sorted(builds, key=lambda b: b["seconds"])[len(builds) // 2]
+    return {
+        **middle,
+        "floor": statistics.median(floors),
+        "ratio": statistics.median(b["seconds"] for b in builds) / statistics.median(floors),
+        "samples": case.images,
+        "stages": staged["stages"],
+    }
+
+
+def grouped(stages: dict[str, float]) -> dict[str, float]:
+    """Return stages with all corruptions as one."""
+    found: dict[str, float] = {}
+    for name, seconds in stages.items():
+        key = "corrupt" if name.startswith("corrupt: ") else name
+        found[key] = found.get(key, 0.0) + seconds
+    return found
+
+
+def show(console: Console, results: dict[str, dict[str, Any]], repeats: int) -> None:
+    """Print what was measured."""
+    table = Table(title=f"whole builds, one process, medians of {repeats}", title_justify="left")
+    for heading in ("what", "sets x images", "ms an image", "us an output", "floor", "build / floor", "peak MB"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    for name, r in results.items():
+        table.add_row(
+            name,
+            f"{r['sets']} x {r['samples']}",
+            f"{r['seconds'] / r['samples'] * 1e3:.2f}",
+            f"{r['seconds'] / r['images'] * 1e6:.1f}",
+            f"{r['floor'] / r['samples'] * 1e3:.2f}",
+            f"{r['ratio']:.2f}",
+            f"{r['peak'] / 1e6:.0f}",
+        )
+    console.print(table)
+    names = sorted({stage for r in results.values() for stage in grouped(r["stages"])})
+    table = Table(title="processor time by stage, us an output", title_justify="left")
+    table.add_column("stage")
+    for name in results:
+        table.add_column(name, justify="right")
+    of_all = {name: grouped(r["stages"]) for name, r in results.items()}
+    names.sort(key=lambda stage: -max(found.get(stage, 0.0) / results[name]["images"] for name, found in of_all.items()))
+    for stage in names:
+        cells = [found.get(stage, 0.0) / results[name]["images"] * 1e6 for name, found in of_all.items()]
+        if max(cells) >= 0.05:
+            table.add_row(stage, *(f"{c:.2f}" for c in cells))
+    console.print(table)
+    corruptions = sorted({s for r in results.values() for s in r["stages"] if s.startswith("corrupt: ")})
+    table = Table(title="processor time by corruption, ms in all", title_justify="left")
+    table.add_column("corruption")
+    for name in results:
+        table.add_column(name, justify="right")
+    for stage in corruptions:
+        cells = [f"{r['stages'][stage] * 1e3:.0f}" if stage in r["stages"] else "" for r in results.values()]
+        table.add_row(stage.removeprefix("corrupt: "), *cells)
+    console.print(table)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", metavar="RECIPE", help=f"some of: {', '.join(dict.fromkeys(c.recipe for c in CASES))}")
+    parser.add_argument("--images", type=int, help="samples of every source, at most")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
-    arguments = parser.parse_args()
-    cv2.setNumThreads(1)
-    console = Console(width=110)
+    arguments = parser.parse_args(argv)
+    cases = [c for c in CASES if arguments.only is None or c.recipe in arguments.only]
+    if not cases:
+        parser.error(f"no such recipe here: {', '.join(arguments.only)}")
+    console = Console(width=150)
+    results: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        files = write_photographs(work / "source", arguments.images)
-        build_seconds(work / "source", work / "warm", False)
-        figures: dict[str, float] = {}
-        table = Table(
-            title=f"imagenet-c, 75 outputs of {arguments.images} JPEGs of 500x375, one core, medians of {arguments.repeats}",
-            title_justify="left",
-        )
-        for heading in ("what", "ms an image", "against the floor"):
-            table.add_column(heading, justify="left" if heading == "what" else "right")
-        for optimize in (False, True):
-            name = "optimised Huffman" if optimize else "plain Huffman"
-            builds, floors = [], []
-            for repeat in range(arguments.repeats):
-                builds.append(build_seconds(work / "source", work / "out", optimize)["seconds"])
-                floors.append(floor_seconds(files, work / f"floor{repeat}", optimize))
-                shutil.rmtree(work / f"floor{repeat}")
-            build, floor = (statistics.median(x) / len(files) * 1e3 for x in (builds, floors))
-            figures |= {f"{name}: build": build, f"{name}: floor": floor, f"{name}: ratio": build / floor}
-            table.add_row(f"{name}: floor", f"{floor:.1f}", "1.00")
-            table.add_row(f"{name}: the whole build", f"{build:.1f}", f"{build / floor:.2f}")
-        if not arguments.no_peer:
+        for number, case in enumerate(cases):
+            images = min(case.images, arguments.images or case.images)
+            case = Case(case.recipe, case.kind, images, case.format, case.options)
+            path = work / f"source{number}{'.tar.gz' if case.kind == 'cifar' else ''}"
+            source: str = getattr(photographs, case.kind)(path, images)
+            # what comes first compiles kernels and makes tables, once on a machine
+            child("stages", recipe=case.recipe, source=source, format=case.format, out=str(work / "warm"), jobs=2, first=8, stages=False)
+            shutil.rmtree(work / "warm")
+            results[case.name] = measure(case, source, work, arguments.repeats)
+            print(f"{case.name}: {results[case.name]['ratio']:.2f} times its floor", file=sys.stderr)
+        figures: dict[str, Any] = {"builds": results}
+        if not arguments.no_peer and "imagenet-c" in results:
             fifteen = sorted({s.stages[0].corruption for s in load_recipe("imagenet-c").resolve()})
-            peer = run_peer("pipeline", files=[str(f) for f in files[:6]], names=fifteen, folder=str(work / "peer"))["median_seconds"] * 1e3
-            ours = figures["plain Huffman: build"]
-            figures |= {"peer": peer, "peer / build": peer / ours}
-            table.add_row(f"{NAME}, plain Huffman", f"{peer:.1f}", f"{peer / figures['plain Huffman: floor']:.1f}")
-            console.print(table)
-            console.print(
-                f"the build is {peer / ours:.1f} times as fast as {NAME} (corruptset {corruptset.__version__}, numpy {np.__version__})"
-            )
-        else:
-            console.print(table)
+            photographs.photographs(work / "peer-source", PEER_IMAGES)
+            files = [str(f) for f in sorted((work / "peer-source").rglob("*.JPEG"))]
+            peer = run_peer("pipeline", files=files, names=fifteen, folder=str(work / "peer"))["median_seconds"]
+            ours = results["imagenet-c"]["seconds"] / results["imagenet-c"]["samples"]
+            figures["peer"] = {"seconds": peer, "ratio": peer / ours}
+    show(console, results, arguments.repeats)
+    if "peer" in figures:
+        console.print(
+            f"{NAME}, the same 75 made, encoded and written: {figures['peer']['seconds'] * 1e3:.0f} ms an image; the build is "
+            f"{figures['peer']['ratio']:.1f} times as fast (corruptset {corruptset.__version__})"
+        )
     if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

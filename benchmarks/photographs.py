@@ -1,0 +1,77 @@
+"""Sources made for benchmarks from the sample photographs: JPEGs of an ImageNet image's size, and archives as CIFAR's and MNIST's."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+import struct
+import tarfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from corruptset.generate.sources.base import open_source
+
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
+
+def photographs(folder: Path, count: int) -> str:
+    """Write `count` JPEGs of 500x375 cut from the sample photographs, in 4 class folders; return the source."""
+    source = open_source("sample")
+    pictures = [Image.fromarray(source.load(sample).image) for sample in source.samples]
+    for i in range(count):
+        picture = pictures[i % len(pictures)]
+        scale = 1 - 0.6 * (i // len(pictures)) / max(count // len(pictures), 1)
+        width, height = int(picture.width * scale), int(picture.height * scale)
+        crop = picture.crop((0, 0, width, height)).resize((500, 375), Image.Resampling.LANCZOS)
+        path = folder / f"class_{i % 4}" / f"picture_{i:05d}.JPEG"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        crop.save(path, quality=90)
+    return f"folder:{folder}"
+
+
+def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
+    """Return crops of the sample photographs in turn, (count, side, side, 3); no place comes up again before all others did."""
+    source = open_source("sample")
+    pictures = [source.load(sample).image for sample in source.samples]
+    out = np.empty((count, side, side, 3), np.uint8)
+    for i in range(count):
+        picture = pictures[i % len(pictures)]
+        # 7919 is a prime that divides no photograph's number of places
+        height, width = picture.shape[0] - side, picture.shape[1] - side
+        place = (i // len(pictures)) * 7919 % (height * width)
+        y, x = divmod(place, width)
+        out[i] = picture[y : y + side, x : x + side]
+    return out
+
+
+def cifar(path: Path, count: int) -> str:
+    """Write `count` images as the test batch of ``cifar-10-python.tar.gz``; return the source."""
+    # rows of 3072 bytes, the red plane first
+    rows = np.ascontiguousarray(crops(count).transpose(0, 3, 1, 2)).reshape(count, -1)
+    files = {
+        "batches.meta": {"num_cases_per_batch": count, "label_names": list(CLASSES), "num_vis": rows.shape[1]},
+        "test_batch": {b"data": rows, b"labels": [i * 7 % len(CLASSES) for i in range(count)]},
+    }
+    with tarfile.open(path, "w:gz", compresslevel=6) as archive:
+        for name, content in files.items():
+            data = pickle.dumps(content, protocol=2)
+            member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return f"cifar10:{path}"
+
+
+def mnist(folder: Path, count: int) -> str:
+    """Write `count` grey images as MNIST's four files, the training files with one image; return the source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    grey = crops(count, 28).mean(axis=3).astype(np.uint8)
+    for split, images in (("train", grey[:1]), ("t10k", grey)):
+        labels = (np.arange(len(images)) * 7 % 10).astype(np.uint8)
+        head = struct.pack(">IIII", 2051, len(images), 28, 28)
+        (folder / f"{split}-images-idx3-ubyte.gz").write_bytes(gzip.compress(head + images.tobytes(), 1))
+        (folder / f"{split}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(struct.pack(">II", 2049, len(labels)) + labels.tobytes(), 1))
+    return f"mnist:{folder}"

@@ -1,0 +1,132 @@
+"""One build, timed stage by stage: ``python -m benchmarks.stages '{"recipe": ..., "source": ..., "out": ...}'`` prints JSON.
+
+It is run in a process of its own by the other benchmarks. What a build calls is wrapped from outside, so the package itself holds no
+clocks; a stage's time is that of its thread, less that of the stages inside it, and the wrappers cost less than a microsecond a call.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import resource
+import sys
+import threading
+import time
+from collections import defaultdict
+from typing import Any
+
+_BEFORE = time.perf_counter()
+
+
+class Clock:
+    """Adds up the processor time of stages, each without the stages that it calls."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self._within = threading.local()
+        self._lock = threading.Lock()
+
+    def wrap(self, owner: Any, name: str, stage: str | None = None) -> None:
+        """Time a function or method of a module or class; `stage` None takes the corruption's name."""
+        inner = getattr(owner, name)
+
+        @functools.wraps(inner)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            open_stages = self._within.__dict__.setdefault("stack", [])
+            open_stages.append(0.0)
+            start = time.thread_time()
+            try:
+                return inner(*args, **kwargs)
+            finally:
+                spent = time.thread_time() - start
+                own = spent - open_stages.pop()
+                if open_stages:
+                    open_stages[-1] += spent
+                with self._lock:
+                    self.seconds[stage or f"corrupt: {args[1].corruption}"] += own
+
+        setattr(owner, name, timed)
+
+
+def instrument(clock: Clock, events: dict[str, float]) -> None:
+    """Wrap what a build calls."""
+    from corruptset.generate import build as building
+    from corruptset.generate import collecting, finishing, preprocessing, running, tree, worker
+    from corruptset.generate.encoding import Encoding
+    from corruptset.generate.sources import base
+
+    clock.wrap(building, "prepare", "prepare")
+    clock.wrap(building, "_check", "check the source")
+    clock.wrap(building, "_compile", "compile")
+    clock.wrap(building, "begin", "begin")
+    clock.wrap(running, "process", "part: other")
+    clock.wrap(worker, "load_clean", "read, decode")
+    clock.wrap(worker, "preprocess", "resize")
+    clock.wrap(worker, "pixel_digest", "digest")
+    clock.wrap(tree, "apply_stage", None)
+    clock.wrap(collecting, "hashes", "digest")
+    clock.wrap(collecting, "sha256_bytes", "digest")
+    clock.wrap(collecting.Collected, "_describe_rows", "digest")
+    clock.wrap(collecting.Collected, "_add_rows", "put away")
+    clock.wrap(collecting.Collected, "add", "put away")
+    clock.wrap(collecting.Collected, "lines", "records")
+    clock.wrap(collecting, "measure", "metrics")
+    clock.wrap(Encoding, "encode", "encode")
+    clock.wrap(collecting.FolderSink, "write", "write files")
+    clock.wrap(worker, "_write_shard", "hash shards")
+    clock.wrap(worker, "write_rows", "write arrays")
+    clock.wrap(worker, "write_atomic", "write shards")
+    clock.wrap(worker, "write_sidecar", "commit")
+    clock.wrap(building, "finish", "manifest, records")
+    clock.wrap(finishing, "contact_of", "contact sheet")
+    del preprocessing, base
+    committed = worker.write_sidecar
+
+    def first(*args: Any, **kwargs: Any) -> Any:
+        done = committed(*args, **kwargs)
+        events.setdefault("first part", time.perf_counter() - _BEFORE)
+        return done
+
+    worker.write_sidecar = first
+
+
+def cpu() -> float:
+    """Return processor seconds of this process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    task = json.loads(sys.argv[1])
+    timed = task.pop("stages", True)
+    import corruptset
+
+    build = corruptset.build
+    clock, events = Clock(), {"imports": time.perf_counter() - _BEFORE}
+    if timed:
+        instrument(clock, events)
+    before, start = cpu(), time.perf_counter()
+    done = build(**task)
+    seconds = time.perf_counter() - start
+    known = sum(clock.seconds.values())
+    used = cpu() - before
+    print(
+        json.dumps(
+            {
+                "seconds": seconds,
+                "cpu": used,
+                "images": done.images,
+                "sets": len(done.manifest.sets),
+                "bytes": sum(s.bytes for s in done.manifest.sets),
+                "digest": done.digest,
+                "directory": str(done.directory),
+                "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+                "events": events,
+                "stages": dict(clock.seconds) | ({"other": used - known} if timed else {}),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
