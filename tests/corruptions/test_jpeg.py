@@ -38,17 +38,30 @@ def test_any_size_grey_and_colour(shape, quality):
     np.testing.assert_array_equal(corruptset.corrupt(image, "jpeg_compression", quality=quality), by_pillow(image, quality))
 
 
-def test_the_number_of_threads_changes_nothing():
+def test_noise_edges_and_patches_of_many_sizes_and_qualities():
+    rng = np.random.default_rng(23)
+    for round_ in range(240):
+        height, width = (int(side) for side in rng.integers(8, 70, 2))
+        channels, quality = int(rng.choice([1, 3])), int(rng.integers(1, 101))
+        noise = rng.integers(0, 256, (height, width, channels))
+        patches = np.kron(rng.integers(0, 256, (height // 4 + 1, width // 4 + 1, channels)), np.ones((4, 4, 1), int))[:height, :width]
+        image = (noise, 255 * (noise > 127), patches)[round_ % 3].astype(np.uint8)
+        got = corruptset.corrupt(image, "jpeg_compression", quality=quality)
+        np.testing.assert_array_equal(got, by_pillow(image, quality), err_msg=f"{image.shape} {quality}")
+
+
+def test_a_batch_is_its_images():
+    images = np.stack([painted(33, 47, 3, which) for which in range(5)])
+    for image, got in zip(images, corruptset.corrupt(images, "jpeg_compression", quality=20), strict=True):
+        np.testing.assert_array_equal(got, by_pillow(image, 20))
+
+
+def test_opencv_gives_the_same():
     image = photograph("coffee")
-    before = cv2.getNumThreads()
-    try:
-        outputs = []
-        for threads in (1, 4):
-            cv2.setNumThreads(threads)
-            outputs.append(corruptset.corrupt(image, "jpeg_compression", severity=3))
-    finally:
-        cv2.setNumThreads(before)
-    np.testing.assert_array_equal(*outputs)
+    for quality in (7, 60):
+        encoded = cv2.imencode(".jpg", image[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+        want = cv2.imdecode(encoded, cv2.IMREAD_COLOR)[..., ::-1]
+        np.testing.assert_array_equal(corruptset.corrupt(image, "jpeg_compression", quality=quality), want)
 
 
 def test_qualities_that_libjpeg_does_not_have_are_refused():
