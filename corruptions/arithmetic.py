@@ -120,6 +120,17 @@ def _doubles(value: Fraction, count: int) -> tuple[float, ...]:
     return tuple(out)
 
 
+# 1 / 255 in two: a byte times the first is exact.
+_HIGH = np.float32(2.0**-8 + 2.0**-16)
+_LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
+
+
+@inlined
+def over_255(level):  # type: ignore[no-untyped-def]
+    """Return a byte divided by 255 as float32, rounded once as the division would be, in a fraction of its time."""
+    return np.float32(level) * _HIGH + np.float32(level) * _LOW
+
+
 # pi/2 to 70 digits; 2/pi; the Taylor coefficients of (sin r) / r and cos r in r*r, as double-doubles
 _PI = Fraction(31415926535897932384626433832795028841971693993751058209749445923078164, 10**70)
 _P1, _P2, _P3 = _doubles(_PI / 2, 3)

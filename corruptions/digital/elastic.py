@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import over_255
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..lanes import blend
@@ -23,9 +24,6 @@ _STEPS = 1024.0
 _1 = np.uint64(1)
 _2 = np.uint64(2)
 _3 = np.uint64(3)
-# 1 / 255 in two: a byte times the first is exact.
-_HIGH = np.float32(2.0**-8 + 2.0**-16)
-_LOW = np.float32(1.0 / 255.0 - (2.0**-8 + 2.0**-16))
 _HALF_STEP = 16
 _PIXELS = 1 << 14
 """About how many pixels are worked on at a time."""
@@ -160,19 +158,13 @@ def _fill(source, channels, flat):  # type: ignore[no-untyped-def]
     if channels == 3:
         for p in range(np.uint64(source.size // 3)):
             q, r = np.uint64(4) * p, np.uint64(3) * p
-            flat[q] = _over_255(source[r])
-            flat[q + _1] = _over_255(source[r + _1])
-            flat[q + _2] = _over_255(source[r + _2])
+            flat[q] = over_255(source[r])
+            flat[q + _1] = over_255(source[r + _1])
+            flat[q + _2] = over_255(source[r + _2])
             flat[q + _3] = np.float32(0.0)
     else:
         for p in range(np.uint64(source.size)):
-            flat[p] = _over_255(source[p])
-
-
-@inlined
-def _over_255(level):  # type: ignore[no-untyped-def]
-    """Return a byte divided by 255, rounded once as a division would be, in a fraction of its time."""
-    return np.float32(level) * _HIGH + np.float32(level) * _LOW
+            flat[p] = over_255(source[p])
 
 
 @kernel

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import over_255
 from ..blur.motion import motion_filter
-from ..kernels import kernel, portions
+from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..noise.normal import normal_layers, normal_table
 from ..philox import uniforms
@@ -20,6 +21,8 @@ from ..rounding import ROUNDING, half
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
 _BYTES = np.arange(256)
+# What a pixel passes through on its way, in doubles
+_BUFFERS = 8
 
 
 class Magnified(NamedTuple):
@@ -81,15 +84,20 @@ def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # typ
     return out
 
 
+@inlined
+def _snowed(value, pale, keep, rest, once, turned, half):  # type: ignore[no-untyped-def]
+    """Whiten a value and add the layer's two."""
+    whitened = keep * value + rest * max(value, pale)
+    total = np.float64(whitened) + once + turned
+    return np.uint8(np.int32(min(max(total, 0.0), 1.0) * 255.0 + half))
+
+
 @kernel
-def _lay(images, layers, bytes_, mix, half):  # type: ignore[no-untyped-def]
+def _lay(images, layers, bytes_, mix, half, out):  # type: ignore[no-untyped-def]
     """Whiten images and add their layer twice, the second time turned by half."""
     count, height, width, channels = images.shape
-    out = np.empty_like(images)
-    once = np.empty(width * channels, np.float64)
-    turned = np.empty(width * channels, np.float64)
-    white = np.empty(width * channels, np.float32)
-    full = np.float32(255.0)
+    once = np.empty(width, np.float64)
+    turned = np.empty(width, np.float64)
     keep = np.float32(mix)
     rest = np.float32(1.0 - mix)
     red, green, blue = np.float32(0.299), np.float32(0.587), np.float32(0.114)
@@ -99,35 +107,23 @@ def _lay(images, layers, bytes_, mix, half):  # type: ignore[no-untyped-def]
         for y in range(height):
             upright = layer[y]
             inverted = layer[height - 1 - y]
+            for x in range(np.uint64(width)):
+                once[x] = bytes_[upright[x]]
+                turned[x] = bytes_[inverted[np.uint64(width - 1) - x]]
             source = images[i, y].reshape(-1)
             target = out[i, y].reshape(-1)
             if channels == 3:
-                for x in range(width):
-                    r, g, b = source[3 * x], source[3 * x + 1], source[3 * x + 2]
-                    grey = np.float32(r) / full * red + np.float32(g) / full * green + np.float32(b) / full * blue
-                    pale = grey * boost + lift
-                    white[3 * x] = pale
-                    white[3 * x + 1] = pale
-                    white[3 * x + 2] = pale
-                    first = bytes_[upright[x]]
-                    once[3 * x] = first
-                    once[3 * x + 1] = first
-                    once[3 * x + 2] = first
-                    second = bytes_[inverted[width - 1 - x]]
-                    turned[3 * x] = second
-                    turned[3 * x + 1] = second
-                    turned[3 * x + 2] = second
+                for x in range(np.uint64(width)):
+                    p = np.uint64(3) * x
+                    r, g, b = over_255(source[p]), over_255(source[p + np.uint64(1)]), over_255(source[p + np.uint64(2)])
+                    pale = (r * red + g * green + b * blue) * boost + lift
+                    target[p] = _snowed(r, pale, keep, rest, once[x], turned[x], half)
+                    target[p + np.uint64(1)] = _snowed(g, pale, keep, rest, once[x], turned[x], half)
+                    target[p + np.uint64(2)] = _snowed(b, pale, keep, rest, once[x], turned[x], half)
             else:
-                for x in range(width):
-                    white[x] = np.float32(source[x]) / full * boost + lift
-                    once[x] = bytes_[upright[x]]
-                    turned[x] = bytes_[inverted[width - 1 - x]]
-            for k in range(source.size):
-                value = np.float32(source[k]) / full
-                whitened = keep * value + rest * max(value, white[k])
-                total = np.float64(whitened) + once[k] + turned[k]
-                target[k] = np.uint8(np.int32(min(max(total, 0.0), 1.0) * 255.0 + half))
-    return out
+                for x in range(np.uint64(width)):
+                    value = over_255(source[x])
+                    target[x] = _snowed(value, value * boost + lift, keep, rest, once[x], turned[x], half)
 
 
 @corruption(
@@ -209,20 +205,23 @@ def snow(
     count, height, width, _ = images.shape
     rows, columns = magnified(height, float(zoom)), magnified(width, float(zoom))
     grid = (rows.before, rows.fraction, columns.before, columns.fraction)
-    if normals is None:
-        layers = np.empty((count, height, width, 1), np.uint8)
-        for some in portions(count, rows.crop * columns.crop):
-            crops = normal_layers(
-                rows.crop, columns.crop, float(mean), float(std), keys.stage, keys.samples[some], NORMALS_STREAM, normal_table()
-            )
-            layers[some] = _magnify(crops, float(threshold), *grid)
-    else:
-        crop = normals[rows.start : rows.start + rows.crop, columns.start : columns.start + columns.crop]
-        layers = _magnify(np.ascontiguousarray(mean + std * crop)[None], float(threshold), *grid)
     if angle_deg is None:
         angles = uniforms(keys.stage, keys.samples, ANGLE_STREAM, -135.0, -45.0)
-        if len(layers) < count:
-            layers = np.repeat(layers, count, axis=0)
     else:
-        angles = np.full(len(layers), angle_deg, np.float64)
-    return _lay(images, motion_filter(layers, radius, sigma, angles), _BYTES / 255.0, float(mix), half(rounding))  # type: ignore[no-any-return]
+        angles = np.full(count, angle_deg, np.float64)
+    levels = _BYTES / 255.0
+    out = np.empty_like(images)
+    if normals is not None:
+        crop = normals[rows.start : rows.start + rows.crop, columns.start : columns.start + columns.crop]
+        layers = _magnify(np.ascontiguousarray(mean + std * crop)[None], float(threshold), *grid)
+        if angle_deg is None:
+            layers = np.repeat(layers, count, axis=0)
+        _lay(images, motion_filter(layers, radius, sigma, angles[: len(layers)]), levels, float(mix), half(rounding), out)
+        return out
+    for some in portions(count, _BUFFERS * height * width):
+        crops = normal_layers(
+            rows.crop, columns.crop, float(mean), float(std), keys.stage, keys.samples[some], NORMALS_STREAM, normal_table()
+        )
+        layers = motion_filter(_magnify(crops, float(threshold), *grid), radius, sigma, angles[some])
+        _lay(images[some], layers, levels, float(mix), half(rounding), out[some])
+    return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corruptset.corruptions.digital.elastic import _HIGH, _LOW
 from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.lanes import blend
 
@@ -29,8 +28,3 @@ def test_equals_four_scalar_sums_from_left_to_right(kind):
             a, b, c, d = (kind(pixels[int(i) + k]) for i in at[:4])
             want[int(at[4]) + k] = ((a * weights[0] + b * weights[1]) + c * weights[2]) + d * weights[3]
         np.testing.assert_array_equal(out, want)
-
-
-def test_a_byte_over_255_without_a_division():
-    level = np.arange(256, dtype=np.float32)
-    np.testing.assert_array_equal(level * _HIGH + level * _LOW, level / np.float32(255.0))

@@ -213,7 +213,7 @@ VARIANTS = [
     ),
     Variant("snow", "angles of -45 to 45", SNOW, "ANGLE_STREAM, -135.0, -45.0", "ANGLE_STREAM, -45.0, 45.0", "snow"),
     Variant("snow", "the second layer not turned", SNOW, "inverted = layer[height - 1 - y]", "inverted = layer[y]", "snow"),
-    Variant("snow", "without whitening", SNOW, "rest * max(value, white[k])", "rest * value", "snow"),
+    Variant("snow", "without whitening", SNOW, "rest * max(value, pale)", "rest * value", "snow"),
     Variant(
         "snow",
         "grey is the mean of the channels",
