@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import kernel, portions
+from ..arithmetic import over_255
+from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..noise.normal import normal_layers, normal_table
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
+from .edges import canny
 from .smooth import half_weights, smooth_along, smooth_down
 from .water import deepen
 
@@ -23,6 +24,9 @@ _WATERY, _MUDDY, _SPLASH = 0, 1, 2
 _FAINTEST = 0.8
 # Beyond this the nine fixed-point distances of a 3x3 mean would not fit in 32 bits.
 _LARGEST_SCALE = 180.0
+# What a pixel passes through on its way, in doubles
+_BUFFERS = 8
+_ZERO, _ONE, _FULL = np.float32(0.0), np.float32(1.0), np.float32(255.0)
 # Pale turquoise and mud brown; in grey images the luma of each (BT.601)
 _WATER = {3: (175 / 255.0, 238 / 255.0, 238 / 255.0), 1: (219.163 / 255.0,)}
 _MUD = {3: (63 / 255.0, 42 / 255.0, 20 / 255.0)}
@@ -67,6 +71,12 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
                     target[x] = level if row[x] >= threshold else np.uint8(0)
 
 
+@inlined
+def _mixed(level, strength, color, keep, half):  # type: ignore[no-untyped-def]
+    value = over_255(level) * (_ONE - keep * strength) + color * strength
+    return np.uint8(np.int32(min(max(value, _ZERO), _ONE) * _FULL + half))
+
+
 @kernel
 def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-untyped-def]
     """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1.
@@ -74,30 +84,23 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
     One layer of strengths serves all images, or each has its own.
     """
     count, height, width, channels = images.shape
-    share = np.empty(width * channels, np.float32)
-    tint = np.empty(width * channels, np.float32)
-    for k in range(width * channels):
-        tint[k] = color[k % channels]
-    one = np.float32(1.0)
-    zero = np.float32(0.0)
-    full = np.float32(255.0)
+    first = color[0]
     for i in range(count):
         for y in range(height):
             line = strengths[i if strengths.shape[0] > 1 else 0, y]
-            if channels == 3:
-                triple = share.reshape(width, 3)
-                for x in range(width):
-                    triple[x, 0] = line[x]
-                    triple[x, 1] = line[x]
-                    triple[x, 2] = line[x]
-            else:
-                for x in range(width):
-                    share[x] = line[x]
             source = images[i, y].reshape(-1)
             target = out[i, y].reshape(-1)
-            for k in range(source.size):
-                value = np.float32(source[k]) / full * (one - keep * share[k]) + tint[k] * share[k]
-                target[k] = np.uint8(np.int32(min(max(value, zero), one) * full + half))
+            if channels == 3:
+                second, third = color[1], color[2]
+                for x in range(np.uint64(width)):
+                    p = np.uint64(3) * x
+                    q, r = p + np.uint64(1), p + np.uint64(2)
+                    target[p] = _mixed(source[p], line[x], first, keep, half)
+                    target[q] = _mixed(source[q], line[x], second, keep, half)
+                    target[r] = _mixed(source[r], line[x], third, keep, half)
+            else:
+                for x in range(np.uint64(width)):
+                    target[x] = _mixed(source[x], line[x], first, keep, half)
 
 
 @corruption(
@@ -200,7 +203,7 @@ def spatter(
     color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[channels], np.float32)
     more = np.float32(half(rounding))
     out = np.empty_like(images)
-    for some in portions(count, height * width) if normals is None else (slice(0, count),):
+    for some in portions(count, _BUFFERS * height * width) if normals is None else (slice(0, count),):
         if normals is None:
             layers = normal_layers(height, width, float(mean), grain, keys.stage, keys.samples[some], NORMALS_STREAM, normal_table())
         else:
@@ -212,8 +215,7 @@ def spatter(
             _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
         else:
             edges = np.empty_like(liquids)
-            for liquid, edge in zip(liquids, edges, strict=True):
-                cv2.Canny(liquid, 50, 150, edge)
+            canny(liquids, 50, 150, edges)
             strengths = deepen(liquids, edges, _REACH * magnified, float(intensity))
         _add_liquid(images[some], strengths, color, np.float32(mud), more, out[some])
     return out

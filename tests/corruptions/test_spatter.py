@@ -9,6 +9,7 @@ from scipy import ndimage
 
 import corruptset
 from corruptset.corruptions.weather.distance import chamfer
+from corruptset.corruptions.weather.edges import canny
 from pictures import painted, photograph
 
 WATER = {"mean": 0.65, "std": 0.3, "sigma": 2.0, "threshold": 0.68, "intensity": 0.5, "mud": 0}
@@ -159,3 +160,17 @@ def test_psnr_is_the_published_one(case):
         errors = np.mean((outs.astype(float) - image) ** 2, axis=(1, 2, 3))
         got.append(np.mean(10 * np.log10(255**2 / errors)))
     assert np.mean(got) == pytest.approx(np.mean(want), abs=4.5 * spread + 0.03)
+
+
+def test_edges_are_opencvs():
+    rng = np.random.default_rng(17)
+    for round_ in range(90):
+        height, width = (int(side) for side in rng.integers(8, 60, 2))
+        noise = rng.integers(0, 256, (height, width)).astype(np.uint8)
+        soft = cv2.GaussianBlur(noise, (0, 0), rng.uniform(0.5, 3.0))
+        drops = np.uint8((cv2.GaussianBlur(rng.random((height, width)), (0, 0), 1.5) > 0.5) * rng.integers(100, 256))
+        picture = np.ascontiguousarray((noise, soft, drops)[round_ % 3])
+        got = np.empty((2, height, width), np.uint8)
+        canny(np.stack([picture, picture[::-1]]), 50, 150, got)
+        np.testing.assert_array_equal(got[0], cv2.Canny(picture, 50, 150))
+        np.testing.assert_array_equal(got[1], cv2.Canny(np.ascontiguousarray(picture[::-1]), 50, 150))
