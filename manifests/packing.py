@@ -132,6 +132,7 @@ def pack(
     _check_target(out)
     with held(out / WORK_FOLDER, "pack"):
         noted = _noted(out, identity)
+        _note(out, identity, noted)  # whatever stands here from now on is known for a pack's
         packing = _Packing(root, out, Contents(manifest), form, not manifest_only, progress or (lambda *_: None))
         planned = (
             [Planned(f"{top_folder(manifest)}-{METADATA}", ())]
@@ -141,7 +142,7 @@ def pack(
             )
         )
         (out / PAYLOAD).mkdir(exist_ok=True)
-        for stray in (out / PAYLOAD).glob("*.part"):
+        for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
         archives: list[Packed] = []
         kept = 0
@@ -151,7 +152,7 @@ def pack(
             kept += there is not None
             file = there or packing.write(one)
             noted[name] = {"bytes": file.bytes, "sha256": file.sha256}
-            write_atomic(out / WORK_FOLDER / STATE, json.dumps({"identity": identity, "archives": noted}).encode())
+            _note(out, identity, noted)
             archives.append(Packed(file, one.sets, FORMATS[form]))
         count = manifest.sets[0].count if manifest.sets else _lines(root / SAMPLES)
         card = release_card(manifest, archives, samples=count, pixels=not manifest_only)
@@ -164,17 +165,29 @@ def pack(
 
 def _check_target(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    if (out / SHA256SUMS).exists():
-        raise BuildError(f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out.")
+    if (out / SHA256SUMS).exists() and not (out / WORK_FOLDER).exists():
+        raise _finished(out)
     others = sorted(p.name for p in out.iterdir())
     if others and WORK_FOLDER not in others:
         raise BuildError(f"{out} is not empty ({', '.join(others[:5])}): archives go into a folder of their own. Choose another --out.")
+
+
+def _finished(out: Path) -> BuildError:
+    return BuildError(f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out.")
+
+
+def _note(out: Path, identity: str, archives: Mapping[str, Any]) -> None:
+    write_atomic(out / WORK_FOLDER / STATE, json.dumps({"identity": identity, "archives": archives}).encode())
 
 
 def _noted(out: Path, identity: str) -> dict[str, Any]:
     """Return the archives that an interrupted pack of the same kind finished."""
     state = out / WORK_FOLDER / STATE
     if not state.exists():
+        if (out / SHA256SUMS).exists():
+            # killed while it cleaned up
+            shutil.rmtree(out / WORK_FOLDER)
+            raise _finished(out)
         # nothing was finished; what else could be here is not a pack's
         others = sorted(p.name for p in out.iterdir() if p.name not in (WORK_FOLDER, PAYLOAD))
         if others or any(p.suffix != ".part" for p in (out / PAYLOAD).glob("*")):

@@ -166,6 +166,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     _check_target(root, first.manifest)
     root.mkdir(parents=True, exist_ok=True)
     with held(root / WORK_FOLDER, "unpack"):
+        for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
+            stray.unlink()
         work = _Unpacking(root, contents, progress or (lambda *_: None), sum(Path(a).stat().st_size for a in archives))
         there = _there(root, manifest, sha256)
         _note(root, there.as_record(manifest, sha256))
