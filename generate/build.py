@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 import signal
 import threading
 import time
@@ -19,6 +18,7 @@ from ..errors import BuildError, Interrupted, MachineError
 from ..manifests.digests import source_digest
 from ..manifests.files import WORK_FOLDER
 from ..manifests.models import Manifest
+from ..manifests.space import check_space
 from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
 from .finishing import CONTACT, finish
 from .metrics import measured_indices
@@ -357,12 +357,8 @@ def _compile(prepared: Prepared, job: Job, sets: Sequence[str], shapes: Sequence
 
 
 def _check_space(directory: Path, estimate: int) -> None:
-    free = shutil.disk_usage(directory).free
-    if free < estimate:
-        raise MachineError(
-            f"{directory} has {free / 1e9:.1f} GB free, and the build needs about {estimate / 1e9:.1f} GB. "
-            "Free some space, choose another --out, fewer --sets or --samples, or one --format."
-        )
+    advice = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
+    check_space(directory, estimate, "the build", advice)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from ..errors import SourceError
+from ..errors import SourceError, VerificationError
 from ..manifests.consistency import manifest_problems, manifest_witness, sample_problems, set_places
 from ..manifests.digests import pixel_digest, sha256_bytes, sha256_file, source_digest
 from ..manifests.files import (
@@ -36,6 +36,7 @@ from ..manifests.files import (
 )
 from ..manifests.listing import plain_file, printable
 from ..manifests.models import FileRecord, ImageRecord, Manifest, SampleRecord
+from ..manifests.partial import PARTIAL, load_partial, may_be_absent
 from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import verify_directory
@@ -110,6 +111,9 @@ def repair(directory: str | Path, before: VerificationReport, means: Means, prog
     manifest = _trusted(root, done)
     if manifest is None:
         return done
+    absent = _absent(root, manifest, done)
+    if absent is None:
+        return done
     if (root / WORK_FOLDER).is_symlink():
         done.left.append(Problem(WORK_FOLDER, "unmended", "is a link; take it away and repair again"))
         return done
@@ -117,8 +121,24 @@ def repair(directory: str | Path, before: VerificationReport, means: Means, prog
         done.mended.append(WORK_FOLDER)  # what a build or a repair left that was killed: it goes with the lock
     with resumable(root), locked(root):
         shutil.rmtree(root / SCRATCH, ignore_errors=True)
-        _Repair(root, manifest, means, progress, done).all(before)
+        _Repair(root, manifest, means, progress, done, absent).all(before)
     return done
+
+
+def _absent(root: Path, manifest: Manifest, done: Repaired) -> frozenset[str] | None:
+    """Return the files that are in archives which were not unpacked, and so are not to be made; None where nobody knows."""
+    try:
+        partial = load_partial(root)
+    except (VerificationError, OSError):
+        partial, known = None, False
+    else:
+        known = partial is None or (partial.digest, partial.manifest) == (manifest.digest, sha256_file(root / MANIFEST))
+    if not known:
+        reason = "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it away"
+        done.left.append(Problem(PARTIAL, "unmended", reason))
+        return None
+    files = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
+    return frozenset(path for path in files if not os.path.lexists(root / path))
 
 
 def _trusted(root: Path, done: Repaired) -> Manifest | None:
@@ -167,12 +187,13 @@ def _sums(root: Path) -> bytes | None:
 class _Repair:
     """One repair; the lock is held."""
 
-    def __init__(self, root: Path, manifest: Manifest, means: Means, progress: Progress, done: Repaired) -> None:
+    def __init__(self, root: Path, manifest: Manifest, means: Means, progress: Progress, done: Repaired, absent: Collection[str]) -> None:
         self.root = root
         self.manifest = manifest
         self.means = means
         self.progress = progress
         self.done = done
+        self.absent = absent
         self.files = {f.path: f.sha256 for f in manifest.files}
         # of its own, so that a worker which a killed repair left writes somewhere else
         self.scratch = root / SCRATCH / secrets.token_hex(4)
@@ -180,7 +201,7 @@ class _Repair:
     def all(self, before: VerificationReport) -> None:
         """Mend from the ground up: samples, rows, images and shards, texts, checksums."""
         report = before
-        rows = [s.id for s in self.manifest.sets if not self._sound(set_path(s.id))]
+        rows = [s.id for s in self.manifest.sets if not self._whole_or_absent(set_path(s.id))]
         # Before anything else: all that follows names samples by these records.
         if not self._sound(SAMPLES) and not self._samples():
             self._checksums()
@@ -197,6 +218,9 @@ class _Repair:
 
     def _sound(self, path: str) -> bool:
         return plain_file(self.root, path) and sha256_file(self.root / path) == self.files[path]
+
+    def _whole_or_absent(self, path: str) -> bool:
+        return path in self.absent or self._sound(path)
 
     def _leave(self, path: str, reason: str) -> None:
         self.done.left.append(Problem(printable(path), "unmended", reason))
@@ -437,10 +461,10 @@ class _Repair:
             CONTACT: lambda: contact_of(self.job, sorted(s.id for s in self.manifest.sets)),
         }
         for path, make in makers.items():
-            if path in self.files and not self._sound(path):
+            if path in self.files and not self._whole_or_absent(path):
                 self._put_bytes(path, make(), library_advice(self.manifest, "pillow", "corruptset"))
         covered = {*makers, SAMPLES, *(set_path(s.id) for s in self.manifest.sets)}
-        others = [p for p in self.files if p not in covered and not p.startswith("hdf5/") and not self._sound(p)]
+        others = [p for p in self.files if p not in covered and not p.startswith("hdf5/") and not self._whole_or_absent(p)]
         if not others:
             return
         layout = self.job.layout

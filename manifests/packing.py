@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import IO, Any, BinaryIO
 
 from ..canonical import canonical_sha256
 from ..errors import BuildError, IncompleteBuild, VerificationError
-from .archives import FORMATS, PIECE, ArchiveFormat, Writer
+from .archives import END_COST, FORMATS, PIECE, ArchiveFormat, Writer
 from .bag import PAYLOAD, Packed, release_card, tag_files
 from .croissant import CROISSANT, croissant
 from .digests import sha256_bytes, sha256_file
@@ -40,9 +40,12 @@ from .listing import plain_file, printable
 from .locking import held
 from .models import SCHEMA_VERSION, FileRecord, Manifest
 from .partial import CONTACT, PARTIAL
+from .space import check_space
 
 MAX_BYTES = 50_000_000_000
 """What Zenodo takes in a record."""
+MEMBER_BYTES: dict[str, int] = {"tar": 768, "zip": 250}
+"""About what a member takes beside its bytes: its header, and half a block to fill the last one; its two headers."""
 STATE = "pack.json"
 README = "README.md"
 
@@ -119,6 +122,8 @@ def pack(
         A file of the build is missing or is not what the records say; names it.
     BuildError
         `out` holds something else, or an archive cannot be made as asked.
+    MachineError
+        There is too little free space for the archives that are still to be made.
     """
     if by not in DIVISIONS or form not in FORMATS:
         raise ValueError(f"by is {by!r} and form {form!r}; expected one of {DIVISIONS} and one of {tuple(FORMATS)}.")
@@ -132,7 +137,6 @@ def pack(
     _check_target(out)
     with held(out / WORK_FOLDER, "pack"):
         noted = _noted(out, identity)
-        _note(out, identity, noted)  # whatever stands here from now on is known for a pack's
         packing = _Packing(root, out, Contents(manifest), form, not manifest_only, progress or (lambda *_: None))
         planned = (
             [Planned(f"{top_folder(manifest)}-{METADATA}", ())]
@@ -141,6 +145,9 @@ def pack(
                 root, packing.contents, by=by, family=family, form=form, max_bytes=max_bytes, manifest_bytes=packing.files[MANIFEST].bytes
             )
         )
+        standing = sum(one["bytes"] for name, one in noted.items() if (out / PAYLOAD / name).exists())
+        check_space(out, packing.bytes_of(planned) - standing, "the pack", "Free some space, or choose another --out.")
+        _note(out, identity, noted)  # whatever stands here from now on is known for a pack's
         (out / PAYLOAD).mkdir(exist_ok=True)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
@@ -245,6 +252,19 @@ class _Packing:
             raise VerificationError(
                 f"{self.root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
             )
+
+    def bytes_of(self, planned: Sequence[Planned]) -> int:
+        """Return about how many bytes archives have together, as the manifest says it; rows are not looked at."""
+        contents, records = self.contents, self.contents.records
+        member, end = MEMBER_BYTES[self.form], END_COST if self.form == "tar" else 0
+        common = [self.files[MANIFEST], self.files[SHA256SUMS], *common_files(self.manifest)]
+        rows = {s: self.files[set_path(s)].bytes + member for s in records}
+        total = len(planned) * (end + sum(f.bytes + member for f in common)) + sum(rows.values())
+        for unit in {one.sets for p in planned for one in p.slices}:
+            # a set's bytes are of its images in whatever holds them; of shards alone it is their own that count
+            images = max(sum(records[s].bytes for s in unit), sum(f.bytes for f in contents.whole[unit]))
+            total += images + contents.total(unit) * member + sum(rows[s] for s in unit)
+        return total
 
     def write(self, planned: Planned) -> FileRecord:
         """Write an archive and return its record."""

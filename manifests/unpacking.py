@@ -42,6 +42,7 @@ from .listing import printable
 from .locking import held
 from .models import FileRecord, Manifest, SampleRecord
 from .partial import CONTACT, PARTIAL, Partial, Span, load_partial
+from .space import check_space
 
 STATE = "unpack.json"
 RECORD_CAP = 32 << 20
@@ -141,6 +142,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         Records contradict each other.
     BuildError
         The archives are of different data sets, or something else is where they go.
+    MachineError
+        There is too little free space for what they hold.
     """
     if not archives:
         raise BuildError("No archives were given. Name those that `corruptset pack` wrote.")
@@ -164,6 +167,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     root = Path(out) / top_folder(manifest)
     sha256 = sha256_bytes(first.manifest)
     _check_target(root, first.manifest)
+    _check_space(root, heads)
     root.mkdir(parents=True, exist_ok=True)
     with held(root / WORK_FOLDER, "unpack"):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
@@ -268,6 +272,16 @@ def _check_target(root: Path, manifest: bytes) -> None:
         raise BuildError(f"{root} holds another data set than these archives. Choose another --out.")
     if not path.exists() and not work:
         raise BuildError(f"{root} is not empty, and nothing was unpacked there. Choose another --out.")
+
+
+def _check_space(root: Path, heads: Sequence[_Head]) -> None:
+    """Refuse to begin where what the archives hold does not fit; what is there already needs no room."""
+    needed = sum(h.archive.stat().st_size for h in heads)
+    # the small files that every archive brings are written once
+    needed -= (len(heads) - 1) * sum(f.bytes for f in heads[0].record.files if not f.path.startswith("sets/"))
+    if root.exists() and shutil.disk_usage(root).free < needed:
+        needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
+    check_space(root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives.")
 
 
 def _there(root: Path, manifest: Manifest, sha256: str) -> _There:

@@ -21,7 +21,9 @@ from corruptset.generate.build import Built, build
 from corruptset.generate.committing import locked
 from corruptset.generate.encoding import Encoding
 from corruptset.manifests.files import manifest_bytes, parse_manifest
+from corruptset.manifests.packing import pack
 from corruptset.manifests.report import VerificationReport
+from corruptset.manifests.unpacking import unpack
 
 Files = Callable[[Path], dict[str, bytes]]
 
@@ -340,3 +342,41 @@ def test_permissions_of_what_is_made_follow_the_umask(copy: Callable[..., Path])
     (root / image).unlink()
     assert corruptset.verify(root, repair=True, jobs=1).ok
     assert (root / image).stat().st_mode == mode
+
+
+def test_of_a_part_of_a_data_set_only_what_is_there_is_mended(whole: Built, tmp_path: Path, files: Files) -> None:
+    release = pack(whole.directory, tmp_path / "release", family=lambda name: name, context={}, by="set")
+    some = [release.path / a.path for a in release.archives if any(s.startswith("contrast/") for s in a.sets)]
+    assert 0 < len(some) < len(release.archives)
+    root = unpack(some, tmp_path / "part").path
+    good = files(root)
+    images = sorted(p for p in good if p.startswith("images/"))
+    shards = sorted(p for p in good if p.startswith("hdf5/"))
+    damaged = {images[0], images[-1], shards[0], "samples.jsonl"}
+    (root / images[0]).unlink()
+    (root / images[-1]).write_bytes(b"something else")
+    (root / shards[0]).write_bytes(good[shards[0]][:-1])
+    (root / "samples.jsonl").unlink()
+    report = corruptset.verify(root, repair=True, jobs=1)
+    assert (report.problems, report.partial) == ([], True)
+    assert report.absent == sorted(s.id for s in whole.manifest.sets if not s.id.startswith("contrast/"))
+    assert set(report.mended or ()) >= damaged
+    assert files(root) == good  # and no set that is in other archives
+    # A set that PARTIAL.json promises is made again whole.
+    shutil.rmtree(root / "images" / "contrast" / "1")
+    assert corruptset.verify(root, repair=True, jobs=1).problems == []
+    assert files(root) == good
+    # Where it cannot be read, nobody knows what is to be here.
+    said = (root / "PARTIAL.json").read_bytes()
+    for other in (said[:-9], said.replace(whole.digest.encode(), b"sha256:" + b"0" * 64)):
+        (root / "PARTIAL.json").write_bytes(other)
+        (root / images[0]).unlink(missing_ok=True)
+        report = corruptset.verify(root, repair=True, jobs=1)
+        assert ("PARTIAL.json", "unmended") in {(p.path, p.kind) for p in report.problems}
+        assert not report.mended
+        assert not (root / "contact.png").exists()
+        assert not (root / images[0]).exists()
+    (root / "PARTIAL.json").write_bytes(said)
+    # The rest comes later, as to any part.
+    unpack([release.path / a.path for a in release.archives], tmp_path / "part")
+    assert files(root) == files(whole.directory)

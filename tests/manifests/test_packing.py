@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from corruptset.errors import BuildError, IncompleteBuild, UnknownCorruption, VerificationError
+from corruptset.errors import BuildError, IncompleteBuild, MachineError, UnknownCorruption, VerificationError
 from corruptset.generate.views.croissant import CONTEXT
+from corruptset.manifests import packing
 from corruptset.manifests.digests import sha256_file
 from corruptset.manifests.packing import Release, pack
 from corruptset.manifests.partial import PARTIAL
@@ -405,3 +406,63 @@ def test_any_program_unpacks_them(dataset: Make, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / root.name / "archives")
     assert not filecmp.dircmp(root, tmp_path / root.name).diff_files
     assert tree(tmp_path / root.name) == tree(root)
+
+
+@pytest.mark.parametrize("form", ["tar", "zip"])
+@pytest.mark.parametrize("by", ["family", "set"])
+@pytest.mark.parametrize("options", [{"containers": ("folder",)}, {"containers": ("hdf5",)}, {}, {"encoding_format": "jpeg"}], ids=str)
+def test_what_a_pack_needs_is_known_before(
+    dataset: Make, tmp_path: Path, options: dict[str, Any], by: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = dataset(**options)
+    asked: list[int] = []
+    monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
+    release = packed(root, tmp_path / "p", by=by, form=form)
+    # These sets have a handful of images: what fills an archive's end, and its own record, are much of it.
+    assert abs(asked[0] - release.bytes) < 0.1 * release.bytes + 12_000 * len(release.archives)
+
+
+def usage_of(free: int) -> Callable[[object], Any]:
+    return lambda path: type("Usage", (), {"free": free})()
+
+
+@pytest.mark.parametrize("manifest_only", [False, True])
+def test_without_room_nothing_is_packed(dataset: Make, tmp_path: Path, manifest_only: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = dataset()
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", usage_of(1000))
+        with pytest.raises(MachineError, match=r"p has 0\.0 MB free, and the pack needs about 0\.\d MB\. Free some space") as caught:
+            packed(root, tmp_path / "p", manifest_only=manifest_only)
+        assert caught.value.exit_code == 3
+    assert not list((tmp_path / "p").rglob("*.tar*"))
+    release = packed(root, tmp_path / "p", by="set")  # also with other options: nothing was begun
+    assert tree(release.path) == tree(packed(root, tmp_path / "whole", by="set").path)
+
+
+def test_an_interrupted_pack_needs_room_for_the_rest_alone(dataset: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = dataset()
+    assert killed("pack", 46, root, tmp_path / "p") == -signal.SIGKILL
+    stood = sum(p.stat().st_size for p in (tmp_path / "p/data").glob("*.tar"))
+    assert stood
+    asked: list[int] = []
+    monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
+    packed(root, tmp_path / "whole", by="set", context={})
+    packed(root, tmp_path / "p", by="set", context={})
+    assert asked[1] == asked[0] - stood
+
+
+def test_without_room_nothing_is_unpacked(dataset: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = dataset()
+    release = packed(root, tmp_path / "p", by="set")
+    held = sum(p.stat().st_size for p in root.rglob("*") if p.is_file())
+    assert held < 2 * release.bytes
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", usage_of(1000))
+        with pytest.raises(MachineError, match=r"has 0\.0 MB free, and what is in the archives needs about 0\.\d MB"):
+            unpack(archives(release), tmp_path / "u" / "deep")
+        assert not (tmp_path / "u").exists()
+    unpack(archives(release)[:-1], tmp_path / "u")
+    # What is there already needs no more room.
+    monkeypatch.setattr(shutil, "disk_usage", usage_of(release.bytes // 2))
+    assert not unpack(archives(release), tmp_path / "u").absent
+    assert tree(tmp_path / "u" / root.name) == tree(root)
