@@ -7,6 +7,8 @@ import io
 import json
 import os
 import struct
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -345,3 +347,82 @@ def test_a_refusal_names_the_member_in_print(good: Members, tmp_path: Path) -> N
     assert "\x1b" not in str(e.value)
     assert "\\x1b]0;x\\x07" in str(e.value)
     assert not (tmp_path / "out").exists()
+
+
+UNPACK = """
+import resource, sys
+from corruptset.errors import CorruptsetError
+from corruptset.manifests.unpacking import unpack
+
+unpack([sys.argv[1]], sys.argv[2])  # a good one: everything that is imported, and what a data set of this size takes
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for archive in sys.argv[3:]:
+    try:
+        unpack([archive], sys.argv[2] + " bomb")
+    except CorruptsetError as e:
+        print(type(e).__name__, str(e).replace("\\n", " "))
+    else:
+        print("unpacked")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+BOMB = 300_000_000
+"""Bytes that a bomb holds of zeros; where it is not compressed they are a hole in its file."""
+
+
+def hollow(path: Path, members: list[tuple[str, bytes]], name: str) -> Path:
+    """Write a tar in which a member has `BOMB` zeros, which take no place on the disk."""
+    with path.open("wb") as f:
+        for member, data in members:
+            info = tarfile.TarInfo(member)
+            info.size = BOMB if member == name else len(data)
+            f.write(info.tobuf(tarfile.PAX_FORMAT))
+            if member == name:
+                f.seek(BOMB + -BOMB % 512, os.SEEK_CUR)
+            else:
+                f.write(data + bytes(-len(data) % 512))
+        f.write(bytes(10240))
+    return path
+
+
+def claiming(good: Members, name: str) -> Members:
+    """Return members of which the records say that one has `BOMB` bytes, with the manifest left as it is."""
+    record = json.loads(good[RECORD])
+    for file in record["files"]:
+        if f"{TOP}/{file['path']}" == name:
+            file["bytes"] = BOMB
+    return {**good, RECORD: json.dumps(record).encode()}
+
+
+def test_bombs_are_refused_in_little_memory_and_on_little_disk(good: Members, tmp_path: Path) -> None:
+    """Tars with holes, and zips: a member of 300 MB where the records have a small one, or say so themselves."""
+    rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
+    bombs = [
+        hollow(tmp_path / f"tar{i}", list(good.items()), name)
+        for i, name in enumerate([IMAGE, rows, samples, RECORD, f"{TOP}/manifest.json"])
+    ]
+    bombs += [
+        hollow(tmp_path / f"claim{i}", list(claiming(good, name).items()), name)
+        for i, name in enumerate([rows, samples, f"{TOP}/manifest.json"])
+    ]
+    for number, name in enumerate([IMAGE, samples, RECORD]):
+        bombs.append(tmp_path / f"zip{number}")
+        with zipfile.ZipFile(bombs[-1], "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+            for member, data in good.items():
+                with z.open(member, "w") as out:
+                    if member == name:
+                        for _ in range(BOMB // 6_000_000):
+                            out.write(bytes(6_000_000))
+                    else:
+                        out.write(data)
+    sound = write(tmp_path / "sound", list(good.items()))
+    command = [sys.executable, "-c", UNPACK, str(sound), str(tmp_path / "out"), *map(str, bombs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *said, grown = done.stdout.splitlines()
+    assert len(said) == len(bombs)
+    for line, bomb in zip(said, bombs, strict=True):
+        assert line.startswith(("BadArchive", "VerificationError")), (bomb.name, line)
+    assert int(grown) < 60_000  # KiB
+    left = [p for p in (tmp_path / "out bomb").rglob("*") if p.is_file()] if (tmp_path / "out bomb").exists() else []
+    assert sum(p.stat().st_size for p in left) < 1_000_000
+    assert not [p for p in left if p.name == "manifest.json"]
