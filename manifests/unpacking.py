@@ -211,10 +211,13 @@ def _head(archive: Path) -> _Head:
     member = next(members, None)
     _expect(archive, member, f"{match[1]}/{MANIFEST}", record.files[0])
     assert member is not None
-    data = member.read(MANIFEST_CAP)
-    if sha256_bytes(data) != record.files[0].sha256:
-        raise BadArchive(archive, f"has {sha256_bytes(data)}, recorded is {record.files[0].sha256}", member.name)
-    return _Head(archive, record, data)
+    # hashed before it is held: of what is no manifest there may be much
+    hashed = hashlib.sha256()
+    for piece in member.pieces():
+        hashed.update(piece)
+    if (found := "sha256:" + hashed.hexdigest()) != record.files[0].sha256:
+        raise BadArchive(archive, f"has {found}, recorded is {record.files[0].sha256}", member.name)
+    return _Head(archive, record, member.read(MANIFEST_CAP))
 
 
 def _check_record(head: _Head, contents: Contents) -> None:
