@@ -11,6 +11,8 @@ from ..rounding import ROUNDING
 
 # A whole number must not floor to the one below for want of the last bit: factor 1 is the identity.
 _TIE = 1e-9
+_1 = np.uint64(1)
+_2 = np.uint64(2)
 
 
 @kernel
@@ -19,35 +21,43 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
     table = np.empty((channels, 256), np.uint8)
     sums = np.empty(channels, np.int64)
     for i in range(count):
-        source = images[i].reshape(-1)
-        target = out[i].reshape(-1)
-        sums[:] = 0
-        if channels == 3:
-            s0, s1, s2 = np.int64(0), np.int64(0), np.int64(0)
-            for p in range(0, source.size, 3):
-                s0 += source[p]
-                s1 += source[p + 1]
-                s2 += source[p + 2]
-            sums[0], sums[1], sums[2] = s0, s1, s2
-        else:
-            s0 = np.int64(0)
-            for p in range(source.size):
-                s0 += source[p]
-            sums[0] = s0
+        for c in range(channels):
+            sums[c] = 0
+        for y in range(height):
+            # A row's sums fit 32 bits. Unsigned indices spare numba the check for negative ones.
+            row = images[i, y].reshape(-1)
+            s0, s1, s2 = np.uint32(0), np.uint32(0), np.uint32(0)
+            if channels == 3:
+                for x in range(np.uint64(width)):
+                    p = np.uint64(3) * x
+                    s0 += row[p]
+                    s1 += row[p + _1]
+                    s2 += row[p + _2]
+                sums[1] += np.int64(s1)
+                sums[2] += np.int64(s2)
+            else:
+                for x in range(np.uint64(width)):
+                    s0 += row[x]
+            sums[0] += np.int64(s0)
         for c in range(channels):
             mean = np.float64(sums[c]) / np.float64(height * width) / 255.0
             for v in range(256):
                 moved = (np.float64(v) / 255.0 - mean) * factor + mean
                 level = min(max(moved, 0.0), 1.0) * 255.0
                 table[c, v] = np.uint8(np.rint(np.float32(level))) if rounded else np.uint8(level + _TIE)
+        source = images[i].reshape(-1)
+        target = out[i].reshape(-1)
         if channels == 3:
-            for p in range(0, source.size, 3):
-                target[p] = table[0, source[p]]
-                target[p + 1] = table[1, source[p + 1]]
-                target[p + 2] = table[2, source[p + 2]]
+            reds, greens, blues = table[0], table[1], table[2]
+            for x in range(np.uint64(source.size // 3)):
+                p = np.uint64(3) * x
+                target[p] = reds[source[p]]
+                target[p + _1] = greens[source[p + _1]]
+                target[p + _2] = blues[source[p + _2]]
         else:
-            for p in range(source.size):
-                target[p] = table[0, source[p]]
+            levels = table[0]
+            for p in range(np.uint64(source.size)):
+                target[p] = levels[source[p]]
 
 
 @corruption(
