@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import kernel, portions
+from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..registry import Draw, Images, Parameter, Shape, corruption
 from ..rounding import ROUNDING, half
@@ -29,11 +29,15 @@ def _given_plasma(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> ND
     return np.array(array[: shape[0], : shape[1]], np.float32, order="C")
 
 
+@inlined
+def _hazed(level, image_factor, haze, half):  # type: ignore[no-untyped-def]
+    return np.uint8(np.int32(np.float32(level) * image_factor + haze + half))
+
+
 @kernel
 def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-def]
     """Lay maps over images; `ranges` holds each map's least value and span. One map serves all images, or each has its own."""
     count, height, width, channels = images.shape
-    haze = np.empty(width * channels, np.float32)
     for i in range(count):
         most = np.uint8(0)
         for value in images[i].reshape(-1):
@@ -46,20 +50,19 @@ def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-de
         least, span = ranges[m, 0], ranges[m, 1]
         for y in range(height):
             row = maps[m, y]
-            if channels == 3:
-                triple = haze.reshape(width, 3)
-                for x in range(width):
-                    p = (row[x] - least) / span
-                    triple[x, 0] = p
-                    triple[x, 1] = p
-                    triple[x, 2] = p
-            else:
-                for x in range(width):
-                    haze[x] = (row[x] - least) / span
             source = images[i, y].reshape(-1)
             target = out[i, y].reshape(-1)
-            for k in range(source.size):
-                target[k] = np.uint8(np.int32(np.float32(source[k]) * image_factor + haze[k] * haze_factor + half))
+            if channels == 3:
+                # Unsigned indices spare numba the check for negative ones.
+                for x in range(np.uint64(width)):
+                    p = np.uint64(3) * x
+                    haze = (row[x] - least) / span * haze_factor
+                    target[p] = _hazed(source[p], image_factor, haze, half)
+                    target[p + np.uint64(1)] = _hazed(source[p + np.uint64(1)], image_factor, haze, half)
+                    target[p + np.uint64(2)] = _hazed(source[p + np.uint64(2)], image_factor, haze, half)
+            else:
+                for x in range(np.uint64(width)):
+                    target[x] = _hazed(source[x], image_factor, (row[x] - least) / span * haze_factor, half)
 
 
 @corruption(
