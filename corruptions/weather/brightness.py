@@ -31,15 +31,19 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
     source = images.ravel()
     target = out.ravel()
     if images.shape[3] == 1:
-        for i in range(source.size):
-            target[i] = table[257 * np.intp(source[i])]
+        for i in range(np.uint64(source.size)):
+            target[i] = table[np.uint64(257) * np.uint64(source[i])]
         return out
-    for i in range(0, source.size, 3):
-        r, g, b = source[i], source[i + 1], source[i + 2]
-        row = np.intp(max(r, g, b)) << 8
-        target[i] = table[row | r]
-        target[i + 1] = table[row | g]
-        target[i + 2] = table[row | b]
+    # Unsigned indices spare numba the check for negative ones.
+    for i in range(np.uint64(source.size // 3)):
+        p = np.uint64(3) * i
+        q = p + np.uint64(1)
+        s = q + np.uint64(1)
+        r, g, b = np.uint64(source[p]), np.uint64(source[q]), np.uint64(source[s])
+        row = max(r, g, b) << np.uint64(8)
+        target[p] = table[row | r]
+        target[q] = table[row | g]
+        target[s] = table[row | b]
     return out
 
 
