@@ -28,6 +28,8 @@ from .sinks.folder import FolderSink
 from .sinks.hdf5 import shard_path
 from .views.base import Layout
 
+_json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for every call
+
 
 @dataclass(frozen=True)
 class Where:
@@ -64,7 +66,7 @@ class Collected:
         self._arrays: dict[str, list[int]] = {}
         self._numbers: list[int] = []
         self._left = run.count
-        self._shard = json.dumps(shard_path(set_id, run.number), ensure_ascii=False)
+        self._shard = _json(shard_path(set_id, run.number))
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
         """Put images away.
@@ -171,7 +173,7 @@ class Collected:
             if folder is not None:
                 path = folder.path(self.set_id, *self._where.files[self.run.first + position])
                 folder.write(path, data)
-                stored.append(_file(json.dumps(path, ensure_ascii=False), "null", len(data), digest))
+                stored.append(_file(_json(path), "null", len(data), digest))
                 self.bytes += len(data)
             if shard:
                 size = images[k].nbytes if lossless else len(data)
@@ -192,7 +194,7 @@ class Collected:
                 data = self._where.encoding.encode(images[k])
                 assert self._where.folder is not None
                 self._where.folder.write(path, data)
-                self._stored[positions[k]] = _file(json.dumps(path, ensure_ascii=False), "null", len(data), sha256_bytes(data))
+                self._stored[positions[k]] = _file(_json(path), "null", len(data), sha256_bytes(data))
                 self.files += 1
                 self.bytes += len(data)
             else:
@@ -204,7 +206,7 @@ class Collected:
             own = [positions[k] for k in some]
             self._arrays.setdefault(path, []).extend(own)
             chosen = images if len(some) == len(positions) else np.ascontiguousarray(images[some])
-            self._describe_rows(own, chosen, json.dumps(path, ensure_ascii=False), [numbers[p] for p in own])
+            self._describe_rows(own, chosen, _json(path), [numbers[p] for p in own])
 
 
 def _file(path: str, row: Any, size: int, sha256: str) -> str:
