@@ -56,8 +56,8 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
                 target[p + _2] = blues[source[p + _2]]
         else:
             levels = table[0]
-            for p in range(np.uint64(source.size)):
-                target[p] = levels[source[p]]
+            for x in range(np.uint64(source.size)):
+                target[x] = levels[source[x]]
 
 
 @corruption(
