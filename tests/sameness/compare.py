@@ -1,11 +1,14 @@
 """The same digest everywhere: build the golden recipe under other processors, libraries, workers and Pythons, and compare.
 
-``python tests/sameness/compare.py`` runs every row that this machine can run and prints a digest for each; ``--only generic,oldest``
-runs some. Environments are made under ``--environments`` (kept for the next time). Exits 1 where two digests differ, and says
-which rows could not be run, and why.
+``python tests/sameness/compare.py`` runs every row that this machine can run and prints, for each, the digest and, below it, what was
+really in force, as the libraries say themselves in that environment (`in_force`). ``--only generic,oldest`` runs some. Environments are
+made under ``--environments`` (kept for the next time). Rows that could not be run are listed with the reason, and a row that changes
+nothing on this machine says so and counts for nothing. With ``--golden`` each row must also give the recorded golden digests, of every
+corruption with every calibration. Exits 1 where two digests differ, or a golden one.
 
 Rows that need another release of Python or of the libraries get a virtual environment of their own: ``oldest.txt`` pins the oldest
-allowed releases, ``newest.txt`` the newest that the tests have seen.
+allowed releases, ``newest.txt`` the newest that the tests have seen. ``aarch64 emulated`` needs ``--emulated ROOT``, a small arm64 system
+made as docs/reliability.md says.
 """
 
 from __future__ import annotations
@@ -13,18 +16,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-SHOWN = ("numpy", "numba", "opencv-python-headless", "pillow")
-NUMPY_FEATURES = "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+from environments import HERE, ROOT, CannotRun, Emulated, Environments, in_force
+from processes import written_by_workers
+
+# what a caller may have set, so that every row starts from nothing
+SWITCHES = ("PYTHON", "NUMBA_", "OPENCV_", "OPENBLAS_", "NPY_", "CORRUPTSET_")
+Shown = dict[str, str]
+# each row ends with what `tests/golden/digests.py` prints, if that was asked for
+GOLDEN = "golden"
+EVERYTHING = ("machine", "libraries", "numba", "kernels", "opencv", "ipp", "numpy", "blas")
 
 
 @dataclass(frozen=True)
@@ -32,128 +40,151 @@ class Row:
     """One way to build: the Python and the libraries, what is set in the environment, how many workers."""
 
     name: str
+    shows: tuple[str, ...] = EVERYTHING
+    """The lines of `in_force` that are printed; the first must differ from what it is without this row."""
+    switch: Callable[[Shown], dict[str, str]] | None = None
+    """What to set in the environment, given what is in force without it."""
     python: str | None = None
     """``3.12``; None is the Python that runs this."""
-    lock: str | None = "newest"
-    environment: dict[str, str] = field(default_factory=dict)
+    lock: str = "newest"
     jobs: int = 1
-    own_cache: bool = False
-    """Kernels, tables and textures made anew, because the environment changes what compiles them."""
+    emulated: bool = False
 
 
+def _set(**variables: str) -> Callable[[Shown], dict[str, str]]:
+    return lambda plain: variables
+
+
+def _opencv_baseline(plain: Shown) -> dict[str, str]:
+    # what OpenCV chooses at run time; of names that it was not built with it only warns
+    return {"OPENCV_CPU_DISABLE": ",".join(word[1:] for word in plain["opencv"].split() if word.startswith("*"))}
+
+
+def _numpy_baseline(plain: Shown) -> dict[str, str]:
+    # numpy does not start where a name is not among those that it can switch off
+    return {"NPY_DISABLE_CPU_FEATURES": "" if plain["numpy"] == "baseline alone" else plain["numpy"]}
+
+
+AS_IT_IS = Row("as it is")
 ROWS = (
-    Row("as it is"),
-    Row("two workers", jobs=2),
-    Row("generic", environment={"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, own_cache=True),
-    Row("haswell", environment={"NUMBA_CPU_NAME": "haswell"}, own_cache=True),
-    Row("opencv without avx", environment={"OPENCV_CPU_DISABLE": "AVX2,AVX512_SKX,AVX512-SKX,FP16,FMA3"}),
-    Row("opencv without ipp", environment={"OPENCV_IPP": "disabled"}),
-    Row("numpy without simd", environment={"NPY_DISABLE_CPU_FEATURES": NUMPY_FEATURES}, own_cache=True),
-    Row("blas prescott", environment={"OPENBLAS_CORETYPE": "Prescott"}, own_cache=True),
-    Row("blas haswell", environment={"OPENBLAS_CORETYPE": "Haswell"}, own_cache=True),
-    Row("oldest", lock="oldest", own_cache=True),
-    Row("python 3.12", python="3.12", own_cache=True),
-    Row("python 3.13", python="3.13", own_cache=True),
+    AS_IT_IS,
+    Row("two workers", ("workers",), jobs=2),
+    # an empty list of features keeps numba from adding this processor's own to those of the one that is named
+    Row("generic", ("numba", "kernels"), _set(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")),
+    Row("haswell", ("numba", "kernels"), _set(NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="")),
+    Row("opencv baseline", ("opencv",), _opencv_baseline),
+    Row("opencv without ipp", ("ipp",), _set(OPENCV_IPP="disabled")),
+    Row("numpy baseline", ("numpy",), _numpy_baseline),
+    Row("blas prescott", ("blas",), _set(OPENBLAS_CORETYPE="Prescott")),
+    Row("blas haswell", ("blas",), _set(OPENBLAS_CORETYPE="Haswell")),
+    Row("oldest", ("libraries", "kernels"), lock="oldest"),
+    Row("python 3.12", ("machine", "libraries", "kernels"), python="3.12"),
+    Row("python 3.13", ("machine", "libraries", "kernels"), python="3.13"),
+    Row("aarch64 emulated", EVERYTHING, emulated=True),
+    # an emulator hides its processor from numba, so the row above has no vectors of variable length
+    Row("aarch64 sve", ("numba", "kernels"), _set(NUMBA_CPU_NAME="neoverse-v1", NUMBA_CPU_FEATURES=""), emulated=True),
 )
 
 
-class CannotRun(Exception):
-    """Why a row cannot be run here."""
+class NoEffect(Exception):
+    """What is in force under a row, which is what is in force without it."""
 
 
-def interpreter(version: str | None) -> str:
-    """Return a Python of a version."""
-    if version is None or version == f"{sys.version_info.major}.{sys.version_info.minor}":
-        return sys.executable
-    found = shutil.which(f"python{version}")
-    if found is None or subprocess.run([found, "-c", "import venv"], capture_output=True).returncode != 0:
-        raise CannotRun(f"there is no working python{version} here")
-    return found
+@dataclass
+class Comparison:
+    """Builds rows, each in an environment that is first seen to be what the row's name promises."""
 
+    environments: Environments
+    golden: bool = False
+    """Whether the recorded golden digests are compared as well."""
+    _plain: dict[tuple[str, ...], Shown] = field(default_factory=dict)
 
-def copy_checkout(target: Path) -> None:
-    """Copy what git would commit: setuptools leaves a build folder behind in the tree, and reuses a stale one."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, target / name)
+    def build(self, row: Row) -> tuple[str, Shown]:
+        """Return the digest of the golden recipe as a row builds it, and what was in force.
 
-
-def environment_of(row: Row, folder: Path) -> Path:
-    """Return the Python of a row's virtual environment, made where it is missing, with this checkout installed as it is now."""
-    python = interpreter(row.python)
-    home = folder / f"{row.lock}-{row.python or 'here'}"
-    own = home / "bin" / "python"
-    if not own.exists():
-        subprocess.run([python, "-m", "venv", str(home)], check=True)
-    pip = [str(own), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(HERE / f"{row.lock}.txt")]
-    with tempfile.TemporaryDirectory() as copy:
-        copy_checkout(Path(copy))
-        # first what it needs, then this checkout over whatever was installed of it the last time
-        for step in ([copy], ["--force-reinstall", "--no-deps", copy]):
-            done = subprocess.run([*pip, *step], capture_output=True, text=True)
+        Raises
+        ------
+        CannotRun, NoEffect
+        """
+        python, environment = self._start(row)
+        changed = row.shows[0]
+        if row.switch is not None:
+            environment |= row.switch(self._without(row))
+        if row is not AS_IT_IS and row.jobs == 1:
+            # a switch is compared with the same Python without it, another Python or release with this one
+            without, now = self._without(row if row.switch is not None else AS_IT_IS), in_force(python, environment)
+            if now[changed] == without[changed]:
+                raise NoEffect(f"{changed}: {now[changed]}")
+        with tempfile.TemporaryDirectory() as out:
+            # kernels, tables and textures are made anew by every row, for what it changes also makes them
+            cache = Path(out, "cache")
+            environment["CORRUPTSET_CACHE"] = str(cache)
+            command = [*python, "-c", "from corruptset.cli import main; main()", "build", str(HERE / "golden.toml"), "--out", out, "--json"]
+            done, written = written_by_workers([*command, "--jobs", str(row.jobs), "--metrics", "0"], environment)
             if done.returncode != 0:
-                raise CannotRun(f"{row.lock}.txt cannot be installed: {(done.stderr.strip().splitlines() or ['pip failed'])[-1]}")
-    return own
+                raise CannotRun(f"the build failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+            manifest = Path(json.loads(done.stdout)["directory"], "manifest.json")
+            digest = json.loads(manifest.read_text(encoding="utf-8"))["digest"]
+            shown = in_force(python, environment, cache / "kernels")
+            if self.golden:
+                done = subprocess.run([*python, str(ROOT / "tests/golden/digests.py")], env=environment, capture_output=True, text=True)
+                shown[GOLDEN] = done.stdout.strip() if done.returncode == 0 else f"WRONG\n{done.stdout}{done.stderr}".strip()
+        # one pool compiles, another builds, and each may be seen
+        shown["workers"] = f"{len(written)} processes, which wrote {', '.join(f'{size / 1e6:.1f} MB' for size in written)}"
+        if row.jobs > 1 and len(written) < row.jobs:
+            raise NoEffect(f"workers: {shown['workers']}")
+        return digest, shown
 
+    def _start(self, row: Row) -> tuple[list[str], dict[str, str]]:
+        python, needed = self.environments.get(row.lock, row.python, emulated=row.emulated)
+        return python, {k: v for k, v in os.environ.items() if not k.startswith(SWITCHES)} | needed
 
-def features_known(python: Path) -> str:
-    """Return those of NUMPY_FEATURES that this numpy can switch off here; it refuses names that it does not know."""
-    code = (
-        "from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__\n"
-        "print(' '.join(f for f in __cpu_dispatch__ if __cpu_features__.get(f)))"
-    )
-    return subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def digest_of(row: Row, folder: Path) -> tuple[str, dict[str, str]]:
-    """Build the golden recipe as a row says; return the build's digest and the versions of the libraries."""
-    python = environment_of(row, folder)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | row.environment
-    if "NPY_DISABLE_CPU_FEATURES" in row.environment:
-        environment["NPY_DISABLE_CPU_FEATURES"] = features_known(python)
-    with tempfile.TemporaryDirectory() as out:
-        environment["CORRUPTSET_CACHE"] = f"{out}/cache" if row.own_cache else str(folder / "cache")
-        command = [str(python.with_name("corruptset")), "build", str(HERE / "golden.toml"), "--out", out, "--jobs", str(row.jobs), "--json"]
-        done = subprocess.run([*command, "--metrics", "0"], env=environment, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise CannotRun(f"the build failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-        directory = Path(json.loads(done.stdout)["directory"])
-        manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    return manifest["digest"], manifest["environment"]
+    def _without(self, row: Row) -> Shown:
+        """Return what is in force in a row's Python while nothing is switched."""
+        python, environment = self._start(row)
+        if tuple(python) not in self._plain:
+            self._plain[tuple(python)] = in_force(python, environment)
+        return self._plain[tuple(python)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAMES", help=f"some of: {', '.join(r.name for r in ROWS)}")
     parser.add_argument("--environments", type=Path, default=Path.home() / ".cache" / "corruptset-sameness")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter for rows of its version (repeatable)")
+    parser.add_argument("--emulated", type=Path, metavar="ROOT", help="an arm64 system with python3, for the row 'aarch64 emulated'")
+    parser.add_argument("--golden", action="store_true", help="compare the recorded golden digests in every row, too")
     arguments = parser.parse_args()
     wanted = [n.strip() for n in arguments.only.split(",")] if arguments.only else [r.name for r in ROWS]
     unknown = set(wanted) - {r.name for r in ROWS}
     if unknown:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
-    digests: dict[str, str] = {}
-    missing: dict[str, str] = {}
+    root = Emulated(arguments.emulated.resolve()) if arguments.emulated else None
+    comparison = Comparison(Environments(arguments.environments.resolve(), tuple(arguments.python), root), arguments.golden)
+    digests: list[str] = []
+    missing = without = wrong = 0
     for row in (r for r in ROWS if r.name in wanted):
         started = time.monotonic()
         try:
-            digest, versions = digest_of(row, arguments.environments)
+            digest, shown = comparison.build(row)
         except CannotRun as e:
-            missing[row.name] = str(e)
-            print(f"{row.name:20} not run: {e}", flush=True)
+            missing += 1
+            print(f"{row.name:19} not run: {e}", flush=True)
             continue
-        digests[row.name] = digest
-        libraries = " ".join(
-            f"{k} {v}" for k, v in versions.items() if k in ("python", "numpy", "numba", "opencv-python-headless", "pillow")
-        )
-        print(f"{row.name:20} {digest} {time.monotonic() - started:5.0f} s  {libraries}", flush=True)
-    different = len(set(digests.values())) > 1
-    print(f"{len(digests)} rows, {len(set(digests.values()))} digest{'s' * (len(set(digests.values())) != 1)}; {len(missing)} not run")
-    return int(different or not digests)
+        except NoEffect as e:
+            without += 1
+            print(f"{row.name:19} shows nothing here, this machine is so without it: {e}", flush=True)
+            continue
+        digests.append(digest)
+        print(f"{row.name:19} {digest} {time.monotonic() - started:5.0f} s", flush=True)
+        wrong += shown.get(GOLDEN, "").startswith("WRONG")
+        for name in (*row.shows, GOLDEN):
+            if name in shown:
+                print(f"{'':19} {name}: {shown[name]}", flush=True)
+    count = len(set(digests))
+    print(f"{len(digests)} rows, {count} digest{'s' * (count != 1)}; {missing} not run; {without} without effect")
+    return int(count != 1 or wrong > 0)
 
 
 if __name__ == "__main__":
