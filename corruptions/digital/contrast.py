@@ -24,20 +24,21 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
         for c in range(channels):
             sums[c] = 0
         for y in range(height):
-            # A row's sums fit 32 bits. Unsigned indices spare numba the check for negative ones.
+            # A row's sums fit 32 bits, and must be added in them: of a sum of bytes into 64, LLVM 22 loses a half on aarch64 with
+            # vectors wider than 128 bits (SVE; its issue 204939). Unsigned indices spare numba the check for negative ones.
             row = images[i, y].reshape(-1)
             s0, s1, s2 = np.uint32(0), np.uint32(0), np.uint32(0)
             if channels == 3:
                 for x in range(np.uint64(width)):
                     p = np.uint64(3) * x
-                    s0 += row[p]
-                    s1 += row[p + _1]
-                    s2 += row[p + _2]
+                    s0 = np.uint32(s0 + np.uint32(row[p]))
+                    s1 = np.uint32(s1 + np.uint32(row[p + _1]))
+                    s2 = np.uint32(s2 + np.uint32(row[p + _2]))
                 sums[1] += np.int64(s1)
                 sums[2] += np.int64(s2)
             else:
                 for x in range(np.uint64(width)):
-                    s0 += row[x]
+                    s0 = np.uint32(s0 + np.uint32(row[x]))
             sums[0] += np.int64(s0)
         for c in range(channels):
             mean = np.float64(sums[c]) / np.float64(height * width) / 255.0
