@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +249,34 @@ def test_a_worker_does_not_outlive_its_parent(monkeypatch: pytest.MonkeyPatch) -
     Job.parent = os.getpid()
     worker.check_parent(Job)  # type: ignore[arg-type]
     assert ended == [1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_within_a_lock_of_pythons_is_an_interruption_too(
+    make: Callable[..., Built], whole: Built, files: Any, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    class Writer(ThreadPoolExecutor):
+        # What was seen of Ctrl-C while a thread was started: the exception came between a lock's release and its owner's.
+        def submit(self, *arguments: Any, **more: Any) -> Any:
+            try:
+                signal.raise_signal(number)
+            except KeyboardInterrupt:
+                raise RuntimeError("release unlocked lock") from None
+
+    before = signal.getsignal(number)
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "ThreadPoolExecutor", Writer)
+        with pytest.raises(Interrupted, match="run the same command again to resume"):
+            make()
+    assert signal.getsignal(number) is before
+    assert files(make().directory) == files(whole.directory)
+
+
+def test_an_error_without_a_signal_stays_what_it_is(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Writer(ThreadPoolExecutor):
+        def submit(self, *arguments: Any, **more: Any) -> Any:
+            raise RuntimeError("of our own")
+
+    monkeypatch.setattr(worker, "ThreadPoolExecutor", Writer)
+    with pytest.raises(RuntimeError, match="of our own"):
+        make()
