@@ -45,12 +45,25 @@ _AFTER = {
     "posterize": "fade_black",
     "jpeg": "jpeg_compression",
 }
-# What takes longest to compile is started first, so that no process is left alone with it in the end.
-_LONG = ("motion_blur", "elastic_transform", "frost", "defocus_blur", "fog", "gaussian_noise", "gaussian_blur")
-
-
 # Kernels that belong to no corruption: what is measured and hashed of an image.
 _OTHERS = "metrics and digests"
+# What takes longest to compile, together with what waits for it, is started first, so that no process is left alone
+# with it in the end.
+_LONG = (
+    "motion_blur",
+    "snow",
+    "spatter",
+    "elastic_transform",
+    "frost",
+    "jpeg_compression",
+    "gaussian_blur",
+    "glass_blur",
+    "defocus_blur",
+    _OTHERS,
+    "fog",
+    "gaussian_noise",
+    "pixelate",
+)
 
 
 @dataclass(frozen=True)
@@ -134,12 +147,14 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[in
 def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]) -> None:
     """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
     order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
-    pool = ProcessPoolExecutor(max_workers=min(jobs, len(tasks)), initializer=_start, initargs=(os.getpid(),), env=ONE_THREAD)
+    workers = min(jobs, len(tasks))
+    pool = ProcessPoolExecutor(max_workers=workers, initializer=_start, initargs=(os.getpid(),), env=ONE_THREAD)
     running: dict[Future[None], str] = {}
     finished = False
     try:
         while order or running:
-            for name in [n for n in order if _AFTER.get(n) not in tasks]:
+            # No more than there are workers: what is long and becomes free later is not to queue behind what is short.
+            for name in [n for n in order if _AFTER.get(n) not in tasks][: workers - len(running)]:
                 order.remove(name)
                 with loky_workers_starting():  # the first starts the workers
                     future = pool.submit(_prepare, tasks[name])
