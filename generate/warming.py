@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -177,6 +178,17 @@ def _start(parent: int) -> None:
 
 
 def _prepare(task: _Task) -> None:
+    """Compile and make what a task needs, without looking for cyclic garbage: a compiler makes much that is not."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        _apply(task)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _apply(task: _Task) -> None:
     if not task.stages:
         several = np.zeros((16, 8, 8, 3), np.uint8)
         hashes(several)
