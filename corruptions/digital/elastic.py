@@ -25,6 +25,8 @@ _1 = np.uint64(1)
 _2 = np.uint64(2)
 _3 = np.uint64(3)
 _HALF_STEP = 16
+# What `_fold` reflects about; not True and False, each of which numba would compile `_corners` for
+_EDGES, _CENTRES = np.int32(0), np.int32(1)
 _PIXELS = 1 << 14
 """About how many pixels are worked on at a time."""
 
@@ -94,13 +96,12 @@ def _corners(ix, iy, mirror, height, width, near, at):  # type: ignore[no-untype
         d[x] = first + np.uint32(wide) + np.uint32(1)
     if outside == 0:
         return True
-    kind = np.int32(mirror)
     columns, rows = ix, iy
     while outside != 0:
         outside = np.int32(0)
         for x in range(np.uint64(width)):
-            x0, y0 = _fold(columns[x], wide, kind), _fold(rows[x], high, kind)
-            x1, y1 = _fold(np.int32(columns[x] + np.int32(1)), wide, kind), _fold(np.int32(rows[x] + np.int32(1)), high, kind)
+            x0, y0 = _fold(columns[x], wide, mirror), _fold(rows[x], high, mirror)
+            x1, y1 = _fold(np.int32(columns[x] + np.int32(1)), wide, mirror), _fold(np.int32(rows[x] + np.int32(1)), high, mirror)
             outside |= np.int32((x0 < 0) | (x1 < 0) | (y0 < 0) | (y1 < 0))
             upper, lower = np.uint32(y0) * np.uint32(wide), np.uint32(y1) * np.uint32(wide)
             a[x] = upper + np.uint32(x0)
@@ -204,7 +205,7 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
                 u = np.float32(np.int32(sx & 31)) * np.float32(0.03125)
                 v = np.float32(np.int32(sy & 31)) * np.float32(0.03125)
                 w0[x], w1[x], w2[x], w3[x] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
-            inside = _corners(ix, iy, True, height, width, near, at)
+            inside = _corners(ix, iy, _CENTRES, height, width, near, at)
             if black and not inside:
                 _blacken(ix, iy, False, height, width, weights)
             _interpolate(plain, lanes, at, weights, warped[i], y * width * lanes, lanes)
@@ -263,7 +264,7 @@ def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ign
                     iy[x] = np.int32(fy)
                     u, v = sx - fx, sy - fy
                     w0[x], w1[x], w2[x], w3[x] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-                inside = _corners(ix, iy, False, height, width, near, at)
+                inside = _corners(ix, iy, _EDGES, height, width, near, at)
                 if black and not inside:
                     _blacken(ix, iy, True, height, width, weights)
                 _interpolate(flat, lanes, at, weights, row, 0, channels)
