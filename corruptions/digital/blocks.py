@@ -20,6 +20,8 @@ _N = np.uint64(_LANES)
 _BITS = 13
 # Fractional bits kept between the two directions
 _KEPT = 2
+# Not True and False, each of which numba would compile `_forward` for
+_FIRST, _SECOND = np.uint8(1), np.uint8(0)
 _0_298, _0_390, _0_541, _0_765 = np.int32(2446), np.int32(3196), np.int32(4433), np.int32(6270)
 _0_899, _1_175, _1_501, _1_847 = np.int32(7373), np.int32(9633), np.int32(12299), np.int32(15137)
 _1_961, _2_053, _2_562, _3_072 = np.int32(16069), np.int32(16819), np.int32(20995), np.int32(25172)
@@ -73,8 +75,8 @@ def _forward(work, p, step, first):  # type: ignore[no-untyped-def]
     t2, t5 = np.int32(work[p2] + work[p5]), np.int32(work[p2] - work[p5])
     t3, t4 = np.int32(work[p3] + work[p4]), np.int32(work[p3] - work[p4])
     t10, t13, t11, t12 = np.int32(t0 + t3), np.int32(t0 - t3), np.int32(t1 + t2), np.int32(t1 - t2)
-    bits = _BITS - _KEPT if first else _BITS + _KEPT
-    if first:
+    bits = _BITS - _KEPT if first == _FIRST else _BITS + _KEPT
+    if first == _FIRST:
         work[p], work[p4] = np.int32(np.int32(t10 + t11) << _KEPT), np.int32(np.int32(t10 - t11) << _KEPT)
     else:
         work[p], work[p4] = _scaled_down(np.int32(t10 + t11), _KEPT), _scaled_down(np.int32(t10 - t11), _KEPT)
@@ -133,10 +135,10 @@ def quantise(plane, steps):  # type: ignore[no-untyped-def]
                     work[q + x * _ACROSS] = np.int32(flat[p + x]) - np.int32(128)
         for y in range(np.uint64(8)):
             for j in range(_N):
-                _forward(work, y * _DOWN + j, _ACROSS, True)
+                _forward(work, y * _DOWN + j, _ACROSS, _FIRST)
         for x in range(np.uint64(8)):
             for j in range(_N):
-                _forward(work, x * _ACROSS + j, _DOWN, False)
+                _forward(work, x * _ACROSS + j, _DOWN, _SECOND)
         for k in range(np.uint64(64)):
             step = steps[k]
             # The transform is eight times too large. Half a unit more: so the product lies on the quotient's side of it.
