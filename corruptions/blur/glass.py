@@ -15,9 +15,9 @@ from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
 from .separable import AXES, gaussian_filter
 
-DELTAS = 0
+DELTAS = np.int64(0)
 """The stream of the displacements: word e belongs to displacement e, in scan order."""
-SWAPS = 1
+SWAPS = np.int64(1)
 """The stream of which pixels are exchanged: word e belongs to displacement e."""
 GREATEST_DELTA = 127
 """Displacements are kept as int8."""

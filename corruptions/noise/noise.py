@@ -13,7 +13,7 @@ from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .tables import gaussian_table, shot_table, speckle_table
 
-_NOISE = np.uint32(0)  # the only stream
+_NOISE = np.int64(0)  # the only stream
 _CHUNK = 4096  # words at a time: they stay in the first-level cache
 _RELEASED = "Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py and make_cifar_c.py, "
 

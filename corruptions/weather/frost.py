@@ -12,7 +12,7 @@ from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .textures import TextureSet, default_textures
 
-_TEXTURE = 0
+_TEXTURE = np.int64(0)
 # Elements of the stream: which texture, then the crop's first row and first column.
 _WHICH, _ROW, _COLUMN = np.int64(0), np.int64(1), np.int64(2)
 
