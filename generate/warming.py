@@ -116,8 +116,9 @@ def warm_up(
 
     def ready(name: str) -> None:
         nonlocal done
-        done += len(tasks.pop(name).stages)
-        if tell is not None:
+        prepared = len(tasks.pop(name).stages)
+        done += prepared
+        if tell is not None and prepared:
             tell(done, len(stages))
 
     if jobs > 1 and len(tasks) > 1:
