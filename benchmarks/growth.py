@@ -84,7 +84,7 @@ class Growth:
 
 def many_sets(path: Path, count: int) -> str:
     """Write a recipe of `count` sets of one kind of work."""
-    lines = ['name = "many"', 'version = "1"', "[preprocessing]", 'kind = "none"', "[encoding]", 'format = "png"']
+    lines = ['name = "many"', 'version = "1"', 'calibration = "cifar"', "[preprocessing]", 'kind = "none"', "[encoding]", 'format = "png"']
     for i in range(count):
         stage = f'{{ corruption = "gaussian_noise", parameters = {{ sigma = {0.02 + i / 10_000:.4f} }} }}'
         lines += ["[[sets]]", f'id = "noise-{i:04d}"', f"chain = [{stage}]"]

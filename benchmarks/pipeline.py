@@ -52,7 +52,7 @@ CASES = (
     Case("imagenet-c", "photographs", 256, "folder"),
     Case("imagenet-c", "photographs", 256, "folder", (("optimize", True),)),
     Case("imagenet-c-all", "photographs", 256, "folder"),
-    Case("image-degrade-30", "photographs", 24, "folder"),
+    Case("image-degrade-30", "photographs", 12, "folder"),
     Case("two-factor-69", "cifar", 500, "hdf5"),
     Case("cifar10-c", "cifar", 10_000, "hdf5"),
     Case("mnist-c", "mnist", 10_000, "hdf5"),

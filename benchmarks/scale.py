@@ -35,8 +35,8 @@ class Full:
 FULL = (
     Full("imagenet-c, 50,000 images", "imagenet-c", 50_000, 75, True),
     Full("imagenet-c-all, 50,000 images", "imagenet-c-all", 50_000, 95, True),
-    Full("two-factor-imagenet-c, 50,000 images", "imagenet-c", 50_000, 5_250, True),
-    Full("two-factor-imagenet-c, 1,000 images", "imagenet-c", 1_000, 5_250, True),
+    Full("two-factor-imagenet-c, 50,000 images", "imagenet-c", 50_000, 5_250, True, 5_325 / 5_250),
+    Full("two-factor-imagenet-c, 1,000 images", "imagenet-c", 1_000, 5_250, True, 5_325 / 5_250),
     Full("cifar10-c, 10,000 images", "cifar10-c", 10_000, 95, False),
 )
 

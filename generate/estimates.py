@@ -31,6 +31,8 @@ START_SECONDS = 3.0
 """Starting workers and loading kernels (compiled by an earlier run; the first of all takes a minute more)."""
 BASE_MEMORY = 300 << 20
 """A process with everything imported and all kernels loaded."""
+DECODED_COPIES = 3
+"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean image."""
 
 
 def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "folder") -> int:

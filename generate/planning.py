@@ -10,9 +10,9 @@ from typing import Any, Literal
 from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from .entries import SetSpec
-from .estimates import BASE_MEMORY, build_seconds
+from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
 from .parts import ROWS_BYTES, parts, runs
-from .preparing import Format, Options, Prepared, prepare
+from .preparing import Format, Options, Prepared, prepare, source_sizes
 from .recipe import Recipe
 from .sources.base import Source
 from .tree import buffers, stages_applied, stages_naive
@@ -120,6 +120,7 @@ def plan_of(prepared: Prepared) -> Plan:
     applied = sum(stages_applied(prepared.tree(group)) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * (prepared.stored_bytes() if "hdf5" in prepared.containers else 1024)
     held = (buffers(tree) + 6) * max(BATCH_BYTES, clean)
+    decoding = DECODED_COPIES * 3 * max(w * h for w, h in source_sizes(prepared.source, prepared.selected) or [(width, height)])
     return Plan(
         recipe=prepared.recipe.name,
         version=prepared.recipe.version,
@@ -136,7 +137,7 @@ def plan_of(prepared: Prepared) -> Plan:
             jobs=min(prepared.options.workers, len(groups) * len(all_runs)),
         ),
         jobs=prepared.options.workers,
-        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + held,
+        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + held + decoding,
         format="both" if len(prepared.containers) == 2 else prepared.containers[0],
         encoding=prepared.encoding.as_json(prepared.containers),
         size=prepared.image_size,

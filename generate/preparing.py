@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -283,13 +284,16 @@ def some_sizes(recipe: Recipe, source: Source, selected: Sequence[Sample]) -> li
     size = recipe.preprocessing.size(640, 480)
     if size == recipe.preprocessing.size(300, 500):
         return [size]
+    return [recipe.preprocessing.size(*size) for size in source_sizes(source, selected)] or [(500, 375)]
+
+
+def source_sizes(source: Source, selected: Sequence[Sample]) -> list[tuple[int, int]]:
+    """Return (width, height) of up to eight of a source's images, spread evenly; of bad ones nothing."""
     sizes = []
     for sample in select(selected, samples=_PROBED):
-        try:
-            sizes.append(recipe.preprocessing.size(*source.probe(sample)[1:]))
-        except BadSample:
-            continue
-    return sizes or [(500, 375)]
+        with contextlib.suppress(BadSample):
+            sizes.append(source.probe(sample)[1:])
+    return sizes
 
 
 def size_problem(recipe: Recipe, width: int, height: int) -> str | None:
