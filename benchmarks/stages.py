@@ -16,8 +16,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-_BEFORE = time.perf_counter()
-
 
 class Clock:
     """Adds up the processor time of stages, each without the stages that it calls."""
@@ -49,12 +47,11 @@ class Clock:
         setattr(owner, name, timed)
 
 
-def instrument(clock: Clock, events: dict[str, float]) -> None:
+def instrument(clock: Clock) -> None:
     """Wrap what a build calls."""
     from corruptset.generate import build as building
-    from corruptset.generate import collecting, finishing, preprocessing, running, tree, worker
+    from corruptset.generate import collecting, finishing, running, tree, worker
     from corruptset.generate.encoding import Encoding
-    from corruptset.generate.sources import base
 
     clock.wrap(building, "prepare", "prepare")
     clock.wrap(building, "_check", "check the source")
@@ -80,15 +77,6 @@ def instrument(clock: Clock, events: dict[str, float]) -> None:
     clock.wrap(worker, "write_sidecar", "commit")
     clock.wrap(building, "finish", "manifest, records")
     clock.wrap(finishing, "contact_of", "contact sheet")
-    del preprocessing, base
-    committed = worker.write_sidecar
-
-    def first(*args: Any, **kwargs: Any) -> Any:
-        done = committed(*args, **kwargs)
-        events.setdefault("first part", time.perf_counter() - _BEFORE)
-        return done
-
-    worker.write_sidecar = first
 
 
 def peak() -> int:
@@ -112,9 +100,9 @@ def main() -> None:
     import corruptset
 
     build = corruptset.build
-    clock, events = Clock(), {"imports": time.perf_counter() - _BEFORE}
+    clock = Clock()
     if timed:
-        instrument(clock, events)
+        instrument(clock)
     before, start = cpu(), time.perf_counter()
     done = build(**task)
     seconds = time.perf_counter() - start
@@ -131,7 +119,6 @@ def main() -> None:
                 "digest": done.digest,
                 "directory": str(done.directory),
                 "peak": peak(),
-                "events": events,
                 "stages": dict(clock.seconds) | ({"other": used - known} if timed else {}),
             }
         )
