@@ -1,7 +1,9 @@
 """What it costs to put encoded images on this disk, way by way: ``python -m benchmarks.files``.
 
 The same bytes, in the same class folders of the same sets: as files of their own (by path, by the folder's handle, under a temporary name
-and renamed), and one behind the other in one file a set (raw, tar), which is waited for. ``--folder`` says which disk.
+and renamed), and one behind the other in one file a set (raw, tar), which is waited for. ``--folder`` says which disk. Nothing is deleted
+before the end; ``--after-deleting`` deletes as many files before each, as a user does who builds anew: ext4 looks at every inode that was
+deleted in the last minutes before it takes a free one.
 """
 
 from __future__ import annotations
@@ -103,19 +105,22 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=104, help="images of each of 75 sets, a multiple of 13")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="on the disk that is meant; by default the system's folder for temporary files")
+    parser.add_argument("--after-deleting", action="store_true", help="delete as many files right before each")
     arguments = parser.parse_args()
     table = Table(title=f"{SETS} sets x {arguments.images} images of {BYTES:,} bytes, medians of {arguments.repeats}", title_justify="left")
     for heading in ("way", "us an image", "fastest", "slowest"):
         table.add_column(heading, justify="left" if heading == "way" else "right")
     found: dict[str, list[float]] = {name: [] for name in WAYS}
-    for _ in range(arguments.repeats):
-        for name, way in WAYS.items():
-            with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-                root = Path(folder) / "sets"
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        for repeat in range(arguments.repeats):
+            for name, way in WAYS.items():
+                root = Path(folder) / f"{name} {repeat}"
+                if arguments.after_deleting:
+                    seconds(by_path, root, arguments.images, RUN)
+                    shutil.rmtree(root)
+                os.sync()
                 step = arguments.images if way in (raw, tar) else RUN
                 found[name].append(seconds(way, root, arguments.images, step) / (arguments.images * SETS) * 1e6)
-                shutil.rmtree(root)
-            os.sync()
     for name, times in found.items():
         table.add_row(name, f"{statistics.median(times):.0f}", f"{min(times):.0f}", f"{max(times):.0f}")
     Console(width=110).print(table)
