@@ -18,7 +18,7 @@ from .pipeline import grouped
 GROUPS = {
     "read, decode, resize": ("#6b6b6b", ("read, decode", "resize")),
     "encode": ("#949494", ("encode",)),
-    "write": ("#bdbdbd", ("write files", "write shards", "write arrays", "hash shards")),
+    "write": ("#bdbdbd", ("write files", "hash, write shards", "write arrays", "lay out shards")),
     "corrupt": ("#d1603d", ("corrupt",)),
     "digests": ("#3a6ea5", ("digest",)),
     "metrics": ("#7fb069", ("metrics",)),

@@ -6,8 +6,10 @@ The images of an array go into one block of memory, and from there to the disk.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
 import mmap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +47,28 @@ class Where:
     """Sample -> its class's folder and its id."""
 
 
+_blocks: list[mmap.mmap] = []
+"""Blocks of memory that held rows, for the next sets: a page that the kernel has to clear and map anew costs more than the copy into it."""
+
+
+def _block(size: int) -> mmap.mmap:
+    """Return memory of at least `size` bytes; what it holds is not defined.
+
+    It is the kernel's and not malloc's, which would keep freed blocks in pieces, and a worker would hold a quarter more.
+    """
+    with contextlib.suppress(IndexError):  # none is left
+        while True:
+            block = _blocks.pop()
+            if size <= len(block) <= 2 * size:
+                return block
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def forget_blocks() -> None:
+    """Let go of the memory that is kept for rows."""
+    _blocks.clear()
+
+
 class Collected:
     """The images of one set x one run; `add` takes them batch by batch."""
 
@@ -63,6 +87,7 @@ class Collected:
         self._measured = measured
         self._stored: list[str] = [""] * run.count
         self._rows: NDArray[np.uint8] | None = None
+        self._block: mmap.mmap | None = None
         self._arrays: dict[str, list[int]] = {}
         self._numbers: list[int] = []
         self._left = run.count
@@ -125,17 +150,19 @@ class Collected:
                 for path, own in self._arrays.items()}  # fmt: skip
 
     def let_go(self) -> None:
-        """Free the images; what describes them stays."""
+        """Free the images, which nobody may look at any more; what describes them stays."""
         self._rows = None
+        if self._block is not None:
+            _blocks.append(self._block)
+            self._block = None
         self.encoded = []
 
     def _add_rows(self, positions: Sequence[int], images: Images) -> None:
         if self._rows is None:
-            # Memory of its own, given back at once: malloc would keep it, in pieces, and a worker would hold a quarter more.
             shape = (self.run.count, *images.shape[1:])
-            self._rows = np.frombuffer(mmap.mmap(-1, int(np.prod(shape)), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8).reshape(
-                shape
-            )
+            size = math.prod(shape)
+            self._block = _block(size)
+            self._rows = np.frombuffer(self._block, np.uint8, size).reshape(shape)
         elif self._rows.shape[1:] != images.shape[1:]:
             shapes = sorted([self._rows.shape[1:], images.shape[1:]])
             raise BuildError(
@@ -149,7 +176,7 @@ class Collected:
 
     def _describe_rows(self, positions: Sequence[int], images: Images, path: str, numbers: Sequence[int]) -> None:
         """Describe rows of pixels in an array; `path` is JSON."""
-        size = int(np.prod(images.shape[1:]))
+        size = math.prod(images.shape[1:])
         view = images.reshape(-1).data
         start = f'{{"path": {path}, "row": '
         rest = f', "bytes": {size}, "sha256": "sha256:'

@@ -6,7 +6,6 @@ A worker receives the job once and after that only parts (ids, never pixels); it
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import threading
 import time
@@ -23,9 +22,10 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..errors import SourceError
 from ..manifests.digests import pixel_digest
-from ..manifests.files import WORK_FOLDER, write_atomic
+from ..manifests.files import WORK_FOLDER
+from ..manifests.large import write_large
 from ..manifests.models import ClassRecord
-from .collecting import Collected, Where
+from .collecting import Collected, Where, forget_blocks
 from .encoding import Encoding
 from .entries import SetSpec
 from .parts import Part
@@ -173,9 +173,10 @@ def clean_images(job: Job, part: Part) -> Clean:
 
 
 def forget() -> None:
-    """Let go of the clean images kept in this process."""
+    """Let go of the clean images and of the memory kept in this process."""
     global _clean
     _clean = (None, ([], []))
+    forget_blocks()
 
 
 def load_clean(source: Source, chosen: Chosen, preprocessing: Preprocessing) -> NDArray[np.uint8]:
@@ -259,8 +260,5 @@ def _write_shard(job: Job, part: Part, made: Collected) -> dict[str, Any]:
     path = shard_path(made.set_id, part.run.number)
     target = job.directory / path
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(target, *pieces)
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return {"path": path, "bytes": sum(map(len, pieces)), "sha256": f"sha256:{digest.hexdigest()}"}
+    size, sha256 = write_large(target, pieces)
+    return {"path": path, "bytes": size, "sha256": sha256}

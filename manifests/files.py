@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,30 +68,41 @@ def inside(root: Path, path: str) -> Path:
     return root / path
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary name (``.<random>.part``) in the same folder; what stands there takes the place of `path` in one step.
+
+    If anything is raised, the temporary file is removed, and nothing stands at `path` that did not stand there before. Whoever writes the
+    file waits until it is on disk.
+    """
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    fsync_folder(path.parent)
+
+
 def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
     """Write a file, given in one piece or several, so that it is there whole or not at all, also after a power cut.
 
-    The bytes go to a temporary name (``.<random>.part``) in the same folder, are fsynced, and take the place of `path` in one step; the
-    permissions follow the umask, as those of any other file do.
+    The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step; the permissions follow the
+    umask, as those of any other file do. Files of some megabytes are rather for `large.write_large`.
 
     Raises
     ------
     OSError
         The disk is full or fails; nothing stands at `path` that did not stand there before, and the temporary file is removed.
     """
-    part = path.with_name(f".{secrets.token_hex(8)}.part")
-    # os.open applies the umask; mkstemp would make a file that nobody else on a shared file system may read
-    fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
+    with replacing(path) as part:
+        # os.open applies the umask; mkstemp would make a file that nobody else on a shared file system may read
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(fd, "wb") as f:
             f.writelines(pieces)
             f.flush()
             os.fsync(f.fileno())
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    fsync_folder(path.parent)
 
 
 def fsync_folder(folder: Path) -> None:

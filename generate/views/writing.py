@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import secrets
 import shutil
@@ -11,7 +10,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from ...errors import BuildError
 from ...manifests.digests import sha256_bytes
 from ...manifests.files import fsync_folder
+from ...manifests.large import LargeFile
 from ...manifests.models import FileRecord, safe_path
 from ...manifests.reader import ImageSet
 from ...manifests.views import FolderRecord, folder_record
@@ -94,14 +94,11 @@ class Writer:
                 archive.addfile(info, _Bytes(data))  # type: ignore[arg-type]
 
     @contextmanager
-    def _hashed(self, path: str) -> Iterator[_Hashed]:
-        with open(self._place(path), "xb") as f:
-            out = _Hashed(f)
+    def _hashed(self, path: str) -> Iterator[LargeFile]:
+        with LargeFile(self._place(path)) as out:
             yield out
-            f.flush()
-            os.fsync(f.fileno())
         self.bytes += out.written
-        self.files.append(FileRecord(path=path, bytes=out.written, sha256=f"sha256:{out.hash.hexdigest()}"))
+        self.files.append(FileRecord(path=path, bytes=out.written, sha256=f"sha256:{out.sha256.hexdigest()}"))
 
     def _place(self, path: str) -> Path:
         _refuse_outside(path)
@@ -139,24 +136,6 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
     record = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(out, record)
     return out.getvalue()
-
-
-class _Hashed:
-    """A file that keeps the sha256 of what goes into it."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.hash = hashlib.sha256()
-        self.written = 0
-
-    def write(self, data: Any) -> int:
-        self._file.write(data)
-        self.hash.update(data)
-        self.written += len(data) if isinstance(data, bytes) else memoryview(data).nbytes
-        return len(data)
-
-    def tell(self) -> int:
-        return self.written
 
 
 class _Bytes:

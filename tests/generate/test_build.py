@@ -116,15 +116,15 @@ def test_a_full_disk_is_the_machines_fault_and_resumable(
 ) -> None:
     from corruptset.generate import worker
 
-    real, calls = worker.write_atomic, []
+    real, calls = worker.write_large, []
 
-    def full(path: Path, data: bytes) -> None:
+    def full(path: Path, pieces: Any) -> tuple[int, str]:
         calls.append(path)
         if len(calls) == 7:
             raise OSError(28, "No space left on device", str(path))
-        real(path, data)
+        return real(path, pieces)
 
-    monkeypatch.setattr(worker, "write_atomic", full)
+    monkeypatch.setattr(worker, "write_large", full)
     with pytest.raises(MachineError, match=r"No space left on device.*resume") as caught:
         make()
     assert caught.value.exit_code == 3
