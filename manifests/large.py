@@ -16,6 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from .files import replacing
 
 _BUFFER = 1 << 19
@@ -44,7 +46,7 @@ class LargeFile:
         self._path = os.fspath(path)
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         self._direct = False
-        self._memory = memoryview(mmap.mmap(-1, _BUFFER))  # of whole pages, as direct writes want it
+        self._memory = np.frombuffer(mmap.mmap(-1, _BUFFER), np.uint8)  # of whole pages, as direct writes want it
         self._filled = 0
 
     def write(self, data: Any) -> int:
@@ -53,13 +55,13 @@ class LargeFile:
         size = view.nbytes
         if not size:  # cannot be cast
             return 0
-        view = view.cast("B")
+        values = np.frombuffer(view.cast("B"), np.uint8)  # numpy lets other threads run while it copies
         self.written += size
-        while view:
-            some = view[: _BUFFER - self._filled]
-            self._memory[self._filled : self._filled + len(some)] = some
-            self._filled += len(some)
-            view = view[len(some) :]
+        while values.size:
+            some = values[: _BUFFER - self._filled]
+            self._memory[self._filled : self._filled + some.size] = some
+            self._filled += some.size
+            values = values[some.size :]
             if self._filled == _BUFFER:
                 self._set_direct(True)
                 self._put(_BUFFER)
@@ -76,7 +78,7 @@ class LargeFile:
             if self._direct and left >= _BLOCK:
                 whole = left - left % _BLOCK
                 self._put(whole)
-                self._memory[: left - whole] = bytes(self._memory[whole:left])
+                self._memory[: left - whole] = self._memory[whole:left].copy()
                 self._filled = left - whole
             self._set_direct(False)
             self._put(self._filled)
@@ -103,7 +105,7 @@ class LargeFile:
 
     def _put(self, size: int) -> None:
         """Write the first bytes of the buffer."""
-        view = self._memory[:size]
+        view = self._memory[:size].data
         self.sha256.update(view)
         self._filled = 0
         while view:
