@@ -19,10 +19,13 @@ Blake3 = Annotated[str, Field(pattern=r"^blake3:[0-9a-f]{64}$")]
 """Of pixels."""
 
 
+_NO_NAMES = frozenset(("", ".", ".."))
+
+
 def safe_path(path: str) -> str:
     """Return a relative POSIX path that stays inside its directory, or raise ValueError."""
-    parts = path.split("/")
-    if not path or path.startswith("/") or "\\" in path or "\0" in path or any(p in ("", ".", "..") for p in parts) or ":" in parts[0]:
+    parts = path.split("/")  # of an empty path or one that begins or ends with a slash, one is empty
+    if not _NO_NAMES.isdisjoint(parts) or "\\" in path or "\0" in path or ":" in parts[0]:
         raise ValueError(f"{path!r} is not a relative path inside the data set")
     return path
 
