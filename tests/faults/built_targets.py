@@ -1,0 +1,163 @@
+"""Fuzzed recipes, tables and the files of a finished data set."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files as resources
+from pathlib import Path
+
+import numpy as np
+from image_targets import save
+from target import Target, replace_file
+
+import corruptset
+from corruptset.corruptions.calibrations import parse_table
+from corruptset.errors import CorruptsetError
+from corruptset.generate.recipe import parse_recipe
+from corruptset.generate.sources.base import open_source
+from corruptset.manifests.files import MANIFEST, SAMPLES, SHA256SUMS, parse_manifest, read_sha256sums, set_path
+from corruptset.manifests.verifying import verify_directory
+
+
+class Recipe(Target):
+    text = True
+
+    def make(self) -> Sequence[bytes]:
+        folder = resources("corruptset.generate") / "recipes"
+        return [f.read_bytes() for f in sorted(folder.iterdir(), key=str) if f.name.endswith(".toml") and len(f.read_bytes()) < 6000]
+
+    def try_one(self, data: bytes) -> None:
+        path = self.put("x.toml", data)
+        recipe = corruptset.generate.recipe.load_recipe(path)
+        given = tomllib.loads(data.decode("utf-8"))
+        assert (recipe.name, recipe.version) == (given["name"], given["version"])
+        sets = recipe.resolve()
+        assert sets
+        assert all(re.fullmatch(r"[a-z0-9_+/-]+", s.id) for s in sets)
+        json.dumps(recipe.as_json(), allow_nan=False)
+
+
+class Table(Target):
+    text = True
+
+    def make(self) -> Sequence[bytes]:
+        folder = resources("corruptset.corruptions") / "tables"
+        whole = (folder / "cifar.toml").read_text(encoding="utf-8")
+        head, *rows = re.split(r"(?m)^(?=\[\[)", whole)
+        # A table of a few corruptions, so that mutations hit more than one of a hundred rows.
+        return [(head + "".join(rows[i : i + 8])).encode() for i in range(0, len(rows), 24)]
+
+    def try_one(self, data: bytes) -> None:
+        table = parse_table(data.decode("utf-8", "replace"), "x.toml")
+        given = tomllib.loads(data.decode("utf-8", "replace"))
+        assert (table.name, table.side) == (given["name"], given["side"])
+        for corruption, rows in table.rows.items():
+            for entry in given[corruption]:
+                values = rows[entry["severity"]].parameters
+                for key, value in values.items():
+                    assert np.all(np.asarray(value) == np.asarray(entry[key]))
+                    assert np.all(np.isfinite(np.asarray(value, float))) or isinstance(value, str | bool)
+
+
+class Built(Target):
+    """A small finished build, of which one file is mutated; `open` must give right pixels or an error, `verify` must find it."""
+
+    text = True
+    name = MANIFEST
+
+    def make(self) -> Sequence[bytes]:
+        self.directory = tiny_build(self.folder / "made")
+        (self.folder / "secret.png").write_bytes(save("PNG"))
+        return [(self.directory / self.name).read_bytes()]
+
+    def try_one(self, data: bytes) -> None:
+        path = self.directory / self.name
+        replace_file(path, data)
+        try:
+            report = verify_directory(self.directory)
+        except CorruptsetError:
+            report = None
+        same = data == self.files[0] or self.equal(data)
+        assert same or report is None or not report.ok, "verify did not find it"
+        self.read()
+
+    def equal(self, data: bytes) -> bool:
+        return False
+
+    def read(self) -> None:
+        found = corruptset.open(self.directory)
+        for set_id in found.set_ids:
+            for image, label in found[set_id]:
+                assert image.dtype == np.uint8
+                assert image.ndim == 3
+                assert isinstance(label, int)
+
+
+class ManifestJson(Built):
+    def read(self) -> None:
+        super().read()
+        data = (self.directory / self.name).read_bytes()
+        assert parse_manifest(data).as_json() == json.loads(data)
+
+
+class SetRows(Built):
+    name = set_path("contrast/1")
+
+
+class SampleRows(Built):
+    name = SAMPLES
+
+
+class Sums(Built):
+    name = SHA256SUMS
+
+    def read(self) -> None:
+        sums = read_sha256sums(self.directory)
+        lines = (self.directory / self.name).read_bytes().decode("utf-8", "replace").split("\n")[:-1]
+        assert [f"{hash.removeprefix('sha256:')}  {path}" for path, hash in sums.items()] == lines
+
+
+class Shard(Built):
+    """A shard of a build: read as part of the build and as a source."""
+
+    text = False
+
+    def make(self) -> Sequence[bytes]:
+        super().make()
+        self.name = "hdf5/contrast/1-00000.h5"
+        return [(self.directory / self.name).read_bytes()]
+
+    def read(self) -> None:
+        super().read()
+        source = open_source(f"hdf5:{self.directory / self.name}")
+        for sample in source.samples:
+            source.load(sample)
+
+
+RECIPE = """
+name = "tiny"
+version = "1.0.0"
+title = "Tiny"
+calibration = "cifar"
+[preprocessing]
+kind = "resize-crop"
+resize = 36
+crop = 32
+[encoding]
+format = "png"
+[[sets]]
+corruptions = ["contrast"]
+severities = [1]
+"""
+
+
+def tiny_build(folder: Path) -> Path:
+    """Return a finished build of eight images in both containers."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    recipe = parse_recipe(RECIPE, "tiny")
+    return corruptset.build(recipe, "sample", folder, jobs=1, format="both", metrics=0).directory

@@ -1,0 +1,119 @@
+"""Fuzzed readers of images; Pillow, asked to be strict, is the oracle."""
+
+from __future__ import annotations
+
+import io
+import random
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageFile
+from target import RGB, Target
+
+from corruptset.generate.decoding import decode, probe
+from corruptset.generate.sources.base import BadSample
+
+
+class Images(Target):
+    """`decode`, and `probe`, which must take and leave the same files."""
+
+    def make(self) -> Sequence[bytes]:
+        return [save(kind, **options) for kind, options in self.variants]
+
+    variants: Sequence[tuple[str, dict[str, Any]]] = ()
+
+    def try_one(self, data: bytes) -> None:
+        sizes: list[object] = []
+        for reader in (decode, probe):
+            try:
+                found = reader(data)
+                sizes.append(found.shape if isinstance(found, np.ndarray) else (found[1], found[0], found[2]))
+            except BadSample as e:
+                if "MemoryError" in str(e):
+                    raise
+                sizes.append(None)
+        assert sizes[0] == sizes[1], f"decode and probe disagree: {sizes}"
+        pixels = decode(data)  # raises what was wrong
+        expected = strict(data)
+        if expected is not None:
+            assert np.array_equal(pixels, expected)
+
+
+def strict(data: bytes) -> np.ndarray | None:
+    """Return what Pillow alone, strict about truncation, makes of a file; None where our rules convert."""
+    assert not ImageFile.LOAD_TRUNCATED_IMAGES
+    picture = Image.open(io.BytesIO(data))
+    picture.load()
+    array = np.asarray(picture)
+    plain = {"L": lambda: array[..., None], "RGB": lambda: array, "RGBA": lambda: array[..., :3], "LA": lambda: array[..., :1]}
+    plain["1"] = lambda: array.astype(np.uint8)[..., None] * 255
+    plain["P"] = lambda: np.asarray(picture.convert("RGBA"))[..., :3]
+    plain["CMYK"] = plain["YCbCr"] = lambda: np.asarray(picture.convert("RGB"))
+    plain["I;16"] = plain["I;16B"] = lambda: np.rint(array.astype(np.float64) / 257).astype(np.uint8)[..., None]
+    return plain[picture.mode]() if picture.mode in plain else None
+
+
+def save(kind: str, *, mode: str = "RGB", which: int = 0, **options: Any) -> bytes:
+    out = io.BytesIO()
+    picture = Image.fromarray(RGB[which])
+    if mode == "I;16":
+        picture = Image.fromarray(RGB[which][..., 0].astype(np.uint16) * 257)
+    elif mode == "RGBA":
+        picture.putalpha(Image.fromarray(RGB[1 - which][..., 0]))
+    else:
+        picture = picture.convert(mode)
+    picture.save(out, kind, **options)
+    return out.getvalue()
+
+
+class Jpeg(Images):
+    variants = (
+        ("JPEG", {"quality": 85}), ("JPEG", {"which": 1, "quality": 95, "subsampling": 0}), ("JPEG", {"mode": "L"}),
+        ("JPEG", {"progressive": True}), ("JPEG", {"mode": "CMYK"}), ("JPEG", {"optimize": True, "restart_marker_blocks": 1}),
+    )  # fmt: skip
+
+
+class Png(Images):
+    variants = (
+        ("PNG", {}), ("PNG", {"mode": "L"}), ("PNG", {"mode": "P"}), ("PNG", {"mode": "RGBA"}), ("PNG", {"mode": "I;16"}),
+        ("PNG", {"mode": "1"}), ("PNG", {"mode": "LA", "which": 1}),
+    )  # fmt: skip
+
+    def mutated(self, rng: random.Random) -> bytes:
+        data = super().mutated(rng)
+        return sealed_png(data) if rng.random() < 0.6 else data
+
+
+def sealed_png(data: bytes) -> bytes:
+    """Return a PNG whose chunks have right checksums, so that what is behind them is reached."""
+    out, at = bytearray(data), 8
+    while at + 12 <= len(out):
+        size = int.from_bytes(out[at : at + 4], "big")
+        end = at + 8 + size
+        if end + 4 > len(out):
+            break
+        out[end : end + 4] = zlib.crc32(out[at + 4 : end]).to_bytes(4, "big")
+        at = end + 4
+    return bytes(out)
+
+
+class Gif(Images):
+    variants = (("GIF", {}), ("GIF", {"mode": "L"}), ("GIF", {"which": 1, "interlace": 0}))
+
+
+class Tiff(Images):
+    variants = (
+        ("TIFF", {}), ("TIFF", {"compression": "tiff_lzw"}), ("TIFF", {"compression": "tiff_adobe_deflate"}),
+        ("TIFF", {"compression": "packbits", "mode": "L"}), ("TIFF", {"mode": "I;16"}), ("TIFF", {"compression": "jpeg"}),
+        ("TIFF", {"mode": "1", "compression": "group4"}), ("TIFF", {"mode": "CMYK"}),
+    )  # fmt: skip
+
+
+class Webp(Images):
+    variants = (("WEBP", {}), ("WEBP", {"lossless": True, "which": 1}), ("WEBP", {"mode": "RGBA"}))
+
+
+class Others(Images):
+    variants = (("BMP", {}), ("BMP", {"mode": "P"}), ("PPM", {}), ("PPM", {"mode": "L"}), ("PPM", {"mode": "1"}))
