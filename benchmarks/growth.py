@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,12 @@ class Growth:
             if task["format"] != "folder":  # those stay: files are dear to make where many were deleted, see pipeline.py
                 shutil.rmtree(out)
         return min(found, key=lambda b: b["seconds"])
+
+    def at_once(self, task: dict[str, Any]) -> float:
+        """Return the seconds that two builds take side by side, the slower of them: what this machine's two cores can do."""
+        with ThreadPoolExecutor(2) as threads:
+            apart = [Growth(self.work / f"apart {i}", self.repeats) for i in range(2)]
+            return max(b["seconds"] for b in threads.map(lambda growth: growth.build(**task), apart))
 
     def row(self, name: str, value: str, **figures: Any) -> None:
         """Keep a row, and print it at once."""
@@ -177,8 +184,11 @@ def main() -> None:
                 ("imagenet-c", photographs.photographs(work / "photographs-w", 512), "folder"),
                 ("cifar10-c", photographs.cifar(work / "cifar-w.tar.gz", 10_000), "hdf5"),
             ):
-                one, two = (growth.build(recipe=recipe, source=source, format=format, jobs=jobs)["seconds"] for jobs in (1, 2))
+                task = {"recipe": recipe, "source": source, "format": format}
+                one, two = (growth.build(**task, jobs=jobs)["seconds"] for jobs in (1, 2))
                 growth.row(f"{recipe}: two workers against one", f"{one / two:.2f} times as fast", one=one, two=two)
+                both = growth.at_once(task)
+                growth.row(f"{recipe}: two separate builds at once, which nothing holds together", f"{2 * one / both:.2f} times", both=both)
         if wanted("memory"):
             source = large_photographs(work / "large", 8)
             plan = corruptset.plan("imagenet-c", source)
