@@ -1,0 +1,80 @@
+"""The commands that README and docs/ show are ones that the command line takes; those that need no data of the reader's are run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from PIL import Image
+
+from corruptset.cli.app import app
+from corruptset.generate.recipe import load_recipe
+from corruptset.generate.sources.base import SCHEMES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+OWN = {"my-recipe.toml", "own.toml", "cifar10-c.toml"}
+"""Recipes that the pages tell the reader to write."""
+
+
+def shown(text: str) -> list[str]:
+    """Return the commands of a page: lines of fenced blocks of a shell, and lines indented by four."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    fenced = "\n".join(block for kind, block in blocks if kind in ("", "sh", "bash", "console"))
+    lines = fenced.split("\n") + re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
+    return list(dict.fromkeys(line.removeprefix("$ ") for line in lines if line.removeprefix("$ ").startswith("corruptset ")))
+
+
+CASES = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
+RUN = [(page, line) for page, line in CASES if re.match(r"corruptset (list|corrupt|preview)\b|corruptset show [a-z_-]+( |$)", line)]
+
+
+def test_pages_show_commands() -> None:
+    assert {"README.md", "two-factor.md", "gradual.md", "command-line.md", "sources.md", "archives.md"} <= {page for page, _ in CASES}
+    assert len(CASES) > 70
+    assert len(RUN) > 12
+
+
+@pytest.mark.parametrize(("page", "line"), CASES)
+def test_the_command_line_takes_it(page: str, line: str) -> None:
+    _, name, *arguments = shlex.split(line, comments=True)
+    given = COMMANDS[name].make_context(name, arguments).params
+    recipe, source = given.get("recipe"), given.get("source")
+    if name in ("build", "plan") and recipe != "pairs" and recipe not in OWN:
+        load_recipe(recipe)
+    if name in ("build", "plan", "rebuild") and source is not None:
+        assert source.partition(":")[0] in SCHEMES
+
+
+@pytest.mark.parametrize(("page", "line"), RUN)
+def test_it_runs(page: str, line: str, run: Callable[..., Any], tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
+    Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")
+    before = set(tmp_path.iterdir())
+    done = run(*shlex.split(line, comments=True)[1:])
+    assert done.code == 0
+    new = set(tmp_path.iterdir()) - before
+    if line.split()[1] in ("corrupt", "preview"):
+        (made,) = new
+        with Image.open(made) as picture:
+            assert picture.size[0] >= 180
+    else:
+        assert done.out.strip()
+        assert not new
+
+
+def test_pairs_of_the_pages_are_sets(run: Callable[..., Any]) -> None:
+    lines = [line for _, line in CASES if line.startswith("corruptset build pairs")]
+    assert len(lines) >= 3
+    for line in lines:
+        arguments = shlex.split(line, comments=True)[2:]
+        done = run("plan", *arguments, "--source", "sample", "--json")
+        assert done.code == 0
+        assert done.json["sets"]
