@@ -64,7 +64,7 @@ def instrument(clock: Clock) -> None:
     clock.wrap(tree, "apply_stage", None)
     clock.wrap(collecting, "hashes", "digest")
     clock.wrap(collecting, "sha256_bytes", "digest")
-    clock.wrap(collecting.Collected, "_describe_rows", "digest")
+    clock.wrap(collecting.Collected, "describe_rows", "digest")
     clock.wrap(collecting.Collected, "_add_rows", "put away")
     clock.wrap(collecting.Collected, "add", "put away")
     clock.wrap(collecting.Collected, "lines", "records")

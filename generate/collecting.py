@@ -90,6 +90,7 @@ class Collected:
         self._block: mmap.mmap | None = None
         self._arrays: dict[str, list[int]] = {}
         self._numbers: list[int] = []
+        self._in_shard_alone = False
         self._left = run.count
         self._shard = _json(shard_path(set_id, run.number))
 
@@ -118,7 +119,7 @@ class Collected:
             self._add_to_view(positions, images, self._where.layout)
         elif self._where.folder is None and self._where.encoding.format == "png":
             self._add_rows(positions, images)
-            self._describe_rows(positions, images, self._shard, positions)
+            self._in_shard_alone = True
         else:
             self._add_encoded(positions, images, self._where.folder)
         self._left -= len(positions)
@@ -149,6 +150,27 @@ class Collected:
         return {path: ([self._numbers[p] for p in own], self.rows[own[0] : own[-1] + 1] if _adjoin(own) else self.rows[own])
                 for path, own in self._arrays.items()}  # fmt: skip
 
+    def describe_rows(self) -> None:
+        """Hash and describe the images that are only in an array, once all of them are there: the next set can be made meanwhile."""
+        positions = range(self.run.count)
+        places: list[tuple[str, Sequence[int], Sequence[int]]]
+        places = [(_json(path), own, self._numbers) for path, own in self._arrays.items()]
+        if self._in_shard_alone:
+            places.append((self._shard, positions, positions))
+        if self._rows is None or not places:
+            return
+        size = self._rows[0].nbytes
+        view = self._rows.reshape(-1).data
+        rest = f', "bytes": {size}, "sha256": "sha256:'
+        sha256 = hashlib.sha256
+        for path, own, numbers in places:
+            start = f'{{"path": {path}, "row": '
+            for position in own:
+                digest = sha256(view[position * size : (position + 1) * size]).hexdigest()
+                self._stored[position] = f'{start}{numbers[position]}{rest}{digest}"}}'
+            self.files += len(own)
+            self.bytes += size * len(own)
+
     def let_go(self) -> None:
         """Free the images, which nobody may look at any more; what describes them stays."""
         self._rows = None
@@ -173,19 +195,6 @@ class Collected:
             self._rows[positions[0] : positions[-1] + 1] = images
         else:
             self._rows[list(positions)] = images
-
-    def _describe_rows(self, positions: Sequence[int], images: Images, path: str, numbers: Sequence[int]) -> None:
-        """Describe rows of pixels in an array; `path` is JSON."""
-        size = math.prod(images.shape[1:])
-        view = images.reshape(-1).data
-        start = f'{{"path": {path}, "row": '
-        rest = f', "bytes": {size}, "sha256": "sha256:'
-        sha256 = hashlib.sha256
-        for k, position in enumerate(positions):
-            digest = sha256(view[k * size : (k + 1) * size]).hexdigest()
-            self._stored[position] = f'{start}{numbers[k]}{rest}{digest}"}}'
-        self.files += len(positions)
-        self.bytes += size * len(positions)
 
     def _add_encoded(self, positions: Sequence[int], images: Images, folder: FolderSink | None) -> None:
         """Write encoded images, into files, for a shard or both."""
@@ -230,10 +239,7 @@ class Collected:
         if by_path:
             self._add_rows(positions, images)
         for path, some in by_path.items():
-            own = [positions[k] for k in some]
-            self._arrays.setdefault(path, []).extend(own)
-            chosen = images if len(some) == len(positions) else np.ascontiguousarray(images[some])
-            self._describe_rows(own, chosen, _json(path), [numbers[p] for p in own])
+            self._arrays.setdefault(path, []).extend(positions[k] for k in some)
 
 
 def _file(path: str, row: Any, size: int, sha256: str) -> str:

@@ -235,6 +235,7 @@ def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], writer: ThreadP
 
 def _written(job: Job, part: Part, made: Collected) -> Entry:
     """Write a set's shard or rows of arrays, if it has any, and return what the sidecar says of it."""
+    made.describe_rows()
     shard = None
     if isinstance(job.layout, ArrayLayout):
         for path, (numbers, rows) in made.arrays().items():
