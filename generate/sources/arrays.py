@@ -13,7 +13,8 @@ from ...errors import SourceError
 from ...manifests.arrays import NotAShard, map_array
 from ...manifests.models import ClassRecord
 from ..decoding import MAX_PIXELS
-from .rows import Block, RowSource
+from .blocks import Block
+from .rows import RowSource
 from .streams import Place
 
 MOST_LABEL = 99_999

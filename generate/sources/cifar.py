@@ -1,6 +1,8 @@
 """The sources ``cifar10:PATH`` and ``cifar100:PATH``: the python or the binary version, the tar.gz or the folder.
 
-Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels.
+Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels. A batch is
+looked through once, in pieces, its rows are digested on the way, and nothing of it is held but where they lie: an archive is
+unpacked once to list it, and once more to build from it.
 
 References
 ----------
@@ -9,8 +11,9 @@ Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009); https:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,16 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, listed
-from .pickles import Array, Buffer, Latin, Pickle, Refused, Span
-from .rows import Block, RowSource, check_labels, named_classes, wanted_splits
+from .blocks import Block
+from .pickles import Array, Latin, Pickle, Refused, Span, Stored
+from .rows import RowSource, check_labels, named_classes, wanted_splits
 from .streams import Place, read_place
 from .tarred import list_tar
 
 PIXELS = 3 * 32 * 32
 SHAPE = (32, 32, 3)
 MOST_BATCH_BYTES = 1 << 30
-TEXT_STEP = 1 << 22
-"""Bytes of text that are looked through at once: where their letters begin takes eight times the memory."""
+MOST_META_BYTES = 1 << 20
+MOST_STRINGS = 16
+"""Long strings of a pickle that are looked through in passing; one of them is the pixels."""
 PUBLISHED_BATCH = 10_000
 """Rows of a batch of CIFAR-10 as it is published; there are then five batches to train on."""
 
@@ -74,7 +79,6 @@ HUNDRED = Kind(
     {"fine": "fine_label_names", "coarse": "coarse_label_names"},
 )
 
-Files = dict[str, Place]
 T = TypeVar("T")
 
 
@@ -84,6 +88,18 @@ class Batch:
 
     block: Block
     labels: NDArray[np.int64]
+
+
+@dataclass
+class Files:
+    """The files of a source."""
+
+    places: dict[str, Place]
+    """By name."""
+    batches: dict[str, Batch | Refused] = field(default_factory=dict)
+    """Those that were looked through on the way, and what is wrong with others."""
+    metas: dict[str, bytes] = field(default_factory=dict)
+    """Small files that were read on the way."""
 
 
 def open_ten(rest: str, *, labels: Path | None = None, split: str | None = None) -> RowSource:
@@ -103,20 +119,19 @@ def open_hundred(rest: str, *, labels: Path | None = None, split: str | None = N
 
 def _open(kind: Kind, rest: str, which: str, split: str | None) -> RowSource:
     splits = wanted_splits(split)
-    path, files = _files(kind, rest)
-    form = next((f for f in ("python", "binary") if kind.meta[f] in files), None)
+    path, files = _files(kind, rest, which, splits)
+    form = next((f for f in ("python", "binary") if kind.meta[f] in files.places), None)
     if form is None:
         raise SourceError(
-            f"The source {kind.scheme}:{rest}: {path} has no {' or '.join(kind.meta.values())}, which hold the class names; "
-            f"it holds {', '.join(sorted(files)[:8]) or 'nothing'}. Expected {kind.title} as it was downloaded, or its extracted folder."
+            f"The source {kind.scheme}:{rest}: {path} has no {' or '.join(kind.meta.values())}, which hold the class names; it holds "
+            f"{', '.join(sorted(files.places)[:8]) or 'nothing'}. Expected {kind.title} as it was downloaded, or its extracted folder."
         )
-    read = _python if form == "python" else _binary
     names, rows_said = _meta(kind, form, files, which)
     classes = named_classes(names, f"{path}: {kind.meta[form]}")
     blocks, labels = [], []
-    wanted = [(one, name) for one in splits for name in _batches(kind, form, files, one, path)]
-    # In the order that they lie in, so that a compressed archive is gone through once.
-    found = {name: read(kind, files[name], one, which) for one, name in sorted(wanted, key=lambda w: files[w[1]].offset)}
+    wanted = [(one, name) for one in splits for name in _batches(kind, form, files.places, one, path)]
+    # In the order that they lie in, so that an archive is gone through once.
+    found = {name: _batch(kind, files, name, one, which) for one, name in sorted(wanted, key=lambda w: files.places[w[1]].offset)}
     for one in splits:
         for name in (name for of, name in wanted if of == one):
             batch = found[name]
@@ -132,8 +147,8 @@ def _open(kind: Kind, rest: str, which: str, split: str | None) -> RowSource:
     return RowSource(kind.scheme, blocks, labels, classes)
 
 
-def _files(kind: Kind, rest: str) -> tuple[Path, Files]:
-    """Return where a source lies, and its files by name."""
+def _files(kind: Kind, rest: str, which: str, splits: tuple[str, ...]) -> tuple[Path, Files]:
+    """Return where a source lies, and its files; the batches of an archive are looked through while it is listed."""
     if not rest:
         raise SourceError(f"The source {kind.scheme} needs a path: {kind.scheme}:PATH, of {kind.archives[0]} or its extracted folder.")
     path = Path(rest).expanduser()
@@ -143,10 +158,23 @@ def _files(kind: Kind, rest: str) -> tuple[Path, Files]:
             path = next((p for p in inside if p.exists()), path)
     path = path.resolve()
     if path.is_dir():
-        return path, {p.name: Place(p, 0, p.stat().st_size) for p in sorted(path.iterdir()) if p.is_file()}
+        return path, Files({p.name: Place(p, 0, p.stat().st_size) for p in sorted(path.iterdir()) if p.is_file()})
     if not path.exists():
         raise SourceError(f"The source {kind.scheme}:{rest}: {path} is not there. Expected {kind.archives[0]} or its extracted folder.")
-    tar = list_tar(path)
+    files = Files({})
+
+    def look(member: str, place: Place) -> None:
+        name = member.rpartition("/")[2]
+        split = _split_of(kind, name)
+        if split in splits and name not in files.batches:
+            try:
+                files.batches[name] = _looked_through(kind, name, place, split, which)
+            except Refused as e:
+                files.batches[name] = e  # said when it is known that the archive is whole, and that this file is wanted
+        elif name.endswith((".txt", "meta")) and place.size <= MOST_META_BYTES and len(files.metas) < MOST_STRINGS:
+            files.metas.setdefault(name, read_place(place))
+
+    tar = list_tar(path, look)
     if tar.notes:
         raise SourceError(
             f"{path} is not {kind.title} as it is published; it has:\n{listed([f'{p}: {r}' for p, r in tar.notes])}\nDownload it again."
@@ -155,10 +183,19 @@ def _files(kind: Kind, rest: str) -> tuple[Path, Files]:
     doubled = sorted({n for n in names if names.count(n) > 1})
     if doubled:
         raise SourceError(f"{path} holds {', '.join(doubled[:5])} in several folders. Expected {kind.archives[0]} as it was downloaded.")
-    return path, dict(zip(names, tar.files.values(), strict=True))
+    files.places = dict(zip(names, tar.files.values(), strict=True))
+    return path, files
 
 
-def _batches(kind: Kind, form: str, files: Files, split: str, path: Path) -> list[str]:
+def _split_of(kind: Kind, name: str) -> str | None:
+    """Return the split that a file would be a batch of, by its name."""
+    stem = name.removesuffix(".bin")
+    if stem == kind.test:
+        return "test"
+    return "train" if re.fullmatch(kind.train.replace("{}", "[1-9][0-9]?"), stem) else None
+
+
+def _batches(kind: Kind, form: str, files: Mapping[str, Place], split: str, path: Path) -> list[str]:
     suffix = ".bin" if form == "binary" else ""
     pattern = (kind.test if split == "test" else kind.train) + suffix
     if "{}" not in pattern:
@@ -185,11 +222,10 @@ def _meta(kind: Kind, form: str, files: Files, which: str) -> tuple[list[str], i
     """Return the class names, and the rows of a batch where the file says it."""
     if form == "binary":
         name = "coarse_label_names.txt" if which == "coarse" else kind.meta[form]
-        if name not in files:
+        if name not in files.places:
             raise SourceError(f"{kind.title} has no {name} beside its batches, which holds the class names. Download the archive again.")
-        lines = _small(files[name]).decode("utf-8", "replace").splitlines()
+        lines = _small(files, name).decode("utf-8", "replace").splitlines()
         return [line.strip() for line in lines if line.strip()], None
-    place = files[kind.meta[form]]
 
     def read(pickle: Pickle) -> tuple[list[str], int | None]:
         fields = pickle.fields()
@@ -200,99 +236,90 @@ def _meta(kind: Kind, form: str, files: Files, which: str) -> tuple[list[str], i
             raise Refused(f"holds no {kind.names[which]}; it is the meta of another data set")
         return pickle.texts(fields[kind.names[which]]), rows if isinstance(rows, int) else None
 
-    return _unpickled(place, _small(place), kind.meta[form], read)
+    name = kind.meta[form]
+    return _said(files, name, lambda: read(Pickle(_small(files, name))), name)
 
 
-def _small(place: Place) -> Buffer:
-    if place.size > 1 << 20:
+def _small(files: Files, name: str) -> bytes:
+    place = files.places[name]
+    if place.size > MOST_META_BYTES:
         raise SourceError(f"{place.path}: its list of class names has {place.size:,} bytes; expected a few hundred. Download it again.")
-    return read_place(place)
+    return files.metas[name] if name in files.metas else read_place(place)
 
 
-def _unpickled(place: Place, data: Buffer, name: str, read: Callable[[Pickle], T]) -> T:
+def _said(files: Files, name: str, make: Callable[[], T], called: str) -> T:
+    """Return what is made, or say of which file it is that something is wrong with."""
     try:
-        return read(Pickle(data))
+        return make()
     except Refused as e:
-        raise SourceError(f"{place.path}: {name} {e}. Download it again from where it is published.") from None
+        raise SourceError(f"{files.places[name].path}: {called} {e}. Download it again from where it is published.") from None
+
+
+def _batch(kind: Kind, files: Files, name: str, split: str, which: str) -> Batch:
+    """Return a batch: as it was looked through, or looked through now."""
+    place = files.places[name]
+
+    def found() -> Batch:
+        looked = files.batches.get(name)
+        if isinstance(looked, Refused):
+            raise looked
+        return _looked_through(kind, name, place, split, which) if looked is None else looked
+
+    return _said(files, name, found, f"the batch {name}")
+
+
+def _looked_through(kind: Kind, name: str, place: Place, split: str, which: str) -> Batch:
+    return (_binary if name.endswith(".bin") else _python)(kind, place, split, which)
 
 
 def _python(kind: Kind, place: Place, split: str, which: str) -> Batch:
     if place.size > MOST_BATCH_BYTES:
-        raise SourceError(f"{place.path}: a batch of {place.size:,} bytes is none of {kind.title}'s.")
-    data = read_place(place)
+        raise Refused(f"has {place.size:,} bytes, which no batch of {kind.title}'s has")
     key = "labels" if which == "labels" else f"{which}_labels"
+    strings: dict[int, Block | None] = {}
 
-    def read(pickle: Pickle) -> Batch:
-        fields: dict[str, Any] = pickle.fields()
-        missing = [k for k in ("data", key) if k not in fields]
-        if missing:
-            raise Refused(
-                f"holds no {' and no '.join(missing)} (it holds {', '.join(sorted(fields)[:8])}), so it is no batch of {kind.title}"
-            )
-        labels = pickle.integers(fields[key])
-        array = fields["data"]
-        if not isinstance(array, Array):
-            raise Refused("has data that is no array")
-        rows = array.shape[0] if array.shape else 0
-        if array.dtype != "u1" or array.shape != (rows, PIXELS) or not rows or (array.fortran and rows > 1):
-            kept = ", stored column by column" if array.fortran else ""
-            raise Refused(f"has data of {array.dtype} {array.shape}{kept}; expected rows of {PIXELS} bytes (u1)")
-        if len(labels) != rows:
-            raise Refused(f"has {rows} rows and {len(labels)} {key}")
-        return Batch(_located(pickle, array.data, place, split, rows), labels)
+    def look(span: Span) -> None:
+        if len(strings) < MOST_STRINGS:
+            strings[span.offset] = _rows(place, span, split)
 
-    return _unpickled(place, data, "the batch " + place.path.name if not place.zipped else f"the batch of the split {split}", read)
-
-
-def _located(pickle: Pickle, data: object, place: Place, split: str, rows: int) -> Block:
-    if isinstance(data, Span) and not data.text:
-        if data.size != rows * PIXELS:
-            raise Refused(f"has {data.size:,} bytes of pixels for {rows} rows; expected {rows * PIXELS:,}")
-        return Block(split, place.part(data.offset, data.size), rows, PIXELS, 0, SHAPE, planes=True)
-    if isinstance(data, Latin):
-        span = data.span
-        letters = np.frombuffer(pickle.raw(span), np.uint8)
-        starts = _row_starts(letters, rows)
-        try:
-            sound = len(pickle.raw(data)) == rows * PIXELS
-        except UnicodeError:
-            sound = False
-        if not sound or starts is None:
-            raise Refused(f"does not hold the bytes of {rows} rows of {PIXELS}")
-        return Block(split, place.part(span.offset, span.size), rows, 0, 0, SHAPE, planes=True, starts=starts)
-    raise Refused("was saved under pickle's protocol 0, whose pixels cannot be reached in place: save it under protocol 2")
+    pickle = Pickle(Stored(place.size, lambda offset, size: read_place(place.part(offset, size))), look)
+    fields: dict[str, Any] = pickle.fields()
+    missing = [k for k in ("data", key) if k not in fields]
+    if missing:
+        raise Refused(f"holds no {' and no '.join(missing)} (it holds {', '.join(sorted(fields)[:8])}), so it is no batch of {kind.title}")
+    labels = pickle.integers(fields[key])
+    array = fields["data"]
+    if not isinstance(array, Array):
+        raise Refused("has data that is no array")
+    rows = array.shape[0] if array.shape else 0
+    if array.dtype != "u1" or array.shape != (rows, PIXELS) or not rows or (array.fortran and rows > 1):
+        kept = ", stored column by column" if array.fortran else ""
+        raise Refused(f"has data of {array.dtype} {array.shape}{kept}; expected rows of {PIXELS} bytes (u1)")
+    if len(labels) != rows:
+        raise Refused(f"has {rows} rows and {len(labels)} {key}")
+    span = array.data.span if isinstance(array.data, Latin) else array.data
+    if not isinstance(span, Span) or span.text != isinstance(array.data, Latin):
+        raise Refused("was saved under pickle's protocol 0, whose pixels cannot be reached in place: save it under protocol 2")
+    block = strings[span.offset] if span.offset in strings else _rows(place, span, split)
+    if block is None or block.rows != rows:
+        raise Refused(f"does not hold the bytes of {rows} rows of {PIXELS}: they take {span.size:,}")
+    return Batch(block, labels)
 
 
-def _row_starts(letters: NDArray[np.uint8], rows: int) -> NDArray[np.int64] | None:
-    """Return where the rows of Latin-1 text in UTF-8 begin, and where the last one ends; None where the lengths do not agree."""
-    starts = np.zeros(rows + 1, np.int64)
-    seen = 0
-    for at in range(0, len(letters), TEXT_STEP):
-        begins = np.flatnonzero((letters[at : at + TEXT_STEP] & 0xC0) != 0x80)
-        first = -(-seen // PIXELS) * PIXELS - seen
-        of_rows = begins[first::PIXELS]
-        row = (seen + first) // PIXELS
-        if row + len(of_rows) > rows:
-            return None
-        starts[row : row + len(of_rows)] = of_rows + at
-        seen += len(begins)
-    starts[rows] = len(letters)
-    return starts if seen == rows * PIXELS else None
+def _rows(place: Place, span: Span, split: str) -> Block | None:
+    """Return the rows of a string, digested, if it can be pixels."""
+    rows, over = divmod(span.size, PIXELS)
+    block = Block(split, place.part(span.offset, span.size), rows, PIXELS, 0, SHAPE, planes=True)
+    if span.text:
+        return block.digested_text()
+    return None if over or not rows else block.digested()
 
 
 def _binary(kind: Kind, place: Place, split: str, which: str) -> Batch:
     stride = kind.label_bytes + PIXELS
     rows, over = divmod(place.size, stride)
     if over or not rows:
-        raise SourceError(
-            f"{place.path}: the batch of the split {split} has {place.size:,} bytes, which are no whole rows of {stride}: "
-            "it is cut, or of another data set. Download it again."
-        )
-    column = kind.label_bytes - 1 if which != "coarse" else 0
-    labels = np.empty(rows, np.int64)
-    step = 4096
-    for first in range(0, rows, step):
-        count = min(step, rows - first)
-        data = np.frombuffer(read_place(place.part(first * stride, count * stride)), np.uint8)
-        labels[first : first + count] = data.reshape(count, stride)[:, column]
-    return Batch(Block(split, place, rows, stride, kind.label_bytes, SHAPE, planes=True), labels)
+        raise Refused(f"has {place.size:,} bytes, which are no whole rows of {stride}: it is cut, or of another data set")
+    columns = np.empty((rows, kind.label_bytes), np.uint8)
+    block = Block(split, place, rows, stride, kind.label_bytes, SHAPE, planes=True).digested(columns)
+    return Batch(block, columns[:, 0 if which == "coarse" else -1].astype(np.int64))

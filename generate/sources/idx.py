@@ -7,12 +7,14 @@ LeCun, Cortes, Burges, The MNIST database; the format is described at http://yan
 
 from __future__ import annotations
 
+import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError
-from .streams import Place, expanded_size, is_zipped, read_place
+from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_place, reading, unpacking
 
 UNSIGNED_BYTE = 0x08
 TYPES = {0x08: "unsigned bytes", 0x09: "signed bytes", 0x0B: "short integers", 0x0C: "integers", 0x0D: "floats", 0x0E: "doubles"}
@@ -27,7 +29,7 @@ class Idx:
     place: Place
 
 
-def read_idx(path: Path, dimensions: int) -> Idx:
+def read_idx(path: Path, dimensions: int, look: Callable[[Idx], None] | None = None) -> Idx:
     """Read an IDX file's head, and hold its size to it.
 
     Parameters
@@ -36,6 +38,9 @@ def read_idx(path: Path, dimensions: int) -> Idx:
         Gzipped or not.
     dimensions : int
         1 for labels, 3 for images.
+    look : callable, optional
+        Given what the head of a gzipped file says, while the elements are the next to be read: what is read there need not be
+        unpacked once more. Whether the file is cut or damaged is found only after that.
 
     Raises
     ------
@@ -43,22 +48,31 @@ def read_idx(path: Path, dimensions: int) -> Idx:
         Another magic number, another number of elements than the head says, a cut or damaged file.
     """
     zipped = is_zipped(path)
-    size = expanded_size(path) if zipped else path.stat().st_size
     length = 4 + 4 * dimensions
+    if zipped:
+        with reading(path):
+            head = unpacking(path).read(0, length)
+        if look is not None and len(head) == length:
+            number, *sides = struct.unpack(f">{dimensions + 1}I", head)
+            said = Idx(tuple(sides), Place(path, length, math.prod(sides), zipped))
+            right = number == (UNSIGNED_BYTE << 8) + dimensions and max(sides[1:], default=1) <= MOST_SIDE
+            if right and 0 < said.place.size <= MAX_EXPANDED:
+                look(said)
+        size = expanded_size(path)
+    else:
+        size = path.stat().st_size
+        head = read_place(Place(path, 0, min(size, length)))
     kind = "labels" if dimensions == 1 else "images"
     expected = f"expected an IDX file of {kind} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
     if size < length:
         raise SourceError(f"{path} has {size} bytes, too few for an IDX head; {expected}. Download it again.")
-    head = read_place(Place(path, 0, length, zipped))
     magic, *shape = struct.unpack(f">{dimensions + 1}I", head)
     if magic != (UNSIGNED_BYTE << 8) + dimensions:
         means = f", {TYPES[head[2]]} of {head[3]} dimensions" if head[:2] == b"\0\0" and head[2] in TYPES else ""
         raise SourceError(f"{path} begins with the magic number {magic}{means}; {expected}. Are the files of images and labels mixed up?")
     if 0 in shape or max(shape[1:], default=1) > MOST_SIDE:
         raise SourceError(f"{path} says that it holds {' x '.join(map(str, shape))} bytes; {expected}. Download it again.")
-    count = 1
-    for side in shape:
-        count *= side
+    count = math.prod(shape)
     if size != length + count:
         raise SourceError(
             f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {length + count:,} with its head, "

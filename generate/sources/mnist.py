@@ -5,6 +5,7 @@ Rows keep the order of the files, pixels are stored as they are (EMNIST's are tr
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
 from .arrays import numbered_classes
-from .idx import read_idx
-from .rows import Block, RowSource, check_labels, wanted_splits
+from .blocks import PIECE, Block
+from .idx import Idx, read_idx
+from .rows import RowSource, check_labels, wanted_splits
 from .streams import read_place
 
 FILE = re.compile(r"^(?P<prefix>.*?)(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
@@ -57,15 +59,15 @@ def open(rest: str, *, labels: Path | None = None, split: str | None = None) -> 
     high = _last(values, pairs)
     blocks = []
     for one in splits:
-        idx = read_idx(pairs[one].images, 3)
-        count, height, width = idx.shape
+        block = _images(pairs[one].images, one)
+        count, (height, width, _) = block.rows, block.shape
         if min(height, width) < LEAST_SIDE:
             raise SourceError(f"{pairs[one].images} holds images of {width}x{height}; both sides must have at least {LEAST_SIDE} pixels.")
         if count != len(values[one]):
             raise SourceError(
                 f"{pairs[one].images} holds {count} images and {pairs[one].labels.name} {len(values[one])} labels. Download both again."
             )
-        blocks.append(Block(one, idx.place, count, height * width, 0, (height, width, 1), planes=False))
+        blocks.append(block)
     return RowSource("mnist", blocks, [values[one] for one in splits], numbered_classes(high))
 
 
@@ -98,6 +100,25 @@ def _pairs(rest: str) -> Mapping[str, Pair]:
     if single:
         raise SourceError(f"The source mnist:{rest} has {', '.join(single)} without the labels or images that belong to it. Download both.")
     return {one: Pair(files[one, "images"], files[one, "labels"]) for one, kind in files if kind == "images"}
+
+
+def _images(path: Path, split: str) -> Block:
+    """Return the rows of a file of images; those of a gzipped one are digested while it is unpacked to see that it is whole."""
+    digested: list[Block] = []
+
+    def look(said: Idx) -> None:
+        block = _block(said, split)
+        if block.size <= PIECE:
+            with contextlib.suppress(SourceError):  # which is said when it is known how long the file is
+                digested.append(block.digested())
+
+    idx = read_idx(path, 3, look)
+    return digested[0] if digested else _block(idx, split)
+
+
+def _block(idx: Idx, split: str) -> Block:
+    count, height, width = idx.shape
+    return Block(split, idx.place, count, height * width, 0, (height, width, 1), planes=False)
 
 
 def _labels(pair: Pair) -> NDArray[np.int64]:

@@ -2,8 +2,8 @@
 
 CIFAR's python version is pickles, and `pickle.load` runs whatever a pickle asks for. This reader calls nothing that a
 pickle names: the few names that such files need (numpy's way to write an array or a dtype, Python's way to write bytes
-under protocol 2) are recognised and understood here, and any other is refused. Long strings are not copied: an array is
-where its bytes lie in the file, so that its rows can be read one by one.
+under protocol 2) are recognised and understood here, and any other is refused. A pickle is read from its beginning to its
+end in pieces, and long strings are not held: an array is where its bytes lie in the file, so that its rows can be read later.
 
 References
 ----------
@@ -21,7 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Buffer = bytes | bytearray
+from ...errors import CorruptsetError
+
+PIECE = 64 << 10
+"""Bytes of a pickle that are read at once."""
+MOST_LINE = 1 << 20
+LONG = 1 << 10
+"""Bytes from which on a string may be what an array holds."""
+HELD = 1 << 20
+"""Bytes of a string that is held, at most; of a longer one only where it lies."""
+HELD_TOGETHER = 16 << 20
+MOST_STEPS = 5_000_000
+"""Instructions of a pickle, at most: each may leave an object behind. Batches have six or seven a row, and 350,000 rows at most."""
 NUMBERS = ("u1", "i1", "b1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")
 """Types of numpy's that an array may have."""
 MOST_MEMO = 10_000_000
@@ -32,6 +43,15 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
+class Stored:
+    """A pickle that lies somewhere."""
+
+    size: int
+    read: Callable[[int, int], bytes]
+    """(offset, size) -> bytes, so many; asked for from the beginning to the end, but for what is looked up again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A string: where its bytes lie."""
 
@@ -39,6 +59,11 @@ class Span:
     size: int
     text: bool = False
     """Whether the bytes are UTF-8 text."""
+    held: bytes | None = None
+    """The bytes, of a short one."""
+
+
+Look = Callable[[Span], None]
 
 
 @dataclass(frozen=True)
@@ -82,22 +107,32 @@ class Pickle:
 
     Parameters
     ----------
-    data : bytes or bytearray
+    data : bytes or Stored
         The whole pickle.
+    look : callable, optional
+        Given every string longer than `LONG` as it is come to: what is read there need not be read once more.
 
     Raises
     ------
     Refused
         It is no pickle, is cut, or asks for anything but arrays, lists, dictionaries, strings and numbers.
+    CorruptsetError
+        Whatever reading it raises.
     """
 
-    def __init__(self, data: Buffer) -> None:
-        self._data = data
+    def __init__(self, data: bytes | Stored, look: Look | None = None) -> None:
+        self._stored = data if isinstance(data, Stored) else Stored(len(data), lambda offset, size: data[offset : offset + size])
+        self._look = look
         self._at = 0
+        self._piece = b""
+        self._piece_at = 0
+        self._held = 0
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
         try:
             self.value = self._run()
+        except CorruptsetError:
+            raise  # some are ValueErrors too
         except (IndexError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
             raise Refused(f"is no pickle, or a damaged one (at byte {self._at})") from None
 
@@ -120,7 +155,7 @@ class Pickle:
         if isinstance(value, Latin):
             return self.raw(value.span).decode("utf-8").encode("latin-1")
         if isinstance(value, Span):
-            return bytes(self._data[value.offset : value.offset + value.size])
+            return value.held if value.held is not None else self._stored.read(value.offset, value.size)
         if isinstance(value, bytes):
             return value
         raise Refused(f"has {_kind(value)} where a string was expected")
@@ -147,7 +182,7 @@ class Pickle:
     # One step of the machine for each opcode; see pickletools.
 
     def _run(self) -> Any:
-        while True:
+        for _ in range(MOST_STEPS):
             code = self._take(1)
             if code == b".":
                 return self._stack[-1] if len(self._stack) == 1 else self._fail("leaves something over")
@@ -156,33 +191,55 @@ class Pickle:
                 self._fail(f"has an instruction that only other things than arrays, lists and strings need ({code!r})")
             assert step is not None
             step(self)
+        return self._fail(f"has more than {MOST_STEPS:,} instructions")
 
     def _fail(self, why: str) -> Any:
         raise Refused(f"{why} (at byte {self._at})")
 
     def _take(self, size: int) -> bytes:
-        if self._at + size > len(self._data):
-            raise Refused(f"is cut: it ends at byte {len(self._data)}, in the middle of its contents")
+        start = self._at - self._piece_at
+        data = self._piece[start : start + size]
+        if len(data) < size:
+            if self._at + size > self._stored.size:
+                raise Refused(f"is cut: it ends at byte {self._stored.size}, in the middle of its contents")
+            self._read_on(max(size, PIECE))
+            data = self._piece[:size]
         self._at += size
-        return bytes(self._data[self._at - size : self._at])
+        return data
+
+    def _read_on(self, size: int) -> None:
+        """Read a piece from here on, so many bytes or what is left."""
+        self._piece_at = self._at
+        self._piece = self._stored.read(self._at, min(size, self._stored.size - self._at))
 
     def _number(self, size: int, *, signed: bool = False) -> int:
         return int.from_bytes(self._take(size), "little", signed=signed)
 
     def _line(self) -> bytes:
-        end = self._data.find(b"\n", self._at)
-        if end < 0 or end - self._at > 1 << 20:
+        end = self._piece.find(b"\n", self._at - self._piece_at)
+        if end < 0:
+            self._read_on(MOST_LINE)
+            end = self._piece.find(b"\n")
+        if end < 0:
             raise Refused(f"is cut, or no pickle (at byte {self._at})")
-        return self._take(end + 1 - self._at)[:-1]
+        return self._take(self._piece_at + end + 1 - self._at)[:-1]
 
     def _push(self, value: Any) -> None:
         self._stack.append(value)
 
     def _span(self, width: int, *, text: bool = False) -> None:
         size = self._number(width)
-        if self._at + size > len(self._data):
-            raise Refused(f"is cut: {size:,} bytes should follow at byte {self._at:,}, and {len(self._data) - self._at:,} do")
-        self._push(Span(self._at, size, text))
+        left = self._stored.size - self._at
+        if size > left:
+            raise Refused(f"is cut: {size:,} bytes should follow at byte {self._at:,}, and {left:,} do")
+        if size > LONG and self._look is not None:
+            self._look(Span(self._at, size, text))
+        held = None
+        if size <= HELD and self._held + size <= HELD_TOGETHER:
+            self._held += size
+            held = self._take(size)
+            self._at -= size
+        self._push(Span(self._at, size, text, held))
         self._at += size
 
     def _quoted(self) -> None:

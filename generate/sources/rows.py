@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -14,45 +13,12 @@ from ...errors import SourceError
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
 from .base import Loaded, Sample
+from .blocks import Block, read_image
 from .naming import name_problem
-from .streams import Place, read_row
 
 SPLITS = ("test", "train", "all")
 LARGEST = (1 << 31) - 1
 """Pixels of a row, at most."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """Equal rows, one behind the other in one file."""
-
-    split: str
-    place: Place
-    rows: int
-    stride: int
-    """Bytes from one row to the next."""
-    skip: int
-    """Bytes before the pixels in a row: the labels of CIFAR's binary form."""
-    shape: tuple[int, int, int]
-    """(H, W, C)"""
-    planes: bool
-    """Whether a row holds its channels one behind the other, as CIFAR's do."""
-    starts: NDArray[np.int64] | None = None
-    """Where rows begin (and the last one ends) if they are of unequal length: bytes that were pickled as Latin-1 text,
-    of which UTF-8 makes one byte or two."""
-
-    def read(self, row: int) -> NDArray[np.uint8]:
-        """Return a row as (H, W, C), C-contiguous and writable."""
-        height, width, channels = self.shape
-        if self.starts is None:
-            data = read_row(self.place.part(row * self.stride + self.skip, height * width * channels))
-        else:
-            first, last = int(self.starts[row]), int(self.starts[row + 1])
-            data = read_row(self.place.part(first, last - first)).decode("utf-8").encode("latin-1")
-        pixels = np.frombuffer(data, np.uint8)
-        if self.planes:
-            return np.array(pixels.reshape(channels, height, width).transpose(1, 2, 0), order="C")
-        return pixels.reshape(self.shape).copy()
 
 
 class RowSource:
@@ -86,21 +52,23 @@ class RowSource:
 
     def load(self, sample: Sample) -> Loaded:
         """Read a row."""
-        image = self._read(sample)
+        image = read_image(*self._place(sample))
         return Loaded(image, sha256_bytes(image.data))
 
     def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 of a row's pixels."""
-        return sha256_bytes(self._read(sample).data)
+        """Return the sha256 of a row's pixels; nothing is read where it is known from the listing."""
+        block, row = self._place(sample)
+        return block.known(row) or sha256_bytes(read_image(block, row).data)
 
     def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Read a row, keep nothing, and return its (sha256, width, height)."""
-        image = self._read(sample)
-        return sha256_bytes(image.data), image.shape[1], image.shape[0]
+        """Return a row's (sha256, width, height); nothing is read where the sha256 is known from the listing."""
+        height, width, _ = self._place(sample)[0].shape
+        return self.fingerprint(sample), width, height
 
-    def _read(self, sample: Sample) -> NDArray[np.uint8]:
+    def _place(self, sample: Sample) -> tuple[Block, int]:
+        """Return the block that a sample is in, and its row there."""
         number = bisect.bisect_right(self.firsts, sample.index) - 1
-        return self.blocks[number].read(sample.index - self.firsts[number])
+        return self.blocks[number], sample.index - self.firsts[number]
 
 
 def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "test") -> tuple[str, ...]:

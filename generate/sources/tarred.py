@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import tarfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, cast
 
 from ...errors import SourceError
 from ...manifests.digests import sha256_bytes
@@ -17,10 +16,15 @@ from ...manifests.models import ClassRecord
 from ..decoding import MAX_FILE_BYTES, decode, probe
 from .base import Loaded, Sample
 from .listing import DOCUMENT_NAMES, DOCUMENT_SUFFIXES, IMAGE_SUFFIXES, Listing, ignored
-from .streams import MAX_EXPANDED, Place, is_zipped, read_row, read_to_end, reading
+from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_row, reading, unpacking
 
 MAX_MEMBERS = 20_000_000
 BLOCK = 512
+MOST_HEADER = 16 << 20
+"""Bytes of a header with a long name, at most, in a gzipped tar: a few hundred are usual, and a bomb may say any number."""
+
+Look = Callable[[str, Place], None]
+"""(path inside the tar, where the file's bytes lie) -> nothing: given a file while its bytes are the next to be read."""
 
 
 @dataclass
@@ -33,17 +37,56 @@ class Tar:
     """(path, reason) of what will not be read: names that lead out of the archive, links, devices."""
 
 
+class _Unpacked:
+    """What a gzipped file holds, as `tarfile` reads files. Nothing is held: whoever reads between goes on from where this stopped."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = 0
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= MOST_HEADER:
+            raise SourceError(f"{self._path} has a header of {size:,} bytes: it is damaged, or not what its name says. Download it again.")
+        data = unpacking(self._path).read(self._at, size)
+        self._at += len(data)
+        return data
+
+    def seek(self, offset: int) -> int:
+        if offset < 0:
+            raise ValueError("a header leads before the beginning")
+        self._at = offset
+        return offset
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        pass
+
+
 @contextmanager
-def _opened(path: Path, zipped: bool) -> Iterator[tuple[tarfile.TarFile, Any]]:
+def _opened(path: Path, zipped: bool) -> Iterator[tuple[tarfile.TarFile, IO[bytes]]]:
     try:
-        with reading(path), gzip.open(path, "rb") if zipped else path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
+        with (
+            reading(path),
+            closing(cast(IO[bytes], _Unpacked(path)) if zipped else path.open("rb")) as file,
+            tarfile.open(fileobj=file, mode="r:") as tar,
+        ):
             yield tar, file
+    except SourceError:
+        raise
     except (tarfile.TarError, ValueError) as e:
         raise SourceError(f"{path} is not a tar archive, or a damaged one ({e}). Download it again.") from None
 
 
-def list_tar(path: Path) -> Tar:
+def list_tar(path: Path, look: Look | None = None) -> Tar:
     """List a tar, gzipped or not, without reading what its files hold.
+
+    Parameters
+    ----------
+    path : Path
+    look : callable, optional
+        Given every file as it is come to: of a gzipped tar, what is read there need not be unpacked once more.
 
     Raises
     ------
@@ -55,8 +98,11 @@ def list_tar(path: Path) -> Tar:
         raise SourceError(f"{path} is not a tar archive{_looks_like(path)}. Expected a .tar or .tar.gz as it was downloaded.")
     found = Tar()
     with _opened(path, zipped) as (tar, file):
-        count = 0
+        count = before = 0
         while (member := tar.next()) is not None:
+            if tar.offset <= before:  # a size may be negative, and the listing would go round for ever
+                raise SourceError(f"{path} is damaged: a header leads back to byte {tar.offset:,}. Download it again.")
+            before = tar.offset
             tar.members.clear()  # type: ignore[attr-defined]  # tarfile would keep every header
             count += 1
             if count > MAX_MEMBERS:
@@ -73,10 +119,12 @@ def list_tar(path: Path) -> Tar:
                 if zipped and member.offset_data + member.size > MAX_EXPANDED:
                     raise SourceError(f"{path} expands to more than {MAX_EXPANDED:,} bytes: it is not what its name says.")
                 found.files[name] = Place(path, member.offset_data, member.size, zipped)
+                if look is not None:
+                    look(name, found.files[name])
         # tarfile takes a header that it cannot read for the end: only the end mark, a block of zeros, tells them apart.
         file.seek(tar.offset)
         mark = file.read(BLOCK)
-        end = read_to_end(file, path, tar.offset + len(mark)) if zipped else path.stat().st_size
+        end = expanded_size(path) if zipped else path.stat().st_size
     if mark.strip(b"\0") or len(mark) < BLOCK:
         what = f"has no readable header at byte {tar.offset:,}" if mark else "ends without the mark that closes an archive"
         raise SourceError(f"{path} is cut or damaged: it {what}. Download it again.")

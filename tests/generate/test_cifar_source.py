@@ -12,7 +12,6 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.recipe import load_recipe
-from corruptset.generate.sources import cifar, streams
 from corruptset.generate.sources.base import open_source
 from corruptset.generate.sources.checking import check
 
@@ -77,22 +76,6 @@ def test_splits_pixels_and_the_check(tmp_path):
         open_source(f"folder:{tmp_path}", split="test")
     with pytest.raises(SourceError, match=r"is not a source. Did you mean 'cifar10'\?"):
         open_source(f"cifar:{path}")
-
-
-def test_a_gzipped_archive_is_read_in_windows(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "WINDOW", 3 * 3072)
-    path = a.tar(tmp_path / "c.tar.gz", a.ten_python(TEST), "w:gz")
-    source = open_source(f"cifar10:{path}")
-    order = [*range(23), 4, 22, 1, 2, 3]
-    assert all(np.array_equal(source.load(source.samples[i]).image, TEST[0][i]) for i in order)
-    assert len(streams._stream.window) <= 3 * 3072
-
-
-def test_text_is_looked_through_in_steps(tmp_path, monkeypatch):
-    monkeypatch.setattr(cifar, "TEXT_STEP", 5000)
-    source = open_source(f"cifar10:{a.write(tmp_path, a.ten_python(TEST, dump=a.modern_batch(2)))}")
-    assert source.blocks[0].starts is not None
-    assert all(np.array_equal(source.load(s).image, TEST[0][i]) for i, s in enumerate(source.samples))
 
 
 def test_cifar100_fine_and_coarse(tmp_path):
