@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from ...errors import CorruptsetError
 
-PIECE = 64 << 10
-"""Bytes of a pickle that are read at once."""
+PIECE = 4 << 10
+"""Bytes of a pickle that are read at once: few, for what is read beyond the beginning of a long string is read again with it."""
 MOST_LINE = 1 << 20
 LONG = 1 << 10
 """Bytes from which on a string may be what an array holds."""
@@ -217,9 +217,10 @@ class Pickle:
 
     def _line(self) -> bytes:
         end = self._piece.find(b"\n", self._at - self._piece_at)
-        if end < 0:
-            self._read_on(MOST_LINE)
-            end = self._piece.find(b"\n")
+        for size in (PIECE, MOST_LINE):
+            if end < 0:
+                self._read_on(size)
+                end = self._piece.find(b"\n")
         if end < 0:
             raise Refused(f"is cut, or no pickle (at byte {self._at})")
         return self._take(self._piece_at + end + 1 - self._at)[:-1]

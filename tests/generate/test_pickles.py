@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corruptset.generate.sources.pickles import Array, Pickle, Refused
+from corruptset.errors import SourceError
+from corruptset.generate.sources import pickles
+from corruptset.generate.sources.pickles import Array, Latin, Pickle, Refused, Stored
 
 WITNESS = []
 
@@ -153,3 +155,58 @@ def test_the_steps_are_the_ones_that_are_needed():
         buffer = io.BytesIO()
         pickle.Pickler(buffer, 2).dump(value)
         assert {op.name for op, _, _ in pickletools.genops(buffer.getvalue())} <= names | {"STOP"}
+
+
+def test_a_pickle_is_read_in_pieces_and_long_strings_are_not_held(monkeypatch):
+    monkeypatch.setattr(pickles, "PIECE", 50)
+    monkeypatch.setattr(pickles, "HELD", 2000)
+    monkeypatch.setattr(pickles, "HELD_TOGETHER", 5000)
+    rows = a.planes(a.crops(5)[0])
+    for data in (a.python2_batch(rows, {"labels": range(5)}), *(a.modern_batch(p)(rows, {"labels": range(5)}) for p in (2, 3, 4, 5))):
+        asked, looked = [], []
+
+        def read(offset, size, data=data, asked=asked):
+            asked.append((offset, size))
+            return data[offset : offset + size]
+
+        found = Pickle(Stored(len(data), read), looked.append)
+        fields = found.fields()
+        span = fields["data"].data.span if isinstance(fields["data"].data, Latin) else fields["data"].data
+        assert looked == [span]
+        assert span.held is None
+        # from the beginning to the end, and past the rows
+        assert [offset for offset, _ in asked] == sorted(offset for offset, _ in asked)
+        assert sum(size for _, size in asked) < len(data) - span.size + 200
+        assert found.raw(fields["data"].data) == rows.tobytes()
+        assert found.integers(fields["labels"]).tolist() == [0, 1, 2, 3, 4]
+    several = Pickle(pickle.dumps([b"a" * 1500, b"b" * 1500, b"c" * 1500, b"d" * 1500, b"e" * 1500], 4))
+    assert [span.held is not None for span in several.value] == [True] * 3 + [False] * 2
+    assert [several.raw(span)[:1] for span in several.value] == [b"a", b"b", b"c", b"d", b"e"]
+
+
+def test_a_line_is_found_wherever_a_piece_ends(monkeypatch):
+    data = pickle.dumps({"n": [10**9, 70_000], "t": ["x" * 70, "y"]}, 0)
+    for size in (1, 7, 30, 1000):
+        monkeypatch.setattr(pickles, "PIECE", size)
+        found = Pickle(data)
+        assert found.integers(found.fields()["n"]).tolist() == [10**9, 70_000]
+        assert found.texts(found.fields()["t"]) == ["x" * 70, "y"]
+    monkeypatch.setattr(pickles, "PIECE", 7)
+    monkeypatch.setattr(pickles, "MOST_LINE", 60)
+    with pytest.raises(Refused, match="is cut, or no pickle"):
+        Pickle(data)
+
+
+def test_a_pickle_that_never_ends_is_refused(monkeypatch):
+    monkeypatch.setattr(pickles, "MOST_STEPS", 1000)
+    assert Pickle(b"]" + b"]0" * 499 + b".").value == []
+    with pytest.raises(Refused, match="has more than 1,000 instructions"):
+        Pickle(b"]" * 2000)
+
+
+def test_what_reading_raises_is_handed_on():
+    def read(offset, size):
+        raise SourceError("the disk is gone")
+
+    with pytest.raises(SourceError, match="the disk is gone"):
+        Pickle(Stored(100, read))

@@ -125,7 +125,7 @@ def test_what_is_wrong_with_an_end_is_found_whatever_was_read_before(small, tmp_
                 assert expanded_size(path) == len(gzip.decompress(data))
                 continue
             for _ in range(2):  # and found again
-                with pytest.raises(SourceError, match="is cut|is damaged"):
+                with pytest.raises(SourceError, match=r"is cut|is damaged"):
                     expanded_size(path)
         if data not in good:
             with pytest.raises((EOFError, OSError, zlib.error)):
@@ -139,7 +139,7 @@ def test_damage_in_the_middle_is_no_other_bytes(small, tmp_path):
     for at in range(12, len(packed), 997):
         path.write_bytes(packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :])
         streams._open_files.clear()
-        with pytest.raises(SourceError, match="is cut|is damaged"):
+        with pytest.raises(SourceError, match=r"is cut|is damaged"):
             expanded_size(path)
 
 

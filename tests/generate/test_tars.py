@@ -104,3 +104,34 @@ def test_a_tar_that_is_cut_or_damaged(tmp_path):
     gz = a.tar(tmp_path / "x.tar.gz", PICTURES, "w:gz")
     with pytest.raises(SourceError, match=r"is gzipped; images are read in place.*gunzip x.tar.gz"):
         open_source(f"folder:{gz}")
+
+
+def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
+    """Whatever a header says, no more than some megabytes are read for it, and the listing does not go back."""
+    good = a.tar(tmp_path / "good.tar", {"a": b"x" * 600, "b": b"y"}, format=tarfile.USTAR_FORMAT).read_bytes()
+
+    def with_size(at, size, kind=b"0"):
+        data = bytearray(good)
+        data[at + 124 : at + 136] = size
+        data[at + 156 : at + 157] = kind
+        data[at + 148 : at + 156] = b" " * 8
+        data[at + 148 : at + 156] = b"%06o\0 " % sum(data[at : at + 512])
+        return bytes(data)
+
+    back = (-1024).to_bytes(12, "big", signed=True)
+    far = b"%011o\0" % (1 << 32)
+    for i, (data, said) in enumerate(
+        (
+            (with_size(0, far, b"x"), "has a header of 4,294,967,296 bytes"),
+            (with_size(0, far, b"L"), "has a header of 4,294,967,296 bytes"),
+            (with_size(0, back, b"L"), "is damaged"),
+            (with_size(0, back), r"leads back|damaged"),
+            (with_size(1536, (-2048).to_bytes(12, "big", signed=True)), "leads back to byte 0"),
+            (with_size(1536, far), "unexpected end of data"),
+        )
+    ):
+        for name, content in ((f"{i}.tar.gz", a.zipped(data)), (f"{i}.tar", data)):
+            path = tmp_path / name
+            path.write_bytes(content)
+            with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|cut"):
+                list_tar(path)
