@@ -88,7 +88,6 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     clean, tallies = _gather(directory, new, begun, runs)
     if not clean and begun.base is not None:
         raise BuildError(f"{directory}: nothing was added to the finished build.")
-    samples = _samples(job, clean)
     files = [r for r in begun.base.files if r.path.startswith(("sets/", "hdf5/"))] if begun.base is not None else []
     sets = list(old.values())
     for set_id in new:
@@ -99,7 +98,7 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
-        samples=[(s.id, s.label, s.sha256) for s in samples],
+        samples=[(c.sample.id, c.sample.label, c.sha256) for c in job.samples],
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
     values = {key: value for key, value in identity.items() if key != "metrics"}
@@ -117,9 +116,9 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     )
     if job.layout is not None:
         files += _view_files(directory, job.layout)
-    files.append(_write(directory, SAMPLES, b"".join(map(json_line, samples))))
+    files.append(_write(directory, SAMPLES, _samples(job, clean)))
     files.append(_write(directory, CONTACT, contact_of(job, [s.id for s in sets])))
-    files.append(_write(directory, README, data_card(manifest, len(samples)).encode()))
+    files.append(_write(directory, README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
         files.append(_write(directory, LICENSE, license_text(manifest.source).encode()))
     manifest = manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
@@ -209,8 +208,12 @@ def _sync(f: BinaryIO) -> None:
     os.fsync(f.fileno())
 
 
-def _samples(job: Job, clean: Sequence[str]) -> list[SampleRecord]:
-    return [sample_record(job.classes, i, c, pixels) for i, (c, pixels) in enumerate(zip(job.samples, clean, strict=True))]
+def _samples(job: Job, clean: Sequence[str]) -> bytes:
+    """Return samples.jsonl; records take several times the memory of its rows, so each is let go with its row."""
+    rows = bytearray()
+    for i, (chosen, pixels) in enumerate(zip(job.samples, clean, strict=True)):
+        rows += json_line(sample_record(job.classes, i, chosen, pixels))
+    return bytes(rows)
 
 
 def sample_record(classes: Sequence[ClassRecord], index: int, chosen: Chosen, pixels: str) -> SampleRecord:
