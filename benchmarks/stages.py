@@ -60,7 +60,7 @@ def instrument(clock: Clock) -> None:
     clock.wrap(running, "process", "part: other")
     clock.wrap(worker, "load_clean", "read, decode")
     clock.wrap(worker, "preprocess", "resize")
-    clock.wrap(worker, "pixel_digest", "digest")
+    clock.wrap(worker, "hashes", "digest")
     clock.wrap(tree, "apply_stage", None)
     clock.wrap(collecting, "hashes", "digest")
     clock.wrap(collecting, "sha256_bytes", "digest")

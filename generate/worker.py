@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from ..corruptions.keys import sample_keys
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..errors import SourceError
-from ..manifests.digests import pixel_digest
 from ..manifests.files import WORK_FOLDER
 from ..manifests.large import write_large
 from ..manifests.models import ClassRecord
 from .collecting import Collected, Where, forget_blocks
 from .encoding import Encoding
 from .entries import SetSpec
+from .hashing import hashes
 from .parts import Part
 from .preprocessing import Preprocessing, preprocess
 from .sidecars import Entry, Sidecar, write_sidecar
@@ -168,8 +168,17 @@ def clean_images(job: Job, part: Part) -> Clean:
     if _clean[0] != key:
         _clean = (None, ([], []))  # let go of the old ones before the new ones come
         images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[part.run.first : part.run.stop]]
-        _clean = (key, (images, [pixel_digest(i) for i in images]))
+        _clean = (key, (images, _digests(images)))
     return _clean[1]
+
+
+def _digests(images: list[NDArray[np.uint8]]) -> list[str]:
+    """Return the pixel digests of images; of small ones many at once."""
+    found = [""] * len(images)
+    for positions in batches(images):
+        for position, digits in zip(positions, hashes(np.stack([images[p] for p in positions])), strict=True):
+            found[position] = f"blake3:{digits}"
+    return found
 
 
 def forget() -> None:

@@ -202,6 +202,20 @@ def test_none_leaves_an_image_as_it_is_and_copies_it():
     assert not np.shares_memory(out, image)
 
 
+@pytest.mark.parametrize("channels", ["rgb", "keep"])
+@pytest.mark.parametrize("shape", [(9, 12), (9, 12, 1), (9, 12, 3)])
+def test_none_is_the_same_with_and_without_pillow(shape, channels):
+    """The array of a row is only copied; a picture, or grey that becomes RGB, goes through Pillow."""
+    image = np.random.default_rng(2).integers(0, 256, shape[::-1], np.uint8).T  # not contiguous
+    spec = Unchanged(kind="none", channels=channels)
+    out = preprocess(image, spec)
+    expected = preprocess(Image.fromarray(np.ascontiguousarray(image.reshape(shape[:2]) if image.size == 108 else image)), spec)
+    np.testing.assert_array_equal(out, expected)
+    assert out.flags.c_contiguous
+    assert out.flags.writeable
+    assert not np.shares_memory(out, image)
+
+
 @pytest.mark.parametrize("spec", [IMAGENET, TINY, INCEPTION, Unchanged(kind="none")], ids=lambda s: s.kind)
 def test_size_is_foretold(spec):
     for width, height in ((300, 200), (30, 40)):
