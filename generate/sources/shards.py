@@ -25,7 +25,7 @@ from .base import BadSample, Loaded, Sample
 
 MOST_RATIO = 1100
 """How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
-MOST_AHEAD = 16
+MOST_AHEAD = 64
 """Rows that are read with the one that is asked for, at most: what a request costs is then little beside them."""
 AHEAD_BYTES = 4 << 20
 
