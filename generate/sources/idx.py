@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError
-from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_place, reading, unpacking
+from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_place, reading, unpacking_anew
 
 UNSIGNED_BYTE = 0x08
 TYPES = {0x08: "unsigned bytes", 0x09: "signed bytes", 0x0B: "short integers", 0x0C: "integers", 0x0D: "floats", 0x0E: "doubles"}
@@ -51,7 +51,7 @@ def read_idx(path: Path, dimensions: int, look: Callable[[Idx], None] | None = N
     length = 4 + 4 * dimensions
     if zipped:
         with reading(path):
-            head = unpacking(path).read(0, length)
+            head = unpacking_anew(path).read(0, length)
         if look is not None and len(head) == length:
             number, *sides = struct.unpack(f">{dimensions + 1}I", head)
             said = Idx(tuple(sides), Place(path, length, math.prod(sides), zipped))

@@ -252,6 +252,12 @@ _open_files: list[Unpacking] = []
 """The gzipped files that this process reads, the last one first."""
 
 
+def unpacking_anew(path: Path) -> Unpacking:
+    """Return the gzipped file of a path at its beginning, whatever was known of it: what is listed is what is there now."""
+    _open_files[:] = [f for f in _open_files if f.path != path]
+    return unpacking(path)
+
+
 def unpacking(path: Path) -> Unpacking:
     """Return the gzipped file of a path, at the place where this process stopped reading it; anew where it has changed."""
     now = stamp(path)

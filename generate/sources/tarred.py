@@ -16,7 +16,7 @@ from ...manifests.models import ClassRecord
 from ..decoding import MAX_FILE_BYTES, decode, probe
 from .base import Loaded, Sample
 from .listing import DOCUMENT_NAMES, DOCUMENT_SUFFIXES, IMAGE_SUFFIXES, Listing, ignored
-from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_row, reading, unpacking
+from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_row, reading, unpacking, unpacking_anew
 
 MAX_MEMBERS = 20_000_000
 BLOCK = 512
@@ -43,6 +43,7 @@ class _Unpacked:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._at = 0
+        unpacking_anew(path)
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= MOST_HEADER:
