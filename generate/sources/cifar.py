@@ -31,6 +31,7 @@ PIXELS = 3 * 32 * 32
 SHAPE = (32, 32, 3)
 MOST_BATCH_BYTES = 1 << 30
 MOST_META_BYTES = 1 << 20
+MOST_METAS = 16
 MOST_STRINGS = 16
 """Long strings of a pickle that are looked through in passing; one of them is the pixels."""
 PUBLISHED_BATCH = 10_000
@@ -171,7 +172,7 @@ def _files(kind: Kind, rest: str, which: str, splits: tuple[str, ...]) -> tuple[
                 files.batches[name] = _looked_through(kind, name, place, split, which)
             except Refused as e:
                 files.batches[name] = e  # said when it is known that the archive is whole, and that this file is wanted
-        elif name.endswith((".txt", "meta")) and place.size <= MOST_META_BYTES and len(files.metas) < MOST_STRINGS:
+        elif name.endswith((".txt", "meta")) and place.size <= MOST_META_BYTES and len(files.metas) < MOST_METAS:
             files.metas.setdefault(name, read_place(place))
 
     tar = list_tar(path, look)

@@ -20,11 +20,11 @@ from .base import BadSample
 
 CHUNK = 256 << 10
 """Bytes that are unpacked at once, at most: what is asked for within the last ones costs nothing."""
-PACKED = 64 << 10
+PACKED = 16 << 10
 """Bytes of a gzipped file that are read at once."""
 SAVE_EVERY = 2 << 20
 MOST_SAVED = 64
-"""Places of a file that are kept to go back to: 40 to 80 kB each. Where there are more, every second one is let go."""
+"""Places of a file that are kept to go back to: 40 to 60 kB each. Where there are more, every second one is let go."""
 MOST_OPEN = 2
 """Gzipped files that a process keeps its place in: MNIST's rows come from two."""
 GZIP_MAGIC = b"\x1f\x8b"
