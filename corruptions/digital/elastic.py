@@ -15,7 +15,7 @@ from ..lanes import blend
 from ..philox import fill_words_from
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
-from .fields import Smoother, smooth, smoother
+from .fields import Smoother, margin, room, smooth, smoother
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
 _FAR = 1e12  # coordinates beyond it mean nothing, and must not overflow an integer
@@ -29,6 +29,8 @@ _HALF_STEP = 16
 _EDGES, _CENTRES = np.int32(0), np.int32(1)
 _PIXELS = 1 << 14
 """About how many pixels are worked on at a time."""
+_AT_ONCE = 512
+"""About how many of them by one loop."""
 
 
 @inlined
@@ -76,43 +78,47 @@ def _fold(i, n, mirror):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _corners(ix, iy, mirror, height, width, near, at):  # type: ignore[no-untyped-def]
-    """Turn a row's upper left pixels, int32, into the indices of all four in a flat picture: rows of `at`, uint32.
+def _corners(ix, iy, mirror, height, width, lanes, near, at):  # type: ignore[no-untyped-def]
+    """Turn upper left pixels, int32, into where all four start in a flat picture: rows of `at`, uint32.
 
-    Return whether all lie inside. What does not is reflected, see `_fold`. `near` is int32 (2, W), for coordinates that
+    Return whether all lie inside. What does not is reflected, see `_fold`. `near` is int32 (2, n), for coordinates that
     were reflected already.
     """
     # Slices and 32 bits throughout: so LLVM vectorises.
     a, b, c, d = at[0], at[1], at[2], at[3]
     wide, high = np.int32(width), np.int32(height)
+    step = np.uint32(lanes)
+    line = np.uint32(np.uint32(wide) * step)
     right, bottom = np.int32(wide - np.int32(1)), np.int32(high - np.int32(1))
     outside = np.int32(0)
-    for x in range(np.uint64(width)):
+    for x in range(np.uint64(ix.size)):
         outside |= np.int32((ix[x] < 0) | (iy[x] < 0) | (ix[x] >= right) | (iy[x] >= bottom))
-        first = np.uint32(iy[x]) * np.uint32(wide) + np.uint32(ix[x])
+        first = np.uint32(np.uint32(np.uint32(iy[x]) * line) + np.uint32(np.uint32(ix[x]) * step))
+        below = np.uint32(first + line)
         a[x] = first
-        b[x] = first + np.uint32(1)
-        c[x] = first + np.uint32(wide)
-        d[x] = first + np.uint32(wide) + np.uint32(1)
+        b[x] = np.uint32(first + step)
+        c[x] = below
+        d[x] = np.uint32(below + step)
     if outside == 0:
         return True
     columns, rows = ix, iy
     while outside != 0:
         outside = np.int32(0)
-        for x in range(np.uint64(width)):
+        for x in range(np.uint64(ix.size)):
             x0, y0 = _fold(columns[x], wide, mirror), _fold(rows[x], high, mirror)
             x1, y1 = _fold(np.int32(columns[x] + np.int32(1)), wide, mirror), _fold(np.int32(rows[x] + np.int32(1)), high, mirror)
             outside |= np.int32((x0 < 0) | (x1 < 0) | (y0 < 0) | (y1 < 0))
-            upper, lower = np.uint32(y0) * np.uint32(wide), np.uint32(y1) * np.uint32(wide)
-            a[x] = upper + np.uint32(x0)
-            b[x] = upper + np.uint32(x1)
-            c[x] = lower + np.uint32(x0)
-            d[x] = lower + np.uint32(x1)
+            upper, lower = np.uint32(np.uint32(y0) * line), np.uint32(np.uint32(y1) * line)
+            before, behind = np.uint32(np.uint32(x0) * step), np.uint32(np.uint32(x1) * step)
+            a[x] = np.uint32(upper + before)
+            b[x] = np.uint32(upper + behind)
+            c[x] = np.uint32(lower + before)
+            d[x] = np.uint32(lower + behind)
         if outside != 0:
             # So far out that it takes more than one reflection: bring it near first.
             columns, rows = near[0], near[1]
             half_x, half_y = width - np.int64(mirror), height - np.int64(mirror)
-            for x in range(width):
+            for x in range(ix.size):
                 columns[x] = (ix[x] + half_x) % (2 * half_x) - half_x
                 rows[x] = (iy[x] + half_y) % (2 * half_y) - half_y
     return False
@@ -121,7 +127,7 @@ def _corners(ix, iy, mirror, height, width, near, at):  # type: ignore[no-untype
 @kernel
 def _blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-def]
     """Take the weight from pixels outside: what is there is black. With `whole`, a sum that has some of it is black too."""
-    for x in range(width):
+    for x in range(ix.size):
         lost = False
         for k in range(4):
             column, row = ix[x] + (k & 1), iy[x] + (k >> 1)
@@ -133,17 +139,17 @@ def _blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-
 
 
 @inlined
-def _interpolate(flat, lanes, at, weights, out, first, step):  # type: ignore[no-untyped-def]
-    """Write a row of weighted sums of four pixels to `out`, from `first` on, a pixel every `step`.
+def _interpolate(flat, at, size, weights, out, first, step):  # type: ignore[no-untyped-def]
+    """Write weighted sums of four pixels to `out`, from `first` on, a pixel every `step`.
 
     A pixel has four lanes or one, see `_lanes`. Four are read and written in any case: what is too much is written over
     by the next pixel.
     """
-    p, stride = np.uint64(first), np.uint64(lanes)
+    p = np.uint64(first)
     a, b, c, d = at[0], at[1], at[2], at[3]
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    for x in range(np.uint64(a.size)):
-        blend(flat, a[x] * stride, b[x] * stride, c[x] * stride, d[x] * stride, w0[x], w1[x], w2[x], w3[x], out, p)
+    for x in range(np.uint64(size)):
+        blend(flat, np.uint64(a[x]), np.uint64(b[x]), np.uint64(c[x]), np.uint64(d[x]), w0[x], w1[x], w2[x], w3[x], out, p)
         p += np.uint64(step)
 
 
@@ -151,6 +157,12 @@ def _interpolate(flat, lanes, at, weights, out, first, step):  # type: ignore[no
 def _lanes(channels):  # type: ignore[no-untyped-def]
     """Return how many values a pixel takes up in a flat picture: colour has a fourth that means nothing."""
     return 4 if channels == 3 else 1
+
+
+@inlined
+def _band(height, width):  # type: ignore[no-untyped-def]
+    """Return how many rows are worked on at a time: short ones together, so that a loop is worth its beginning."""
+    return min(max(_AT_ONCE // width, 1), height)
 
 
 @inlined
@@ -180,12 +192,15 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
     plain = np.zeros(height * width * lanes + 3, np.float32)
     across_x = np.empty(width, np.int64)
     across_y = np.empty(width, np.int64)
-    ix = np.empty(width, np.int32)
-    iy = np.empty(width, np.int32)
-    weights = np.empty((4, width), np.float32)
+    band = _band(height, width)
+    sx = np.empty(band * width, np.int64)
+    sy = np.empty(band * width, np.int64)
+    ix = np.empty(band * width, np.int32)
+    iy = np.empty(band * width, np.int32)
+    weights = np.empty((4, band * width), np.float32)
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    near = np.empty((2, width), np.int32)
-    at = np.empty((4, width), np.uint32)
+    near = np.empty((2, band * width), np.int32)
+    at = np.empty((4, band * width), np.uint32)
     unit = np.float32(1.0)
     for i in range(count):
         _fill(images[i].reshape(-1), channels, plain)
@@ -194,21 +209,25 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
         for x in range(width):
             across_x[x] = np.int64(np.rint(_near(m[0] * x * _STEPS)))
             across_y[x] = np.int64(np.rint(_near(m[3] * x * _STEPS)))
-        for y in range(height):
-            start_x = np.int64(np.rint(_near((m[1] * y + m[2]) * _STEPS))) + _HALF_STEP
-            start_y = np.int64(np.rint(_near((m[4] * y + m[5]) * _STEPS))) + _HALF_STEP
-            for x in range(np.uint64(width)):
-                sx = (start_x + across_x[x]) >> 5
-                sy = (start_y + across_y[x]) >> 5
-                ix[x] = sx >> 5
-                iy[x] = sy >> 5
-                u = np.float32(np.int32(sx & 31)) * np.float32(0.03125)
-                v = np.float32(np.int32(sy & 31)) * np.float32(0.03125)
-                w0[x], w1[x], w2[x], w3[x] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
-            inside = _corners(ix, iy, _CENTRES, height, width, near, at)
+        for top in range(0, height, band):
+            size = (min(top + band, height) - top) * width
+            for y in range(top, min(top + band, height)):
+                start_x = np.int64(np.rint(_near((m[1] * y + m[2]) * _STEPS))) + _HALF_STEP
+                start_y = np.int64(np.rint(_near((m[4] * y + m[5]) * _STEPS))) + _HALF_STEP
+                line_x, line_y = sx[(y - top) * width : (y - top + 1) * width], sy[(y - top) * width : (y - top + 1) * width]
+                for x in range(np.uint64(width)):
+                    line_x[x] = (start_x + across_x[x]) >> 5
+                    line_y[x] = (start_y + across_y[x]) >> 5
+            for p in range(np.uint64(size)):
+                ix[p] = sx[p] >> 5
+                iy[p] = sy[p] >> 5
+                u = np.float32(np.int32(sx[p] & 31)) * np.float32(0.03125)
+                v = np.float32(np.int32(sy[p] & 31)) * np.float32(0.03125)
+                w0[p], w1[p], w2[p], w3[p] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
+            inside = _corners(ix[:size], iy[:size], _CENTRES, height, width, lanes, near, at)
             if black and not inside:
-                _blacken(ix, iy, False, height, width, weights)
-            _interpolate(plain, lanes, at, weights, warped[i], y * width * lanes, lanes)
+                _blacken(ix[:size], iy[:size], False, height, width, weights)
+            _interpolate(plain, at, size, weights, warped[i], top * width * lanes, lanes)
 
 
 @inlined
@@ -236,49 +255,57 @@ def _floored(values, half, out):  # type: ignore[no-untyped-def]
 def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ignore[no-untyped-def]
     """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the outermost centres.
 
-    `warped` is float32 (N, H * W * lanes + 3), the fields are (N, H, W) or (1, H, W), `out` is uint8 (N, H, W, C).
+    `warped` is float32 (N, H * W * lanes + 3), the fields are (N, H * W + ...) or (1, H * W + ...), `out` is uint8 (N, H, W, C).
     """
     count, height, width, channels = out.shape
     lanes = _lanes(channels)
-    ix = np.empty(width, np.int32)
-    iy = np.empty(width, np.int32)
-    weights = np.empty((4, width), np.float64)
+    band = _band(height, width)
+    across = np.empty(band * width, np.float64)
+    down = np.empty(band * width, np.float64)
+    for p in range(band * width):
+        across[p], down[p] = p % width, p // width
+    ix = np.empty(band * width, np.int32)
+    iy = np.empty(band * width, np.int32)
+    weights = np.empty((4, band * width), np.float64)
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
-    near = np.empty((2, width), np.int32)
-    at = np.empty((4, width), np.uint32)
-    row = np.empty(width * channels + 3, np.float32)
+    near = np.empty((2, band * width), np.int32)
+    at = np.empty((4, band * width), np.uint32)
+    row = np.empty(band * width * channels + 3, np.float32)
     for i in range(count):
         flat = warped[i]
-        for y in range(height):
+        for top in range(0, height, band):
+            bottom = min(top + band, height)
+            size = (bottom - top) * width
             if alpha == 0.0:
-                _copy(flat[y * width * lanes : (y + 1) * width * lanes], lanes, row)
+                _copy(flat[top * width * lanes : bottom * width * lanes], lanes, row)
             else:
-                row_x = fields_x[min(i, fields_x.shape[0] - 1), y]
-                row_y = fields_y[min(i, fields_y.shape[0] - 1), y]
-                for x in range(np.uint64(width)):
-                    sx = np.float64(np.int32(x)) + np.float64(np.float32(row_x[x] * alpha))
-                    sy = np.float64(y) + np.float64(np.float32(row_y[x] * alpha))
+                move_x = fields_x[min(i, fields_x.shape[0] - 1), top * width : bottom * width]
+                move_y = fields_y[min(i, fields_y.shape[0] - 1), top * width : bottom * width]
+                first = np.float64(top)
+                for p in range(np.uint64(size)):
+                    sx = across[p] + np.float64(np.float32(move_x[p] * alpha))
+                    sy = (first + down[p]) + np.float64(np.float32(move_y[p] * alpha))
                     fx = np.floor(min(max(sx, -_FAR_PIXELS), _FAR_PIXELS))
                     fy = np.floor(min(max(sy, -_FAR_PIXELS), _FAR_PIXELS))
-                    ix[x] = np.int32(fx)
-                    iy[x] = np.int32(fy)
+                    ix[p] = np.int32(fx)
+                    iy[p] = np.int32(fy)
                     u, v = sx - fx, sy - fy
-                    w0[x], w1[x], w2[x], w3[x] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-                inside = _corners(ix, iy, _EDGES, height, width, near, at)
+                    w0[p], w1[p], w2[p], w3[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
+                inside = _corners(ix[:size], iy[:size], _EDGES, height, width, lanes, near, at)
                 if black and not inside:
-                    _blacken(ix, iy, True, height, width, weights)
-                _interpolate(flat, lanes, at, weights, row, 0, channels)
-            _floored(row, half, out[i, y].reshape(-1))
+                    _blacken(ix[:size], iy[:size], True, height, width, weights)
+                _interpolate(flat, at, size, weights, row, 0, channels)
+            _floored(row, half, out[i, top:bottom].reshape(-1))
 
 
 @kernel
-def _draw(out, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
-    """Fill each of (N, n) `out` with its sample's uniforms on [-1, 1), as `philox.fill_uniforms` does."""
-    words = np.empty(out.shape[1], np.uint32)
-    for i in range(out.shape[0]):
+def _draw(out, first, size, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
+    """Fill `size` values of each row of `out`, from `first` on, with a sample's uniforms on [-1, 1), as `philox.fill_uniforms` does."""
+    words = np.empty(size, np.uint32)
+    for i in range(sample_keys.size):
         fill_words_from(words, np.int64(0), stage_key, sample_keys[i], stream)
-        target = out[i]
-        for k in range(np.uint64(words.size)):
+        target = out[i, first : first + size]
+        for k in range(np.uint64(size)):
             target[k] = -1.0 + 2.0 * (np.float64(words[k]) * 2.0**-32)
 
 
@@ -383,23 +410,25 @@ def elastic_transform(
     out = np.empty_like(images)
     warped = np.empty((group, height * width * (4 if channels == 3 else 1) + 3), np.float32)
     offsets = np.empty((group, 3, 2)) if points is None else points[None]
-    noise = np.empty((group, height, width))
+    size, shape = height * width, (height, width)
+    noise, field = room(group, height, width, kit)
+    middle = slice(margin(width, kit), margin(width, kit) + size)
     fields = []
     for value in (field_x, field_y):
-        drawn = alpha != 0.0 and value is None
-        fields.append(np.empty((group if drawn else 1, height, width)))
+        fields.append(np.empty_like(field[: group if alpha != 0.0 and value is None else 1]))
         if alpha != 0.0 and value is not None:
-            smooth(value[None], fields[-1], kit)
+            noise[0, middle] = value.reshape(-1)
+            smooth(noise[:1], fields[-1], shape, kit)
     for start in range(0, count, group):
         chosen = keys.samples[start : start + group]
         moved = warped[: len(chosen)]
         if points is None:
-            _draw(offsets[: len(chosen)].reshape(len(chosen), -1), keys.stage, chosen, _POINTS)
+            _draw(offsets.reshape(group, -1), 0, 6, keys.stage, chosen, _POINTS)
         _warp(images[start : start + group], offsets, float(affine), border == "black", moved)
         for field, value, stream in zip(fields, (field_x, field_y), (_FIELD_X, _FIELD_Y), strict=True):
             if alpha != 0.0 and value is None:
-                _draw(noise[: len(chosen)].reshape(len(chosen), -1), keys.stage, chosen, stream)
-                smooth(noise[: len(chosen)], field[: len(chosen)], kit)
+                _draw(noise, middle.start, size, keys.stage, chosen, stream)
+                smooth(noise[: len(chosen)], field[: len(chosen)], shape, kit)
         dx, dy = fields
         _displace(moved, dx, dy, alpha, border == "black", more, out[start : start + group])
     return out

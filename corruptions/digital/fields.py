@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..arithmetic import exact_exp, gaussian_weights, sine_cosine
 from ..kernels import inlined, kernel
+from ..pairs import LANES, aligned, filter_rows
 
 _TRUNCATE = 3.0
 _DIRECT = 24
@@ -106,51 +107,36 @@ def _reflected(i, n):  # type: ignore[no-untyped-def]
     return i if i < n else 2 * n - 1 - i
 
 
-@inlined
-def _weight(taps, k):  # type: ignore[no-untyped-def]
-    return taps[k] if k < taps.size else 0.0
-
-
 @kernel
-def _taps(noise, fields, taps):  # type: ignore[no-untyped-def]
-    """Filter (N, H, W) `noise` tap by tap, down the columns and along the rows, into `fields`.
-
-    Four distances at a time: a quarter of the loads and stores of the sums. Beyond the last tap weights are 0.
-    """
-    count, rows, columns = noise.shape
+def _taps(noise, fields, taps, rows, columns):  # type: ignore[no-untyped-def]
+    """Filter fields tap by tap, down the columns and along the rows, the nearest taps first; see `smooth`."""
+    count = noise.shape[0]
     radius = taps.size - 1
-    padded = np.empty(columns + 2 * radius + 8, np.float64)
-    middle = padded[radius : radius + columns]
+    wide = columns + 2 * radius
+    padded = np.zeros(rows * wide + LANES, np.float64)
+    ahead, down = np.empty(radius, np.int64), np.empty(radius, np.int64)
+    back, up = np.empty(radius, np.int64), np.empty(radius, np.int64)
+    before, behind = np.empty(radius, np.int64), np.empty(radius, np.int64)
+    for k in range(radius):
+        ahead[k], back[k] = k + 1, -k - 1
+        down[k], up[k] = (k + 1) * columns, (-k - 1) * columns
+        before[k] = radius + _reflected(-1 - k, columns)
+        behind[k] = radius + _reflected(columns + k, columns)
     for i in range(count):
-        x = noise[i]
+        tall = noise[i]
+        for k in range(2 * radius):
+            y = -1 - k if k < radius else rows + k - radius
+            source = tall[(radius + _reflected(y, rows)) * columns : (radius + _reflected(y, rows) + 1) * columns]
+            line = tall[(radius + y) * columns : (radius + y + 1) * columns]
+            for x in range(np.uint64(columns)):
+                line[x] = source[x]
+        filter_rows(tall, radius * columns, columns, up, down, taps, padded, radius, wide, rows, columns)
         for y in range(rows):
-            centre, first = x[y], taps[0]
-            for j in range(np.uint64(columns)):
-                middle[j] = first * centre[j]
-            for k in range(1, radius + 1, 4):
-                w1, w2, w3, w4 = taps[k], _weight(taps, k + 1), _weight(taps, k + 2), _weight(taps, k + 3)
-                a1, b1 = x[_reflected(y - k, rows)], x[_reflected(y + k, rows)]
-                a2, b2 = x[_reflected(y - k - 1, rows)], x[_reflected(y + k + 1, rows)]
-                a3, b3 = x[_reflected(y - k - 2, rows)], x[_reflected(y + k + 2, rows)]
-                a4, b4 = x[_reflected(y - k - 3, rows)], x[_reflected(y + k + 3, rows)]
-                for j in range(np.uint64(columns)):
-                    middle[j] = (((middle[j] + w1 * (a1[j] + b1[j])) + w2 * (a2[j] + b2[j])) + w3 * (a3[j] + b3[j])) + w4 * (a4[j] + b4[j])
-            for k in range(radius):
-                padded[radius - 1 - k] = middle[_reflected(-1 - k, columns)]
-                padded[radius + columns + k] = middle[_reflected(columns + k, columns)]
-            target = fields[i, y]
-            for j in range(np.uint64(columns)):
-                target[j] = first * middle[j]
-            for k in range(1, radius + 1, 4):
-                w1, w2, w3, w4 = taps[k], _weight(taps, k + 1), _weight(taps, k + 2), _weight(taps, k + 3)
-                # Where there is no further tap any sample serves.
-                k2, k3, k4 = min(k + 1, radius), min(k + 2, radius), min(k + 3, radius)
-                a1, b1 = padded[radius - k :], padded[radius + k :]
-                a2, b2 = padded[radius - k2 :], padded[radius + k2 :]
-                a3, b3 = padded[radius - k3 :], padded[radius + k3 :]
-                a4, b4 = padded[radius - k4 :], padded[radius + k4 :]
-                for j in range(np.uint64(columns)):
-                    target[j] = (((target[j] + w1 * (a1[j] + b1[j])) + w2 * (a2[j] + b2[j])) + w3 * (a3[j] + b3[j])) + w4 * (a4[j] + b4[j])
+            line = padded[y * wide : (y + 1) * wide]
+            for k in range(np.uint64(radius)):
+                line[np.uint64(radius - 1) - k] = line[before[k]]
+                line[np.uint64(radius + columns) + k] = line[behind[k]]
+        filter_rows(padded, radius, wide, back, ahead, taps, fields[i], np.int64(0), columns, rows, columns)
 
 
 @inlined
@@ -240,23 +226,40 @@ def _cosines_down(x, out, radius, steps, first):  # type: ignore[no-untyped-def]
                     at += np.uint64(rows)
 
 
-def smooth(noise: NDArray[np.float64], fields: NDArray[np.float64], kit: Smoother) -> None:
+def room(count: int, height: int, width: int, kit: Smoother) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return arrays for `smooth`: for noise, and for the fields.
+
+    Both hold a field in a row, with some values to spare at its end. Noise lies in the middle of its row, from `margin` on.
+    """
+    size = height * width + LANES
+    return aligned(count, size + 2 * margin(width, kit)), aligned(count, size)
+
+
+def margin(width: int, kit: Smoother) -> int:
+    """Return how many values lie before the noise, and behind it: where its edges are reflected."""
+    return kit.radius * width if kit.taps.size > 0 else 0
+
+
+def smooth(noise: NDArray[np.float64], fields: NDArray[np.float64], shape: tuple[int, int], kit: Smoother) -> None:
     """Smooth `noise`.
 
     Parameters
     ----------
-    noise : (N, H, W) ndarray of float64
-    fields : (N, H, W) ndarray of float64
-        Gets the result.
+    noise, fields : (N, n) ndarray of float64
+        As `room` makes them. Fields get the result; around the noise reflections are written.
+    shape : (H, W)
+        Of a field.
     kit : Smoother
     """
+    height, width = shape
+    size = height * width
     if kit.radius == 0:
-        fields[:] = noise
+        fields[:, :size] = noise[:, :size]
     elif kit.taps.size > 0:
-        _taps(noise, fields, kit.taps)
+        _taps(noise, fields, kit.taps, height, width)
     else:
         # First down the columns, then, turned, along the rows.
-        turned = np.empty(noise.shape[:0:-1])
+        turned = np.empty((width, height))
         for source, target in zip(noise, fields, strict=True):
-            _cosines_down(source, turned, kit.radius, kit.steps, kit.first_down)
-            _cosines_down(turned, target, kit.radius, kit.steps, kit.first_across)
+            _cosines_down(source[:size].reshape(shape), turned, kit.radius, kit.steps, kit.first_down)
+            _cosines_down(turned, target[:size].reshape(shape), kit.radius, kit.steps, kit.first_across)
