@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from ...errors import ParameterError
@@ -10,11 +12,13 @@ from ..keys import Keys
 from ..philox import draw_word
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
-from .textures import TextureSet, default_textures
+from .textures import Texture, TextureSet, default_textures
 
 _TEXTURE = np.int64(0)
 # Elements of the stream: which texture, then the crop's first row and first column.
 _WHICH, _ROW, _COLUMN = np.int64(0), np.int64(1), np.int64(2)
+# Pixels of all resized textures up to which they are made whole and kept
+_SMALL = 1 << 21
 
 
 @kernel
@@ -76,13 +80,13 @@ def _cut(texture, scale, row, column, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _frost(images, out, texture, index, crops, scale, image_weight, frost_weight, half):  # type: ignore[no-untyped-def]
-    """Frost the images whose crops are of texture `index`."""
+    """Frost the images whose crops are of texture `index`. At scale 0 it is as it is to be cropped."""
     patch = np.empty(images.shape[1:], np.uint8)
-    height, width, channels = images.shape[1:]
+    height, width = images.shape[1:3]
     for i in range(images.shape[0]):
         if crops[i, 0] != index:
             continue
-        if scale == 1.0 and channels == 3:
+        if scale == 0.0:
             for y in range(height):
                 begin = crops[i, 2]
                 strip = texture[crops[i, 1] + y, begin : begin + width].reshape(-1)
@@ -90,6 +94,20 @@ def _frost(images, out, texture, index, crops, scale, image_weight, frost_weight
         else:
             _cut(texture, scale, crops[i, 1], crops[i, 2], patch)
             _mix(images[i].reshape(-1), patch.reshape(-1), image_weight, frost_weight, half, out[i].reshape(-1))
+
+
+@functools.lru_cache(maxsize=4)
+def _shrunk(textures: TextureSet, scale: float, height: int, width: int, channels: int) -> tuple[Texture, ...]:
+    """Return the textures resized by a scale of at most 1, with 1 or 3 channels, and no smaller than (height, width).
+
+    A pixel of a resized texture is the same wherever a crop of it begins: so they are made once, not for each image.
+    """
+    made = []
+    for array in textures.arrays:
+        rows, columns = np.rint(np.array(array.shape[:2]) * scale).astype(np.int64).tolist()
+        made.append(np.empty((max(rows, height), max(columns, width), channels), np.uint8))
+        _cut(array, scale, np.int64(0), np.int64(0), made[-1])
+    return tuple(made)
 
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
@@ -174,7 +192,7 @@ def frost(
     ----------
     Hendrycks and Dietterich, ICLR 2019, section 3; ``frost`` of the released ``make_imagenet_c.py``.
     """
-    height, width = images.shape[1:3]
+    height, width, channels = images.shape[1:]
     out = np.empty_like(images)
     weights = float(image_weight), float(frost_weight), half(rounding)
     if texture is not None:
@@ -186,6 +204,11 @@ def frost(
     sizes = np.array([a.shape[:2] for a in found.arrays])
     spans = np.maximum(np.rint(sizes * scale).astype(np.int64) - [height, width], 1)
     crops = _crops(keys.stage, keys.samples, np.array(found.picks, np.int64), spans)
-    for index, array in enumerate(found.arrays):
-        _frost(images, out, array, index, crops, scale, *weights)
+    arrays, left = found.arrays, scale
+    if scale == 1.0 and channels == 3:
+        left = 0.0
+    elif scale <= 1.0 and sizes.prod(axis=1).sum() * scale * scale <= _SMALL:
+        arrays, left = _shrunk(found, scale, height, width, channels), 0.0
+    for index, array in enumerate(arrays):
+        _frost(images, out, array, index, crops, left, *weights)
     return out
