@@ -14,6 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 _LANES = 4
+_WHOLE = 1.5 * 2.0**52
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
@@ -21,6 +22,13 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
     data = context.make_array(kind)(context, builder, array).data
     element = context.get_data_type(kind.dtype)
     return builder.bitcast(builder.gep(data, [index]), ir.VectorType(element, _LANES).as_pointer())
+
+
+def _every(builder: Any, value: Any, vector: Any) -> Any:
+    """Return a vector whose lanes all hold `value`."""
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), mask)
 
 
 # numba's stubs take an intrinsic for a function with one more argument.
@@ -53,14 +61,45 @@ def blend(typing, pixels, a, b, c, d, w0, w1, w2, w3, out, at):  # type: ignore[
             value = builder.load(_pointer(context, builder, signature.args[0], pixels, index), align=4)
             if wide:
                 value = builder.fpext(value, vector)
-            first = builder.insert_element(ir.Constant(vector, ir.Undefined), weight, ir.Constant(ir.IntType(32), 0))
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
-            every = builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), mask)
-            product = builder.fmul(value, every)
+            product = builder.fmul(value, _every(builder, weight, vector))
             total = product if total is None else builder.fadd(total, product)
         if wide:
             total = builder.fptrunc(total, ir.VectorType(ir.FloatType(), _LANES))
         builder.store(total, _pointer(context, builder, signature.args[9], out, at), align=4)
+        return context.get_dummy_value()
+
+    return types.void(pixels, a, b, c, d, w0, w1, w2, w3, out, at), generate
+
+
+@_intrinsic
+def blend_bytes(typing, pixels, a, b, c, d, w0, w1, w2, w3, out, at):  # type: ignore[no-untyped-def]
+    """Write the sum that `blend` writes, of bytes, in doubles, rounded to whole levels (halves to even).
+
+    Parameters
+    ----------
+    pixels : (n,) ndarray of uint8, C-contiguous
+    a, b, c, d : uint64
+        At most n - 4: nothing is checked.
+    w0, w1, w2, w3 : float64
+        The sum must lie between 0 and 255 when it is rounded.
+    out : (m,) ndarray of uint8, C-contiguous
+    at : uint64
+        At most m - 4.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        pixels, a, b, c, d, w0, w1, w2, w3, out, at = arguments
+        vector = ir.VectorType(ir.DoubleType(), _LANES)
+        total = None
+        for index, weight in ((a, w0), (b, w1), (c, w2), (d, w3)):
+            value = builder.load(_pointer(context, builder, signature.args[0], pixels, index), align=1)
+            value = builder.sitofp(builder.zext(value, ir.VectorType(ir.IntType(32), _LANES)), vector)
+            product = builder.fmul(value, _every(builder, weight, vector))
+            total = product if total is None else builder.fadd(total, product)
+        # Doubles of this size have no fraction bits: adding rounds, and the low bits are the whole number.
+        whole = builder.bitcast(builder.fadd(total, ir.Constant(vector, [_WHOLE] * _LANES)), ir.VectorType(ir.IntType(64), _LANES))
+        level = builder.trunc(whole, ir.VectorType(ir.IntType(8), _LANES))
+        builder.store(level, _pointer(context, builder, signature.args[9], out, at), align=1)
         return context.get_dummy_value()
 
     return types.void(pixels, a, b, c, d, w0, w1, w2, w3, out, at), generate

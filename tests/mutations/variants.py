@@ -384,7 +384,7 @@ VARIANTS = [
         "translate", "both axes one way", AFFINE, "np.array([2, 2])) * 2 - 1", "np.array([2, 2]))[:, :1].repeat(2, 1) * 2 - 1", "shape"
     ),
     Variant("translate", "about the middle of 28 pixels", "shape/warp.py", "(width - 1) / 2", "width / 2", "shape"),
-    Variant("scale", "floored", "shape/warp.py", "np.rint(total)", "np.floor(total)", "shape"),
+    Variant("scale", "a level less", "lanes.py", "_WHOLE = 1.5 * 2.0**52", "_WHOLE = 1.5 * 2.0**52 - 1.0", "shape"),
     Variant(
         "line",
         "one more row",
