@@ -212,7 +212,7 @@ VARIANTS = [
         "fog properties::test_batch_is_one_by_one",
     ),
     Variant("snow", "angles of -45 to 45", SNOW, "ANGLE_STREAM, -135.0, -45.0", "ANGLE_STREAM, -45.0, 45.0", "snow"),
-    Variant("snow", "the second layer not turned", SNOW, "inverted = layer[height - 1 - y]", "inverted = layer[y]", "snow"),
+    Variant("snow", "the second layer not turned", SNOW, "inverted[np.uint64(size - 1) - x]", "upright[x]", "snow"),
     Variant("snow", "without whitening", SNOW, "rest * max(value, pale)", "rest * value", "snow"),
     Variant(
         "snow",
