@@ -1,4 +1,4 @@
-"""Four neighbouring values at a time: a pixel's channels in one vector register.
+"""Vector operations: a pixel's channels in one register, or the same pixel of several images.
 
 LLVM vectorises loops over pixels that lie side by side, but not those that gather from anywhere: numba has its packing of
 straight-line code (SLP) switched off. So this writes the vector operations themselves. They are the scalar ones, lane by
@@ -27,7 +27,7 @@ def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> A
 def _every(builder: Any, value: Any, vector: Any) -> Any:
     """Return a vector whose lanes all hold `value`."""
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), mask)
 
 
@@ -103,3 +103,78 @@ def blend_bytes(typing, pixels, a, b, c, d, w0, w1, w2, w3, out, at):  # type: i
         return context.get_dummy_value()
 
     return types.void(pixels, a, b, c, d, w0, w1, w2, w3, out, at), generate
+
+
+SIDE_BY_SIDE = 16
+"""Values that `add_between` takes at a time."""
+
+
+@_intrinsic
+def add_between(typing, values, a, b, part, total, at):  # type: ignore[no-untyped-def]
+    """Add what lies between two runs: ``total[at + k] += values[a + k] + part * (values[b + k] - values[a + k])``, k = 0..15.
+
+    Parameters
+    ----------
+    values : (n,) ndarray of float32, C-contiguous
+    a, b : uint64
+        At most n - 16: nothing is checked.
+    part : float32
+    total : (m,) ndarray of float32, C-contiguous
+        Not `values`.
+    at : uint64
+        At most m - 16.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        values, a, b, part, total, at = arguments
+        vector = ir.VectorType(ir.FloatType(), SIDE_BY_SIDE)
+
+        def pointer(kind: Any, array: Any, index: Any) -> Any:
+            data = context.make_array(kind)(context, builder, array).data
+            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+        low = builder.load(pointer(signature.args[0], values, a), align=4)
+        high = builder.load(pointer(signature.args[0], values, b), align=4)
+        step = builder.fmul(_every(builder, part, vector), builder.fsub(high, low))
+        goal = pointer(signature.args[4], total, at)
+        builder.store(builder.fadd(builder.load(goal, align=4), builder.fadd(low, step)), goal, align=4)
+        return context.get_dummy_value()
+
+    return types.void(values, a, b, part, total, at), generate
+
+
+@_intrinsic
+def turn_bytes(typing, source, at, stride, out, to, out_stride):  # type: ignore[no-untyped-def]
+    """Transpose 16 x 16 bytes: ``out[to + j * out_stride + i] = source[at + i * stride + j]``.
+
+    Parameters
+    ----------
+    source, out : ndarray of uint8, 1-D, C-contiguous
+        Not one array; nothing is checked.
+    at, stride, to, out_stride : int64
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        source, at, stride, out, to, out_stride = arguments
+        vector = ir.VectorType(ir.IntType(8), SIDE_BY_SIDE)
+        half = SIDE_BY_SIDE // 2
+        halves = []
+        for first in (0, half):
+            picked = [first + k // 2 + (k % 2) * SIDE_BY_SIDE for k in range(SIDE_BY_SIDE)]
+            halves.append(ir.Constant(ir.VectorType(ir.IntType(32), SIDE_BY_SIDE), picked))
+
+        def pointer(kind: Any, array: Any, start: Any, step: Any, row: int) -> Any:
+            data = context.make_array(kind)(context, builder, array).data
+            index = builder.add(start, builder.mul(step, ir.Constant(step.type, row)))
+            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+        rows = [builder.load(pointer(signature.args[0], source, at, stride, i), align=1) for i in range(SIDE_BY_SIDE)]
+        # Rows that are half of them apart are interleaved; four times over, that is the transpose.
+        for _ in range(4):
+            rows = [builder.shuffle_vector(rows[i], rows[i + half], mask) for i in range(half) for mask in halves]
+        for j, row in enumerate(rows):
+            builder.store(row, pointer(signature.args[3], out, to, out_stride, j), align=1)
+        return context.get_dummy_value()
+
+    integer = types.int64
+    return types.void(source, integer, integer, out, integer, integer), generate

@@ -8,13 +8,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arithmetic import over_255
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..lanes import SIDE_BY_SIDE, add_between, turn_bytes
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 
-_LANES = 16
-"""Images that `_zoom_many` takes side by side."""
 _MANY = 48 * 48
 """Up to this many pixels; larger images have long runs, and so many of them at once would leave the nearer caches."""
 
@@ -138,76 +138,64 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
     return out
 
 
-@inlined
-def _add_stretched(source, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
-    """Add what `_stretch_row` would write."""
-    width = index.size
-    r = 0
-    while runs[r] < width:
-        begin, end = runs[r], runs[r + 1]
-        length = (end - begin) * channels
-        o = index[begin] * channels
-        left = source[o : o + length]
-        right = source[o + channels : o + channels + length]
-        o = begin * channels
-        t = part[o : o + length]
-        target = out[o : o + length]
-        for j in range(length):
-            target[j] += left[j] + t[j] * (right[j] - left[j])
-        r += 1
-
-
 @kernel
-def _zoom_many(images, rows, row_parts, runs, columns, column_parts, half):  # type: ignore[no-untyped-def]
+def _zoom_many(images, rows, row_parts, columns, column_parts, half):  # type: ignore[no-untyped-def]
     """The same as `_zoom`, value for value, for 16 or more small images.
 
     Their runs are too short to be worth a loop each, so images lie side by side: every loop is over the same pixel of 16
-    images, which have one weight. Column by column, since one column of all of them fits the nearest cache.
+    images, which have one weight. Channel by channel and column by column, since the columns of a channel that are
+    enlarged to one lie in the nearest cache.
     """
     count, height, width, channels = images.shape
     factors = rows.shape[0]
     out = np.empty_like(images)
     size = height * width * channels
-    n = height * channels * _LANES
-    flat = images.reshape((count, size)).T
-    target = out.reshape((count, size)).T
+    n = height * SIDE_BY_SIDE
+    flat, target = images.reshape(-1), out.reshape(-1)
+    beside = np.empty(size * SIDE_BY_SIDE, np.uint8)
     unit = np.empty((width, n), np.float32)
     stretched = np.empty(n, np.float32)
     total = np.empty(n, np.float32)
     eight = np.empty(n, np.uint8)
-    levels = np.empty(256, np.float32)
-    for level in range(256):
-        levels[level] = np.float32(np.float64(level) / 255.0)
     share = np.float32(factors + 1)
-    part = channels * _LANES
-    for start in range(0, count, _LANES):
-        first = min(start, count - _LANES)  # the last ones overlap
-        for y in range(height):
+    step, line = np.uint64(SIDE_BY_SIDE), np.uint64(width * channels * SIDE_BY_SIDE)
+    for start in range(0, count, SIDE_BY_SIDE):
+        first = min(start, count - SIDE_BY_SIDE)  # the last ones overlap
+        for p in range(0, size, SIDE_BY_SIDE):
+            p = min(p, size - SIDE_BY_SIDE)
+            turn_bytes(flat, first * size + p, size, beside, p * SIDE_BY_SIDE, SIDE_BY_SIDE)
+        for c in range(channels):
             for x in range(width):
-                for c in range(channels):
-                    source = flat[(y * width + x) * channels + c]
-                    column = unit[x, (y * channels + c) * _LANES : (y * channels + c + 1) * _LANES]
-                    for lane in range(_LANES):
-                        column[lane] = levels[source[first + lane]]
-        for x in range(width):
-            total[:] = np.float32(0.0)
-            for f in range(factors):
-                left = unit[columns[f, x]]
-                right = unit[columns[f, x] + 1]
-                t = column_parts[f, x]
+                column = unit[x]
+                at = np.uint64((x * channels + c) * SIDE_BY_SIDE)
+                for y in range(np.uint64(0), np.uint64(n), step):
+                    for lane in range(step):
+                        column[y + lane] = over_255(beside[at + lane])
+                    at += line
+            for x in range(width):
+                total[:] = np.float32(0.0)
+                for f in range(factors):
+                    left = unit[columns[f, x]]
+                    right = unit[columns[f, x] + 1]
+                    t = column_parts[f, x]
+                    # Only the middle of the column is enlarged.
+                    for j in range(np.uint64(rows[f, 0] * SIDE_BY_SIDE), np.uint64((rows[f, height - 1] + 2) * SIDE_BY_SIDE)):
+                        stretched[j] = left[j] + t * (right[j] - left[j])
+                    for y in range(np.uint64(height)):
+                        above = np.uint64(rows[f, y] * SIDE_BY_SIDE)
+                        add_between(stretched, above, above + np.uint64(SIDE_BY_SIDE), row_parts[f, y], total, y * np.uint64(SIDE_BY_SIDE))
+                here = unit[x]
                 for j in range(n):
-                    stretched[j] = left[j] + t * (right[j] - left[j])
-                _add_stretched(stretched, rows[f], row_parts[f], runs[f], part, total)
-            here = unit[x]
-            for j in range(n):
-                value = (here[j] + total[j]) / share
-                eight[j] = np.uint8(np.int32(min(value, np.float32(1.0)) * np.float32(255.0) + half))
-            for y in range(height):
-                for c in range(channels):
-                    goal = target[(y * width + x) * channels + c]
-                    values = eight[(y * channels + c) * _LANES : (y * channels + c + 1) * _LANES]
-                    for lane in range(_LANES):
-                        goal[first + lane] = values[lane]
+                    value = (here[j] + total[j]) / share
+                    eight[j] = np.uint8(np.int32(min(value, np.float32(1.0)) * np.float32(255.0) + half))
+                at = np.uint64((x * channels + c) * SIDE_BY_SIDE)
+                for y in range(np.uint64(0), np.uint64(n), step):
+                    for lane in range(step):
+                        beside[at + lane] = eight[y + lane]
+                    at += line
+        for p in range(0, size, SIDE_BY_SIDE):
+            p = min(p, size - SIDE_BY_SIDE)
+            turn_bytes(beside, p * SIDE_BY_SIDE, SIDE_BY_SIDE, target, first * size + p, size)
     return out
 
 
@@ -253,9 +241,8 @@ def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding:
     """
     channels = images.shape[3]
     more = np.float32(half(rounding))
-    rows, row_parts, row_runs = _grids(images.shape[1], stop, step)
+    rows, row_parts, _ = _grids(images.shape[1], stop, step)
     columns, column_parts, runs = _grids(images.shape[2], stop, step)
-    if len(images) >= _LANES and images.shape[1] * images.shape[2] <= _MANY:
-        lanes = np.repeat(row_parts, channels * _LANES, axis=1)
-        return np.asarray(_zoom_many(images, rows, lanes, row_runs, columns, column_parts, more))
+    if len(images) >= SIDE_BY_SIDE and images.shape[1] * images.shape[2] <= _MANY:
+        return np.asarray(_zoom_many(images, rows, row_parts, columns, column_parts, more))
     return np.asarray(_zoom(images, rows, row_parts, columns, np.repeat(column_parts, channels, axis=1), runs, more))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corruptset.corruptions.kernels import kernel
-from corruptset.corruptions.lanes import blend, blend_bytes
+from corruptset.corruptions.lanes import SIDE_BY_SIDE, add_between, blend, blend_bytes, turn_bytes
 
 
 @kernel
@@ -50,3 +50,34 @@ def test_bytes_are_mixed_in_doubles_and_rounded_halves_to_even():
             a, b, c, d = (float(pixels[int(i) + k]) for i in at[:4])
             want[int(at[4]) + k] = np.rint(((a * weights[0] + b * weights[1]) + c * weights[2]) + d * weights[3])
         np.testing.assert_array_equal(out, want)
+
+
+@kernel
+def added(values, a, b, part, total, at):
+    add_between(values, a, b, part, total, at)
+
+
+def test_what_lies_between_is_added_in_single_precision():
+    rng = np.random.default_rng(9)
+    values, total = rng.random(64).astype(np.float32), rng.random(64).astype(np.float32)
+    a, b, at = 3, 40, 21
+    part = np.float32(0.3)
+    want = total.copy()
+    for k in range(SIDE_BY_SIDE):
+        want[at + k] = want[at + k] + (values[a + k] + part * (values[b + k] - values[a + k]))
+    added(values, np.uint64(a), np.uint64(b), part, total, np.uint64(at))
+    np.testing.assert_array_equal(total, want)
+
+
+@kernel
+def turned(source, at, stride, out, to, out_stride):
+    turn_bytes(source, at, stride, out, to, out_stride)
+
+
+def test_bytes_are_transposed():
+    source = np.random.default_rng(10).integers(0, 256, 3 + 16 * 29).astype(np.uint8)
+    out = np.zeros(5 + 16 * 19, np.uint8)
+    turned(source, 3, 29, out, 5, 19)
+    want = np.zeros_like(out)
+    want[5:].reshape(16, 19)[:, :16] = source[3:].reshape(16, 29)[:, :16].T
+    np.testing.assert_array_equal(out, want)
