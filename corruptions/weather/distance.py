@@ -40,13 +40,15 @@ def chamfer(edges, distances):  # type: ignore[no-untyped-def]
     """
     count, height, width = edges.shape
     for i in range(count):
-        distance = distances[i]
-        for y in range(height + 4):
-            inside = 2 <= y < height + 2
-            for x in range(width + 4):
-                near = inside and 2 <= x < width + 2 and edges[i, y - 2, x - 2] != 0
-                distance[y, x] = np.int32(0) if near else _FAR
+        flat = distances[i].reshape(-1)
+        for p in range(np.uint64(flat.size)):
+            flat[p] = _FAR
+        for y in range(height):
+            edge, here = edges[i, y], distances[i, y + 2, 2 : width + 2]
+            for x in range(np.uint64(width)):
+                here[x] = np.int32(0) if edge[x] != 0 else _FAR
         # Downwards and to the right, then upwards and to the left
+        distance = distances[i]
         for sweep in range(2):
             for k in range(height):
                 y = k + 2 if sweep == 0 else height + 1 - k

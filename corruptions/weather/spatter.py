@@ -9,10 +9,11 @@ from ..arithmetic import over_255
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..noise.normal import normal_layers, normal_table
+from ..pairs import LANES, filter_rows
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .edges import canny
-from .smooth import half_weights, smooth_along, smooth_down
+from .smooth import half_weights
 from .water import deepen
 
 NORMALS_STREAM = 0
@@ -26,6 +27,8 @@ _FAINTEST = 0.8
 _LARGEST_SCALE = 180.0
 # What a pixel passes through on its way, in doubles
 _BUFFERS = 8
+# About how many values are smoothed at a time
+_VALUES = 1 << 13
 _ZERO, _ONE, _FULL = np.float32(0.0), np.float32(1.0), np.float32(255.0)
 # Pale turquoise and mud brown; in grey images the luma of each (BT.601)
 _WATER = {3: (175 / 255.0, 238 / 255.0, 238 / 255.0), 1: (219.163 / 255.0,)}
@@ -41,34 +44,56 @@ def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: igno
     """
     count, height, width = layers.shape
     radius = weights.size - 1
-    padded = np.empty(width + 2 * radius, np.float64)
-    row = np.empty(width, np.float64)
-    inner = padded[radius : radius + width]
+    # The pixel itself, then pairs from the outermost inwards, as in the published filter
+    taps = np.empty(radius + 1, np.float64)
+    down, up = np.empty(radius, np.int64), np.empty(radius, np.int64)
+    ahead, back = np.empty(radius, np.int64), np.empty(radius, np.int64)
+    taps[0] = weights[0]
+    for k in range(radius):
+        taps[k + 1] = weights[radius - k]
+        down[k], up[k] = (radius - k) * width, (k - radius) * width
+        ahead[k], back[k] = radius - k, k - radius
+    # Bands of rows, with those above and below that are in reach; edges are repeated
+    band = min(max(_VALUES // width - 2 * radius, 2 * radius), height)
+    wide = width + 2 * radius
+    tall = np.zeros((band + 2 * radius) * width + LANES, np.float64)
+    padded = np.zeros(band * wide + LANES, np.float64)
+    smooth = np.empty(band * width + LANES, np.float64)
     faintest = np.float32(threshold)
     for i in range(count):
-        layer = layers[i]
-        for y in range(height):
-            smooth_down(layer, y, weights, inner)
+        for top in range(0, height, band):
+            rows = min(band, height - top)
+            for k in range(rows + 2 * radius):
+                source = layers[i, min(max(top + k - radius, 0), height - 1)]
+                line = tall[k * width : (k + 1) * width]
+                for x in range(np.uint64(width)):
+                    line[x] = source[x]
+            filter_rows(tall, radius * width, width, up, down, taps, padded, radius, wide, rows, width)
             if kind == _SPLASH:
                 # The published filter keeps its result between the two directions in single precision.
-                for x in range(width):
-                    inner[x] = np.float64(np.float32(inner[x]))
-            smooth_along(padded, width, weights, row)
+                for p in range(np.uint64(rows * wide)):
+                    padded[p] = np.float64(np.float32(padded[p]))
+            for y in range(rows):
+                line = padded[y * wide : (y + 1) * wide]
+                for x in range(np.uint64(radius)):
+                    line[x] = line[np.uint64(radius)]
+                    line[np.uint64(radius + width) + x] = line[np.uint64(radius + width - 1)]
+            filter_rows(padded, radius, wide, back, ahead, taps, smooth, np.int64(0), width, rows, width)
             if kind == _SPLASH:
-                strength = strengths[i, y]
-                for x in range(width):
-                    value = np.float32(row[x])
-                    strength[x] = value if value >= faintest else np.float32(0.0)
+                strength = strengths[i, top : top + rows].reshape(-1)
+                for p in range(np.uint64(strength.size)):
+                    value = np.float32(smooth[p])
+                    strength[p] = value if value >= faintest else np.float32(0.0)
             elif kind == _MUDDY:
-                target = liquids[i, y]
-                for x in range(width):
-                    target[x] = np.uint8(1) if row[x] > threshold else np.uint8(0)
+                target = liquids[i, top : top + rows].reshape(-1)
+                for p in range(np.uint64(target.size)):
+                    target[p] = np.uint8(1) if smooth[p] > threshold else np.uint8(0)
             else:
-                target = liquids[i, y]
-                for x in range(width):
+                target = liquids[i, top : top + rows].reshape(-1)
+                for p in range(np.uint64(target.size)):
                     # The published cast keeps the low eight bits of what exceeds 255.
-                    level = np.uint8(np.int32(row[x] * 255.0) & np.int32(255))
-                    target[x] = level if row[x] >= threshold else np.uint8(0)
+                    level = np.uint8(np.int32(smooth[p] * 255.0) & np.int32(255))
+                    target[p] = level if smooth[p] >= threshold else np.uint8(0)
 
 
 @inlined
@@ -86,21 +111,20 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
     count, height, width, channels = images.shape
     first = color[0]
     for i in range(count):
-        for y in range(height):
-            line = strengths[i if strengths.shape[0] > 1 else 0, y]
-            source = images[i, y].reshape(-1)
-            target = out[i, y].reshape(-1)
-            if channels == 3:
-                second, third = color[1], color[2]
-                for x in range(np.uint64(width)):
-                    p = np.uint64(3) * x
-                    q, r = p + np.uint64(1), p + np.uint64(2)
-                    target[p] = _mixed(source[p], line[x], first, keep, half)
-                    target[q] = _mixed(source[q], line[x], second, keep, half)
-                    target[r] = _mixed(source[r], line[x], third, keep, half)
-            else:
-                for x in range(np.uint64(width)):
-                    target[x] = _mixed(source[x], line[x], first, keep, half)
+        line = strengths[i if strengths.shape[0] > 1 else 0].reshape(-1)
+        source = images[i].reshape(-1)
+        target = out[i].reshape(-1)
+        if channels == 3:
+            second, third = color[1], color[2]
+            for x in range(np.uint64(height * width)):
+                p = np.uint64(3) * x
+                q, r = p + np.uint64(1), p + np.uint64(2)
+                target[p] = _mixed(source[p], line[x], first, keep, half)
+                target[q] = _mixed(source[q], line[x], second, keep, half)
+                target[r] = _mixed(source[r], line[x], third, keep, half)
+        else:
+            for x in range(np.uint64(height * width)):
+                target[x] = _mixed(source[x], line[x], first, keep, half)
 
 
 @corruption(
