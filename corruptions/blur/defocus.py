@@ -29,12 +29,31 @@ def _mirror(i, n):  # type: ignore[no-untyped-def]
 def _prefix_row(image, y, pad, columns, target):  # type: ignore[no-untyped-def]
     """Write the running sums of a mirrored row: target[(x + pad) * C + c] sums columns -pad..x-1."""
     channels = image.shape[2]
+    if channels == 3:
+        row = image[y].reshape(-1)
+        red = green = blue = np.int32(0)
+        target[0] = target[1] = target[2] = np.int32(0)
+        at = np.uint64(3)
+        for j in range(columns.size):
+            p = np.uint64(3) * np.uint64(columns[j])
+            red = np.int32(red + np.int32(row[p]))
+            green = np.int32(green + np.int32(row[p + np.uint64(1)]))
+            blue = np.int32(blue + np.int32(row[p + np.uint64(2)]))
+            target[at], target[at + np.uint64(1)], target[at + np.uint64(2)] = red, green, blue
+            at += np.uint64(3)
+        return
     for c in range(channels):
         total = np.int32(0)
         target[c] = total
         for j in range(columns.size):
             total += np.int32(image[y, columns[j], c])
             target[(j + 1) * channels + c] = total
+
+
+@inlined
+def _pixel_row(source, out):  # type: ignore[no-untyped-def]
+    for j in range(np.uint64(out.size)):
+        out[j] = np.int32(source[j])
 
 
 @inlined
@@ -147,12 +166,18 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     across = np.empty(n + 2 * p * channels, np.float64)
     total = np.empty(n, np.float64)
     inner = across[p * channels : p * channels + n]
+    # A disk of one pixel needs no sums.
+    single = runs.size == 1 and runs[0] == 0 and folded.shape[0] == 0
     for i in range(count):
         image = images[i]
         ready = np.int64(0)
         summed = np.int64(0)
         for y in range(height):
             while summed < min(y + p + 1, height):
+                if single:
+                    _pixel_row(image[summed].reshape(n), disks[summed % disks.shape[0]])
+                    summed += 1
+                    continue
                 while ready < min(summed + pad + 1, height):
                     _prefix_row(image, ready, pad, columns, prefix[ready % prefix.shape[0]])
                     ready += 1
