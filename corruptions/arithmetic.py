@@ -131,6 +131,17 @@ def over_255(level):  # type: ignore[no-untyped-def]
     return np.float32(level) * _HIGH + np.float32(level) * _LOW
 
 
+# The same in doubles
+_HIGH_64 = 2.0**-8 + 2.0**-16 + 2.0**-24 + 2.0**-32 + 2.0**-40
+_LOW_64 = float(Fraction(1, 255) - Fraction(_HIGH_64))
+
+
+@inlined
+def double_over_255(level):  # type: ignore[no-untyped-def]
+    """Return a byte divided by 255 as float64, rounded once as the division would be, in a fraction of its time."""
+    return np.float64(level) * _HIGH_64 + np.float64(level) * _LOW_64
+
+
 # pi/2 to 70 digits; 2/pi; the Taylor coefficients of (sin r) / r and cos r in r*r, as double-doubles
 _PI = Fraction(31415926535897932384626433832795028841971693993751058209749445923078164, 10**70)
 _P1, _P2, _P3 = _doubles(_PI / 2, 3)

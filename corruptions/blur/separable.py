@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import gaussian_weights
+from ..arithmetic import double_over_255, gaussian_weights
 from ..kernels import inlined, kernel
 from ..registry import Images, Parameter
 
@@ -145,7 +145,7 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
                 source = images[i, ready].reshape(n)
                 target = ring[ready % depth]
                 for j in range(n):
-                    target[j] = np.float64(source[j]) / 255.0
+                    target[j] = double_over_255(source[j])
                 ready += 1
             _column_pass(inner, ring, y, height, weights)
             floored = out[i, y].reshape(n)

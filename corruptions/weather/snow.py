@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import over_255
+from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
@@ -21,9 +20,6 @@ from ..rounding import ROUNDING, half
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
-# 1 / 255 in two: a byte times the first is exact.
-_HIGH = 2.0**-8 + 2.0**-16 + 2.0**-24 + 2.0**-32 + 2.0**-40
-_LOW = float(Fraction(1, 255) - Fraction(_HIGH))
 _AT_ONCE = 512  # pixels
 # What a pixel passes through on its way, in doubles
 _BUFFERS = 8
@@ -89,12 +85,6 @@ def _magnify(crops, threshold, rows, row_shares, columns, column_shares):  # typ
 
 
 @inlined
-def _unit(level):  # type: ignore[no-untyped-def]
-    """Return a byte divided by 255, rounded once as the division would be, in a fraction of its time."""
-    return np.float64(level) * _HIGH + np.float64(level) * _LOW
-
-
-@inlined
 def _snowed(value, pale, keep, rest, once, turned, half):  # type: ignore[no-untyped-def]
     """Whiten a value and add the layer's two."""
     whitened = keep * value + rest * max(value, pale)
@@ -122,8 +112,8 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
             # Turned by half, the layer is read from its end.
             inverted = layer[pixels - start - size : pixels - start]
             for x in range(np.uint64(size)):
-                once[x] = _unit(upright[x])
-                turned[x] = _unit(inverted[np.uint64(size - 1) - x])
+                once[x] = double_over_255(upright[x])
+                turned[x] = double_over_255(inverted[np.uint64(size - 1) - x])
             source = whole[start * channels : (start + size) * channels]
             target = snowy[start * channels : (start + size) * channels]
             if channels == 3:

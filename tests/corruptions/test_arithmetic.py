@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 
-from corruptset.corruptions.arithmetic import exact_exp, gaussian_weights, hypotenuse, over_255, sine_cosine
+from corruptset.corruptions.arithmetic import double_over_255, exact_exp, gaussian_weights, hypotenuse, over_255, sine_cosine
 from corruptset.corruptions.kernels import kernel
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798")
@@ -41,6 +41,19 @@ def _over_255(levels):  # type: ignore[no-untyped-def]
 def test_a_byte_over_255_is_the_quotient_rounded_once():
     levels = np.arange(256, dtype=np.uint8)
     np.testing.assert_array_equal(_over_255(levels), levels.astype(np.float32) / np.float32(255.0))
+
+
+@kernel
+def _double_over_255(levels):  # type: ignore[no-untyped-def]
+    out = np.empty(levels.size)
+    for i in range(levels.size):
+        out[i] = double_over_255(levels[i])
+    return out
+
+
+def test_and_so_it_is_in_doubles():
+    levels = np.arange(256, dtype=np.uint8)
+    np.testing.assert_array_equal(_double_over_255(levels), levels / 255.0)
 
 
 def _series(x: Decimal, first: int) -> Decimal:
