@@ -106,7 +106,7 @@ def blend_bytes(typing, pixels, a, b, c, d, w0, w1, w2, w3, out, at):  # type: i
 
 
 SIDE_BY_SIDE = 16
-"""Values that `add_between` takes at a time."""
+"""Values that `add_between` and `put_between` take at a time."""
 
 
 @_intrinsic
@@ -141,6 +141,40 @@ def add_between(typing, values, a, b, part, total, at):  # type: ignore[no-untyp
         return context.get_dummy_value()
 
     return types.void(values, a, b, part, total, at), generate
+
+
+@_intrinsic
+def put_between(typing, values, a, b, parts, out, at):  # type: ignore[no-untyped-def]
+    """Write what lies between two runs: ``out[at + k] = values[a + k] + parts[at + k] * (values[b + k] - values[a + k])``, k = 0..15.
+
+    Parameters
+    ----------
+    values : (n,) ndarray of float32, C-contiguous
+    a, b : uint64
+        At most n - 16: nothing is checked.
+    parts : (m,) ndarray of float32, C-contiguous
+    out : (m,) ndarray of float32, C-contiguous
+        Not `values`.
+    at : uint64
+        At most m - 16.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        values, a, b, parts, out, at = arguments
+        vector = ir.VectorType(ir.FloatType(), SIDE_BY_SIDE)
+
+        def pointer(kind: Any, array: Any, index: Any) -> Any:
+            data = context.make_array(kind)(context, builder, array).data
+            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+        low = builder.load(pointer(signature.args[0], values, a), align=4)
+        high = builder.load(pointer(signature.args[0], values, b), align=4)
+        part = builder.load(pointer(signature.args[3], parts, at), align=4)
+        result = builder.fadd(low, builder.fmul(part, builder.fsub(high, low)))
+        builder.store(result, pointer(signature.args[4], out, at), align=4)
+        return context.get_dummy_value()
+
+    return types.void(values, a, b, parts, out, at), generate
 
 
 @_intrinsic

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..lanes import SIDE_BY_SIDE, add_between, turn_bytes
+from ..lanes import SIDE_BY_SIDE, add_between, put_between, turn_bytes
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 
@@ -80,21 +80,17 @@ def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDAr
 
 
 @inlined
-def _stretch_row(source, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
-    """Interpolate along a row; within a run the source moves along with the target, so the loop is a plain one."""
+def _stretch_row(source, first, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
+    """Interpolate along the row that begins at `first`. Within a run the source moves along with the target, so its values are
+    taken side by side; those behind its end are overwritten by the next run."""
     width = index.size
     r = 0
     while runs[r] < width:
-        begin, end = runs[r], runs[r + 1]
-        length = (end - begin) * channels
-        o = index[begin] * channels
-        left = source[o : o + length]
-        right = source[o + channels : o + channels + length]
-        o = begin * channels
-        t = part[o : o + length]
-        target = out[o : o + length]
-        for j in range(length):
-            target[j] = left[j] + t[j] * (right[j] - left[j])
+        begin, end = np.uint64(runs[r] * channels), np.uint64(runs[r + 1] * channels)
+        at = np.uint64(first + index[runs[r]] * channels)
+        for j in range(begin, end, np.uint64(SIDE_BY_SIDE)):
+            put_between(source, at, at + np.uint64(channels), part, out, j)
+            at += np.uint64(SIDE_BY_SIDE)
         r += 1
 
 
@@ -104,9 +100,9 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
     factors = rows.shape[0]
     out = np.empty_like(images)
     n = width * channels
-    unit = np.empty((height, n), np.float32)
+    unit = np.zeros(height * n + SIDE_BY_SIDE, np.float32)
     # each factor's last two stretched rows, source row r in slot r % 2
-    stretched = np.empty((factors, 2, n), np.float32)
+    stretched = np.empty((factors, 2, n + SIDE_BY_SIDE), np.float32)
     total = np.empty(n, np.float32)
     levels = np.empty(256, np.float32)
     for level in range(256):
@@ -115,22 +111,28 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
     for i in range(count):
         for y in range(height):
             source = images[i, y].reshape(n)
-            target = unit[y]
+            target = unit[y * n : (y + 1) * n]
             for j in range(n):
                 target[j] = levels[source[j]]
         for y in range(height):
             total[:] = np.float32(0.0)
-            for f in range(factors):
-                first = rows[f, y]
-                fresh = first if y == 0 or rows[f, y - 1] < first - 1 else rows[f, y - 1] + 2
-                for row in range(fresh, first + 2):
-                    _stretch_row(unit[row], columns[f], column_parts[f], runs[f], channels, stretched[f, row & 1])
-                above = stretched[f, first & 1]
-                below = stretched[f, (first + 1) & 1]
+            for f in range(0, factors, 2):
+                for g in range(f, min(f + 2, factors)):
+                    first = rows[g, y]
+                    fresh = first if y == 0 or rows[g, y - 1] < first - 1 else rows[g, y - 1] + 2
+                    for row in range(fresh, first + 2):
+                        _stretch_row(unit, row * n, columns[g], column_parts[g], runs[g], channels, stretched[g, row & 1])
+                above, below = stretched[f, rows[f, y] & 1], stretched[f, (rows[f, y] + 1) & 1]
                 t = row_parts[f, y]
-                for j in range(n):
-                    total[j] += above[j] + t * (below[j] - above[j])
-            here = unit[y]
+                if f + 1 < factors:
+                    above2, below2 = stretched[f + 1, rows[f + 1, y] & 1], stretched[f + 1, (rows[f + 1, y] + 1) & 1]
+                    t2 = row_parts[f + 1, y]
+                    for j in range(n):
+                        total[j] = (total[j] + (above[j] + t * (below[j] - above[j]))) + (above2[j] + t2 * (below2[j] - above2[j]))
+                else:
+                    for j in range(n):
+                        total[j] += above[j] + t * (below[j] - above[j])
+            here = unit[y * n : (y + 1) * n]
             target8 = out[i, y].reshape(n)
             for j in range(n):
                 value = (here[j] + total[j]) / share
@@ -245,4 +247,5 @@ def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding:
     columns, column_parts, runs = _grids(images.shape[2], stop, step)
     if len(images) >= SIDE_BY_SIDE and images.shape[1] * images.shape[2] <= _MANY:
         return np.asarray(_zoom_many(images, rows, row_parts, columns, column_parts, more))
-    return np.asarray(_zoom(images, rows, row_parts, columns, np.repeat(column_parts, channels, axis=1), runs, more))
+    parts = np.pad(np.repeat(column_parts, channels, axis=1), ((0, 0), (0, SIDE_BY_SIDE)))
+    return np.asarray(_zoom(images, rows, row_parts, columns, parts, runs, more))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corruptset.corruptions.kernels import kernel
-from corruptset.corruptions.lanes import SIDE_BY_SIDE, add_between, blend, blend_bytes, turn_bytes
+from corruptset.corruptions.lanes import SIDE_BY_SIDE, add_between, blend, blend_bytes, put_between, turn_bytes
 
 
 @kernel
@@ -67,6 +67,22 @@ def test_what_lies_between_is_added_in_single_precision():
         want[at + k] = want[at + k] + (values[a + k] + part * (values[b + k] - values[a + k]))
     added(values, np.uint64(a), np.uint64(b), part, total, np.uint64(at))
     np.testing.assert_array_equal(total, want)
+
+
+@kernel
+def put(values, a, b, parts, out, at):
+    put_between(values, a, b, parts, out, at)
+
+
+def test_what_lies_between_is_written_with_a_part_for_each():
+    rng = np.random.default_rng(11)
+    values, parts, out = (rng.random(64).astype(np.float32) for _ in range(3))
+    a, b, at = 3, 40, 21
+    want = out.copy()
+    for k in range(SIDE_BY_SIDE):
+        want[at + k] = values[a + k] + parts[at + k] * (values[b + k] - values[a + k])
+    put(values, np.uint64(a), np.uint64(b), parts, out, np.uint64(at))
+    np.testing.assert_array_equal(out, want)
 
 
 @kernel
