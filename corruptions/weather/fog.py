@@ -15,6 +15,7 @@ from ..rounding import ROUNDING, half
 from .plasma import grow_plasmas, plasma_side
 
 PLASMA_STREAM = 0
+_AT_ONCE = 1024  # about so many pixels
 
 
 def _given_plasma(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float32]:
@@ -38,6 +39,8 @@ def _hazed(level, image_factor, haze, half):  # type: ignore[no-untyped-def]
 def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-def]
     """Lay maps over images; `ranges` holds each map's least value and span. One map serves all images, or each has its own."""
     count, height, width, channels = images.shape
+    band = min(max(_AT_ONCE // width, 1), height)
+    haze = np.empty(band * width, np.float32)
     for i in range(count):
         most = np.uint8(0)
         for value in images[i].reshape(-1):
@@ -48,21 +51,24 @@ def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-de
         image_factor, haze_factor = np.float32(factor), np.float32(factor * weight * 255.0)
         m = i if maps.shape[0] > 1 else 0
         least, span = ranges[m, 0], ranges[m, 1]
-        for y in range(height):
-            row = maps[m, y]
-            source = images[i, y].reshape(-1)
-            target = out[i, y].reshape(-1)
+        for first in range(0, height, band):
+            last = min(first + band, height)
+            for y in range(first, last):
+                row, line = maps[m, y, :width], haze[(y - first) * width : (y - first + 1) * width]
+                for x in range(np.uint64(width)):
+                    line[x] = (row[x] - least) / span * haze_factor
+            source = images[i, first:last].reshape(-1)
+            target = out[i, first:last].reshape(-1)
             if channels == 3:
                 # Unsigned indices spare numba the check for negative ones.
-                for x in range(np.uint64(width)):
+                for x in range(np.uint64((last - first) * width)):
                     p = np.uint64(3) * x
-                    haze = (row[x] - least) / span * haze_factor
-                    target[p] = _hazed(source[p], image_factor, haze, half)
-                    target[p + np.uint64(1)] = _hazed(source[p + np.uint64(1)], image_factor, haze, half)
-                    target[p + np.uint64(2)] = _hazed(source[p + np.uint64(2)], image_factor, haze, half)
+                    target[p] = _hazed(source[p], image_factor, haze[x], half)
+                    target[p + np.uint64(1)] = _hazed(source[p + np.uint64(1)], image_factor, haze[x], half)
+                    target[p + np.uint64(2)] = _hazed(source[p + np.uint64(2)], image_factor, haze[x], half)
             else:
-                for x in range(np.uint64(width)):
-                    target[x] = _hazed(source[x], image_factor, (row[x] - least) / span * haze_factor, half)
+                for x in range(np.uint64((last - first) * width)):
+                    target[x] = _hazed(source[x], image_factor, haze[x], half)
 
 
 @corruption(
