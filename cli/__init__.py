@@ -5,6 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
-    from .app import run
+    from ..starting import loading, own_process
 
+    own_process()
+    with loading():
+        from .app import run
     run()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..starting import loading, without_scipy
 from .options import (
     DEFAULT_RECIPE,
     AsJson,
@@ -154,8 +155,8 @@ def build(
     from .progress import Progress
 
     with Progress("build") as progress:
-        from ..generate.build import build as make_build
-
+        with loading(), without_scipy():
+            from ..generate.build import build as make_build
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)

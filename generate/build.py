@@ -21,6 +21,7 @@ from ..manifests.models import Manifest
 from ..manifests.space import check_space
 from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
 from .finishing import CONTACT, finish
+from .loading import numba_loading
 from .metrics import measured_indices
 from .overlap import refuse_overlap
 from .parts import Run, parts, runs
@@ -222,7 +223,8 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
     """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
     started = time.monotonic()
     refuse_foreign(directory)
-    chosen, excluded = _check(prepared, progress)
+    with numba_loading():
+        chosen, excluded = _check(prepared, progress)
     refuse_overlap(chosen, prepared.options.disjoint_from)
     made_of = [(c.sample.id, c.sample.label, c.sha256) for c in chosen]
     digest = source_digest(made_of)
