@@ -105,7 +105,9 @@ Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 class Record(BaseModel):
     """Base of all records: strict about fields, immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    # What stands below a field goes into the JSON Schema too, but `schema` reads it: pydantic would, at every import, look for each
+    # class's source among all modules that are loaded.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def as_json(self) -> dict[str, Any]:
         """Return the record as JSON values."""
@@ -229,9 +231,7 @@ class SampleRecord(Record):
     height: Count
     pixels: Blake3
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True, populate_by_name=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True)
 
 
 class StoredRecord(Record):

@@ -5,8 +5,12 @@ They are made from the models by ``python -m corruptset.manifests.schema FOLDER`
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 from importlib.resources import files
+from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 NAMES = {"manifest": "Manifest", "sample": "SampleRecord", "set-row": "ImageRecord"}
@@ -31,12 +35,25 @@ def make_schema(name: str) -> dict[str, Any]:
     """Return a schema as the models now give it."""
     from .. import models
 
+    _describe(models)
     schema: dict[str, Any] = getattr(models, NAMES[name]).model_json_schema(by_alias=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:corruptset:schema:{models.SCHEMA_VERSION}:{name}",
         **schema,
     }
+
+
+def _describe(module: ModuleType) -> None:
+    """Give the fields of a module's models what is written below them as their description."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        model = getattr(module, node.name)
+        for field, below in pairwise(node.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                model.model_fields[ast.unparse(field.target)].description = inspect.cleandoc(str(below.value.value))
+        model.model_rebuild(force=True)
 
 
 def schema_bytes(schema: dict[str, Any]) -> bytes:
