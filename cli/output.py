@@ -31,12 +31,25 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str, *, style: str | None = None) -> None:
     """Write lines for a person to standard error, unwrapped."""
-    console(stderr=True).print(text, style=style, soft_wrap=True)
+    _lines(text, style, stderr=True)
 
 
 def put(text: str = "", *, style: str | None = None) -> None:
     """Write lines of the result to standard output, unwrapped."""
-    console().print(text, style=style, soft_wrap=True)
+    _lines(text, style, stderr=False)
+
+
+def _lines(text: str, style: str | None, *, stderr: bool) -> None:
+    stream = sys.stderr if stderr else sys.stdout
+    if style is not None or stream.isatty() or not all(line.isprintable() for line in text.split("\n")):
+        console(stderr=stderr).print(text, style=style, soft_wrap=True)
+        return
+    # What rich would write, without the time that it takes to be imported.
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        silence_stdout()
 
 
 def put_json(value: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,39 +18,40 @@ Shape = tuple[int, int, int]
 """Height, width, channels."""
 
 FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual")
-# One module per line: a corruption's module is imported when the registry is first asked for it.
-MODULES = (
-    "noise.noise",
-    "blur.gaussian",
-    "blur.defocus",
-    "blur.glass",
-    "blur.motion",
-    "blur.zoom",
-    "weather.snow",
-    "weather.frost",
-    "weather.fog",
-    "weather.brightness",
-    "weather.spatter",
-    "digital.contrast",
-    "digital.elastic",
-    "digital.pixelate",
-    "digital.jpeg",
-    "digital.saturate",
-    "digital.levels",
-    "shape.affine",
-    "shape.stroke",
-    "shape.stripe",
-    "shape.canny",
-    "gradual.lines",
-    "gradual.boxes",
-    "gradual.blur",
-    "gradual.pixels",
-    "gradual.swap",
-    "gradual.fade",
-    "gradual.grey",
-    "gradual.clean",
-)
-
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "noise.noise": ("gaussian_noise", "shot_noise", "impulse_noise", "salt_pepper", "speckle_noise"),
+    "blur.gaussian": ("gaussian_blur",),
+    "blur.defocus": ("defocus_blur",),
+    "blur.glass": ("glass_blur",),
+    "blur.motion": ("motion_blur",),
+    "blur.zoom": ("zoom_blur",),
+    "weather.snow": ("snow",),
+    "weather.frost": ("frost",),
+    "weather.fog": ("fog",),
+    "weather.brightness": ("brightness",),
+    "weather.spatter": ("spatter",),
+    "digital.contrast": ("contrast",),
+    "digital.elastic": ("elastic_transform",),
+    "digital.pixelate": ("pixelate",),
+    "digital.jpeg": ("jpeg_compression",),
+    "digital.saturate": ("saturate",),
+    "digital.levels": ("quantize", "inverse"),
+    "shape.affine": ("shear", "scale", "rotate", "translate"),
+    "shape.stroke": ("line", "dotted_line", "zigzag"),
+    "shape.stripe": ("stripe",),
+    "shape.canny": ("canny_edges",),
+    "gradual.lines": ("black_lines", "white_lines"),
+    "gradual.boxes": ("random_boxes",),
+    "gradual.blur": ("global_blur", "local_blur"),
+    "gradual.pixels": ("random_noise", "white_fog"),
+    "gradual.swap": ("pixel_swap", "adjacent_pixel_swap"),
+    "gradual.fade": ("fade_black", "fade_white"),
+    "gradual.grey": ("fade_grey",),
+    "gradual.clean": ("posterize", "jpeg"),
+}
+"""Module -> the corruptions in it, by family. A module is imported when one of its corruptions is first asked for: a build
+uses some, and a worker that begins just one."""
+_HOMES = {name: module for module, names in MODULES.items() for name in names}
 
 MOST = 2**53
 """Magnitude of a whole number that can be given: what JSON and doubles hold exactly."""
@@ -289,6 +289,8 @@ def corruption(
             raise ValueError(f"two corruptions are called {name!r}")
         if family not in FAMILIES:
             raise ValueError(f"{name}: unknown family {family!r}")
+        if name not in _HOMES:
+            raise ValueError(f"{name} is missing in MODULES of corruptions/registry.py")
         _registered[name] = Corruption(
             name,
             family,
@@ -309,21 +311,16 @@ def corruption(
     return register
 
 
-@functools.cache
-def _load() -> tuple[str, ...]:
-    for module in MODULES:
-        importlib.import_module(f".{module}", __package__)
-    return tuple(sorted(_registered, key=lambda n: (FAMILIES.index(_registered[n].family), list(_registered).index(n))))
-
-
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all registered corruptions, by family in the order of registration."""
-    return _load()
+    """Return the names of all corruptions, by family, in the order of `MODULES`."""
+    return tuple(_HOMES)
 
 
 def get_corruption(name: str) -> Corruption:
-    """Return a registered corruption; an unknown name raises `UnknownCorruption` and suggests the nearest."""
-    names = _load()
+    """Return a corruption, from its module; an unknown name raises `UnknownCorruption` and suggests the nearest."""
+    if name not in _registered and name in _HOMES:
+        importlib.import_module(f".{_HOMES[name]}", __package__)
     if name not in _registered:
+        names = corruption_names()
         raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, names)} Known: {', '.join(names)}.")
     return _registered[name]

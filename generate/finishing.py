@@ -30,7 +30,6 @@ from ..manifests.files import (
 from ..manifests.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from .card import LICENSE, data_card, license_text
 from .committing import Begun
-from .contact import contact_sheet, sheet_lines, thinned
 from .entries import SetSpec
 from .metrics import mean_metrics
 from .parts import Run
@@ -236,6 +235,8 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: Chosen, pi
 
 def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     """Return the contact sheet of the first sample, made again from its source."""
+    from .contact import contact_sheet, sheet_lines, thinned
+
     there = set(sets)
     shown = set(thinned([name for name in job.sets if name in there], MOST_SHOWN))
     first = job.samples[0]

@@ -7,12 +7,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 
 import cv2
-from joblib.externals.loky import ProcessPoolExecutor
 
 from ..errors import MachineError, listed
 from ..signals import loky_workers_starting
@@ -92,6 +90,10 @@ def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
 
 def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
     """Work on what is left until it is done (False) or the pool breaks (True); finished parts leave `left`."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    from joblib.externals.loky import ProcessPoolExecutor
+
     pool = ProcessPoolExecutor(max_workers=jobs, initializer=_start, initargs=(job,), env=ONE_THREAD)
     tasks = _tasks(list(left.values()), jobs)
     waiting: set[Future[list[PartDone]]] = set()

@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from typing import Any
 import cv2
 import llvmlite.binding
 import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor
 
 from ..canonical import canonical, canonical_sha256
 from ..corruptions.cache import kernel_folder
@@ -122,6 +120,8 @@ def warm_up(
             tell(done, len(stages))
 
     if jobs > 1 and len(tasks) > 1:
+        from concurrent.futures.process import BrokenProcessPool
+
         # Where workers are killed, what is left is prepared here.
         with contextlib.suppress(BrokenProcessPool):
             _in_workers(tasks, jobs, ready)
@@ -148,6 +148,8 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[in
 
 def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]) -> None:
     """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
+    from joblib.externals.loky import ProcessPoolExecutor
+
     order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
     workers = min(jobs, len(tasks))
     pool = ProcessPoolExecutor(max_workers=workers, initializer=_start, initargs=(os.getpid(),), env=ONE_THREAD)

@@ -16,13 +16,12 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError
 
-from .arrays import ArrayFile
+from .arrays import ArrayFile, NotAShard
 from .digests import pixel_digest, set_digest, sha256_file
 from .files import MANIFEST_CAP, field_mistakes
 from .listing import empty_folders, list_files, plain_file, printable
 from .models import Blake3, Count, FileRecord, Record, SafePath, Sha256
 from .report import Problem, VerificationReport
-from .shards import NotAShard
 
 VIEW = "VIEW.json"
 Progress = Callable[[str, int, int], None]

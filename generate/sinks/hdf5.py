@@ -1,7 +1,7 @@
 """HDF5 shards: a run of consecutive samples of one set in one file, built in memory.
 
 h5py on a full disk raises and then brings the process down, and a killed HDF5 write can open cleanly with zeros in it;
-so HDF5 never touches the disk here: the bytes are made in memory and written by plain Python.
+so HDF5 never touches the disk here: the bytes are made in memory and written by plain Python. It is imported for the first shard only.
 
 Where HDF5 puts what in a shard of pixels follows from the number and shape of its images and from how long its name is. So one is
 laid out by HDF5, with zeros in it, and for the others the values go between the same bytes: a tenth of the time, the same file.
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,6 +80,8 @@ def shard_bytes(rows: NDArray[np.uint8] | Sequence[bytes], **about: Any) -> byte
 
 def by_hdf5(rows: NDArray[np.uint8] | Sequence[bytes], columns: dict[str, NDArray[Any]], set_id: str, build: str, encoding: str) -> bytes:
     """Return a shard as HDF5 itself makes it."""
+    import h5py
+
     # A name of its own: the core driver looks files up by name among those that are open.
     with h5py.File(f"{secrets.token_hex(16)}.h5", "w", driver="core", backing_store=False, libver=_LIBVER) as f:
         _write(f, rows, columns, set_id, build, encoding)
@@ -112,6 +113,8 @@ def _write(file: Any, rows: Any, columns: dict[str, NDArray[Any]], set_id: str, 
             images[start : start + chunk] = rows[start : start + chunk]
         del images  # closed, its last chunk takes its place in the file before the columns take theirs
     else:
+        import h5py
+
         encoded = file.create_dataset("encoded", (len(rows),), h5py.vlen_dtype(np.uint8), track_times=False)
         encoded.attrs["encoding"] = encoding
         for i, row in enumerate(rows):  # one by one: h5py takes a list of arrays of equal length for a matrix
@@ -140,6 +143,8 @@ class _Frame:
 @lru_cache(maxsize=64)
 def _frame(shape: tuple[int, ...], name_length: int, build: str) -> _Frame | None:
     """Let HDF5 lay out a shard full of zeros; None where its name cannot be told from other bytes."""
+    import h5py
+
     mark = "\x7f" * name_length
     zeros = np.zeros(shape, np.uint8)  # the system gives memory for it only where it is written to
     count = shape[0]

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from joblib import Parallel, delayed
-
 from ...errors import SourceError, listed
 from ...signals import loky_workers_starting
 from .base import BadSample, Sample, Source
@@ -71,6 +69,8 @@ def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, jud
         results.append(_check_batch(source, batch, judge))
     rest = batches[len(results) :]
     if rest:
+        from joblib import Parallel, delayed
+
         lean = copy.copy(source)  # without its list of samples, which would travel with every batch
         lean.samples = lean.notes = ()
         with loky_workers_starting():  # as a generator it comes back when the workers are started

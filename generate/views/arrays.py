@@ -8,16 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ...manifests.arrays import ArrayFile
-from ...manifests.reader import DataSet, ImageSet
-from ...manifests.shards import NotAShard
+from ...manifests.arrays import ArrayFile, NotAShard
 from .base import Found, Layout
 from .writing import Writer, npy_header
+
+if TYPE_CHECKING:
+    from ...manifests.reader import DataSet, ImageSet
 
 BLOCK = 512
 """Images written at once."""

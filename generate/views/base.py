@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from ...errors import BuildError, listed
 from ...manifests.models import ClassRecord
 from ...manifests.pictures import FORMATS
-from ...manifests.reader import DataSet
 from .writing import Writer
+
+if TYPE_CHECKING:
+    from ...manifests.reader import DataSet
 
 SEVERITIES = (1, 2, 3, 4, 5)
 

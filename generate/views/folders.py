@@ -6,13 +6,16 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import BuildError, listed
-from ...manifests.reader import DataSet
 from ..sources.base import stored_path
 from .base import Found, Item, Layout, Subject, ViewOptions
 from .severities import grid
 from .writing import Writer
+
+if TYPE_CHECKING:
+    from ...manifests.reader import DataSet
 
 
 class FolderLayout(Layout):

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ from ...manifests.digests import sha256_bytes
 from ...manifests.files import fsync_folder
 from ...manifests.large import LargeFile
 from ...manifests.models import FileRecord, safe_path
-from ...manifests.reader import ImageSet
-from ...manifests.views import FolderRecord, folder_record
 from ..encoding import Encoding
+
+if TYPE_CHECKING:
+    from ...manifests.reader import ImageSet
+    from ...manifests.views import FolderRecord
 
 # What says that a hard link cannot be, and a copy can: another file system, one without links, too many links.
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
@@ -55,6 +57,8 @@ class Writer:
 
     def image_folder(self, path: str, images: Iterable[tuple[str, str, int]]) -> None:
         """Note a finished folder of single images: (path, sha256, bytes) of each."""
+        from ...manifests.views import folder_record
+
         record = folder_record(path, images)
         self.folders.append(record)
         self.count(record.images)

@@ -25,6 +25,14 @@ def test_text_is_taken_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "[bold]a[/bold] :smile: 'b' " + "long " * 100 + "\n"
 
 
+@pytest.mark.parametrize("text", ["", "12/75 sets, é 'b' [bold]x[/bold] :smile: 0x1f", "two\nlines\n", "a tab\t, a bell\a", "x" * 400])
+def test_a_pipe_gets_the_same_text_with_rich_and_without_it(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    put(text)
+    written = capsys.readouterr().out
+    console().print(text, soft_wrap=True)
+    assert written == capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("encoding", "shown"), [("utf-8", "é"), ("ascii", "\\u00e9"), ("latin-1", "\\u00e9")])
 def test_json_is_json_in_any_encoding(encoding: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()

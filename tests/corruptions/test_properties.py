@@ -45,6 +45,11 @@ def test_all_are_registered():
     assert sorted(corruption_names()) == sorted([*NINETEEN, *OWN_ROWS, *MNIST_C, *GRADUAL])
 
 
+def test_names_are_in_the_order_of_families():
+    families = [FAMILIES.index(get_corruption(name).family) for name in corruption_names()]
+    assert families == sorted(families)
+
+
 @every
 def test_it_is_described(name):
     found = get_corruption(name)

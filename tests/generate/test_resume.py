@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joblib.externals.loky import ProcessPoolExecutor
 
 import corruptset
 from corruptset.errors import Interrupted, MachineError
@@ -187,7 +188,7 @@ def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(
     make: Callable[..., Built], tmp_path: Path, whole: Built, files: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     """Loky's own thread then finds a task that it has just forgotten."""
-    real = running.ProcessPoolExecutor.shutdown
+    real = ProcessPoolExecutor.shutdown
 
     def shutdown(pool: Any, *arguments: Any, **options: Any) -> None:
         pool._work_ids.put(10**6)
@@ -195,7 +196,7 @@ def test_an_interruption_just_after_a_task_was_submitted_prints_no_traceback(
 
     def stop(event: ProgressEvent) -> None:
         if event.phase == "building" and event.parts_done == 2:
-            monkeypatch.setattr(running.ProcessPoolExecutor, "shutdown", shutdown)
+            monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted):
