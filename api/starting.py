@@ -23,6 +23,11 @@ def own_process() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
+def is_own() -> bool:
+    """Return whether this process is corruptset's own."""
+    return _own
+
+
 @contextmanager
 def loading() -> Iterator[None]:
     """Load modules without looking for cyclic garbage among what they make, which all stays; in a process of corruptset's own.

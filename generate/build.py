@@ -21,7 +21,7 @@ from ..manifests.models import Manifest
 from ..manifests.space import check_space
 from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
 from .finishing import CONTACT, finish
-from .loading import numba_loading
+from .loading import load_numba, numba_loading
 from .metrics import measured_indices
 from .overlap import refuse_overlap
 from .parts import Run, parts, runs
@@ -223,7 +223,7 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
     """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
     started = time.monotonic()
     refuse_foreign(directory)
-    with numba_loading():
+    with numba_loading() if prepared.options.workers == 1 else contextlib.nullcontext():
         chosen, excluded = _check(prepared, progress)
     refuse_overlap(chosen, prepared.options.disjoint_from)
     made_of = [(c.sample.id, c.sample.label, c.sha256) for c in chosen]
@@ -268,6 +268,7 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
         if inspector is not None:
             inspector.parts(sorted(set(sidecars_of(directory).values())))
         begun = replace(begun, sidecars=sidecars_of(directory))
+        load_numba()  # for the contact sheet
         manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
     progress(ProgressEvent("done"))
     return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest)

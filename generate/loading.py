@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from ..starting import loading, without_scipy
+from ..starting import is_own, loading, without_scipy
 
 
 def load_numba() -> None:
@@ -19,7 +19,13 @@ def load_numba() -> None:
 
 @contextmanager
 def numba_loading() -> Iterator[None]:
-    """Bring numba up in a thread of its own, beside what decodes images or waits; it is up when this ends."""
+    """Bring numba up in a thread of its own, beside what decodes images or waits; it is up when this ends.
+
+    Only in a process of corruptset's own: numba holds no lock for it, and a program's other threads may be asking for it too.
+    """
+    if not is_own():
+        yield
+        return
     thread = threading.Thread(target=load_numba, name="numba")
     thread.start()
     try:

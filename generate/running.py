@@ -14,6 +14,8 @@ import cv2
 
 from ..errors import MachineError, listed
 from ..signals import loky_workers_starting
+from ..starting import payload, start_worker
+from .loading import load_numba
 from .parts import Part
 from .worker import Job, PartDone, end_with_parent, forget, process
 
@@ -49,6 +51,7 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
     """
     try:
         if jobs <= 1 or len(parts) <= 1:
+            load_numba()
             for part in parts:
                 done(process(job, part))
         else:
@@ -94,7 +97,7 @@ def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
 
     from joblib.externals.loky import ProcessPoolExecutor
 
-    pool = ProcessPoolExecutor(max_workers=jobs, initializer=_start, initargs=(job,), env=ONE_THREAD)
+    pool = ProcessPoolExecutor(max_workers=jobs, initializer=start_worker, initargs=(payload(_start, job),), env=ONE_THREAD)
     tasks = _tasks(list(left.values()), jobs)
     waiting: set[Future[list[PartDone]]] = set()
     finished = False
@@ -169,6 +172,7 @@ def _start(job: Job) -> None:
     # Ctrl-C reaches the whole process group; the parent stops its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)
+    load_numba()
 
 
 def _work(parts: list[Part]) -> list[PartDone]:

@@ -22,7 +22,9 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.stages import Scale, Stage, apply_stage, check_images
 from ..corruptions.weather.textures import default_textures
 from ..signals import loky_workers_starting
+from ..starting import payload, start_worker
 from .hashing import hashes
+from .loading import load_numba
 from .metrics import measure
 from .running import ONE_THREAD
 from .worker import Job, end_with_parent
@@ -152,7 +154,7 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
 
     order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
     workers = min(jobs, len(tasks))
-    pool = ProcessPoolExecutor(max_workers=workers, initializer=_start, initargs=(os.getpid(),), env=ONE_THREAD)
+    pool = ProcessPoolExecutor(max_workers=workers, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD)
     running: dict[Future[None], str] = {}
     finished = False
     try:
@@ -178,6 +180,7 @@ def _start(parent: int) -> None:
     # Ctrl-C reaches the whole process group; the parent stops its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)
+    load_numba()
 
 
 def _prepare(task: _Task) -> None:

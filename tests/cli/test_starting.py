@@ -1,0 +1,104 @@
+"""How the command comes up: what it leaves alone until it is needed, and that nothing is left out of order afterwards.
+
+Times are measured by benchmarks; what made them is held here, by names of modules, which no busy machine changes.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+NOT_NEEDED = {
+    "joblib": "only workers need it; it brings asyncio, ssl and multiprocessing",
+    "asyncio": "nobody here",
+    "multiprocessing": "only workers",
+    "scipy": "numba asks for it, for linear algebra that no kernel has",
+    "skimage": "its photographs are found without it",
+    "h5py": "only shards are written with it, and this build is a folder",
+    "rich": "only a terminal gets colours and bars",
+    "jsonschema": "nobody here; schemas are for other people's programs",
+    "corruptset.manifests.reader": "reads what is built",
+    "corruptset.manifests.shards": "reads what is built",
+    "corruptset.manifests.verifying": "checks what is built",
+    "corruptset.generate.contact": "draws at the end",
+    "corruptset.generate.views.exporting": "only for export",
+    "corruptset.generate.views.webdataset": "only for that view",
+    "corruptset.generate.views.croissant": "only for that view",
+    "corruptset.corruptions.gradual": "the recipe has no gradual degradation",
+}
+"""Module -> why a build by one process has no use for it before its first part is committed."""
+
+PROGRAM = """
+import gc, json, os, sys
+arguments, out = json.loads(sys.argv[1]), sys.argv[2]
+replace = os.replace
+
+def watched(source, target, **options):
+    replace(source, target, **options)
+    if "/parts/" in str(target) and not os.path.exists(out):
+        # sys.modules may hold None for a module that is not to be had for a while
+        there = sorted(m for m in sys.modules if sys.modules[m] is not None)
+        hidden = sorted(sys.modules.keys() - there)
+        state = {"modules": there, "hidden": hidden, "collects": gc.isenabled(), "frozen": gc.get_freeze_count()}
+        with open(out, "w") as f:
+            json.dump(state, f)
+
+os.replace = watched
+sys.argv = ["corruptset", *arguments]
+from corruptset.cli import main
+try:
+    main()
+finally:
+    import scipy.linalg
+    assert scipy.linalg.norm([3.0, 4.0]) == 5.0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of two classes with an image each."""
+    for name in ("a", "b"):
+        (tmp_path / "source" / name).mkdir(parents=True)
+        Image.fromarray(np.full((32, 32, 3), 100, np.uint8)).save(tmp_path / "source" / name / "one.png")
+    return tmp_path / "source"
+
+
+def test_a_build_by_one_process_imports_only_what_its_first_part_needs(folder: Path, tmp_path: Path) -> None:
+    arguments = ["build", "imagenet-c", "--source", f"folder:{folder}", "--out", str(tmp_path / "out"), "--sets", "gaussian_noise/1"]
+    arguments += ["--jobs", "1", "--format", "folder"]
+    seen = tmp_path / "seen.json"
+    subprocess.run([sys.executable, "-c", PROGRAM, json.dumps(arguments), str(seen)], capture_output=True, check=True)
+    state = json.loads(seen.read_text())
+    needless = {name: why for name, why in NOT_NEEDED.items() if name in state["modules"]}
+    assert not needless
+    assert {"numba", "cv2", "corruptset.corruptions.noise.noise"} <= set(state["modules"]), "the list is read where nothing was made"
+    assert state["hidden"] == []
+    assert state["collects"]
+    assert state["frozen"] > 0
+
+
+def test_a_program_that_imports_corruptset_keeps_its_ways() -> None:
+    program = (
+        "import gc, os\n"
+        "state = lambda: (os.environ.get('PYDANTIC_DISABLE_PLUGINS'), gc.get_threshold(), gc.isenabled(), gc.get_freeze_count())\n"
+        "before = state()\n"
+        "import numpy as np, corruptset, corruptset.generate.build\n"
+        "from corruptset import starting\n"
+        "from corruptset.generate.loading import load_numba, numba_loading\n"
+        "load_numba()\n"
+        "with numba_loading():\n    pass\n"
+        "corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), 'gaussian_noise', severity=1)\n"
+        "import numba\n"
+        "from numba.np import arraymath\n"
+        "print(starting.is_own(), state() == before)\n"
+        # numba found scipy as it always does: another kernel of the program may have need of it
+        "print(numba.njit(lambda a: np.dot(a, a))(np.ones(3)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["False True", "3.0"]
