@@ -16,7 +16,7 @@ from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from ..errors import BuildError, Interrupted, MachineError
 from ..manifests.digests import source_digest
-from ..manifests.files import WORK_FOLDER
+from ..manifests.files import MANIFEST, WORK_FOLDER
 from ..manifests.models import Manifest
 from ..manifests.space import check_space
 from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
@@ -27,12 +27,12 @@ from .overlap import refuse_overlap
 from .parts import Run, parts, runs
 from .preparing import Format, Options, Prepared, prepare, size_problem
 from .recipe import Recipe
-from .running import machine_error, run
+from .running import Workers, machine_error, run, workers_coming_up
 from .sidecars import PARTS_FOLDER, sidecars_of
 from .sources.base import Source
 from .sources.checking import check
 from .views.arrays import ArrayLayout
-from .warming import warm_up
+from .warming import any_prepared, warm_up
 from .worker import Chosen, Job, PartDone, load_clean
 
 
@@ -221,8 +221,22 @@ class Inspector(Protocol):
 
 def make_build(prepared: Prepared, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
     """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
-    started = time.monotonic()
     refuse_foreign(directory)
+    with workers_coming_up(_workers_at_once(prepared, directory)) as workers:
+        return _make_build(prepared, directory, progress, inspector, workers)
+
+
+def _workers_at_once(prepared: Prepared, directory: Path) -> int:
+    """Return how many workers are sure to have work as soon as the source is checked; 0 where kernels may have to be compiled first."""
+    if prepared.options.workers == 1 or (directory / MANIFEST).exists() or not any_prepared():
+        return 0
+    width, height = prepared.image_size
+    all_runs = runs(len(prepared.selected), width * height * 3)
+    return min(prepared.options.workers, len(all_runs) * len(prepared.groups(prepared.asked, all_runs)))
+
+
+def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspector: Inspector | None, workers: Workers | None) -> Built:
+    started = time.monotonic()
     with numba_loading() if prepared.options.workers == 1 else contextlib.nullcontext():
         chosen, excluded = _check(prepared, progress)
     refuse_overlap(chosen, prepared.options.disjoint_from)
@@ -262,7 +276,7 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
         largest = max(h * w for h, w in shapes) * 3
         all_runs = runs(len(chosen), largest)
         job = job_of(prepared, directory, chosen, begun.sets)
-        images = _make(prepared, job, begun, all_runs, shapes, progress, inspector)
+        images = _make(prepared, job, begun, all_runs, shapes, progress, inspector, workers)
         progress(ProgressEvent("finishing"))
         remove_strays(directory)  # of workers that were killed while they wrote; others made their parts
         if inspector is not None:
@@ -313,7 +327,8 @@ def _make(
     all_runs: Sequence[Run],
     shapes: Sequence[tuple[int, int]],
     progress: Progress,
-    inspector: Inspector | None = None,
+    inspector: Inspector | None,
+    workers: Workers | None,
 ) -> int:
     """Make the parts that are not committed; return the number of images made."""
     old = {s.id for s in begun.base.sets} if begun.base is not None else set()
@@ -348,7 +363,7 @@ def _make(
         if inspector is not None:
             inspector.part(job.directory / PARTS_FOLDER / f"{record.name}.json")
 
-    run(job, todo, jobs=prepared.options.workers, done=done)
+    run(job, todo, jobs=prepared.options.workers, done=done, workers=workers)
     return left
 
 

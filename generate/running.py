@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import cv2
 
 from ..errors import MachineError, listed
+from ..manifests.files import WORK_FOLDER
 from ..signals import loky_workers_starting
 from ..starting import payload, start_worker
 from .loading import load_numba
@@ -26,10 +29,55 @@ TRIES = 4
 # Threads inside a worker would only fight over the cores that the other workers use.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
-_job: Job | None = None
+_job: tuple[str, Job] | None = None
+"""The file that a worker has its job from, and the job."""
 
 
-def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
+class Workers:
+    """Worker processes, which may come up before it is known what they are to make."""
+
+    def __init__(self, count: int) -> None:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        self.count = count
+        self._ended = False
+        self.pool = ProcessPoolExecutor(
+            max_workers=count, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD
+        )
+        try:
+            with loky_workers_starting():
+                self.pool.submit(os.getpid)  # the first task starts them all
+        except BaseException:
+            self.stop()
+            raise
+
+    def end(self) -> None:
+        """Let the workers, which are done, end by themselves."""
+        self._ended = True
+        self.pool.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Stop the workers here and now; nothing where they end by themselves."""
+        if not self._ended:
+            self._ended = True
+            with _without_loky_traceback():
+                self.pool.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def workers_coming_up(count: int) -> Iterator[Workers | None]:
+    """Start workers to hand to `run`, beside what is done before; none for a `count` below two. What was not used is stopped."""
+    if count < 2:
+        yield None
+        return
+    workers = Workers(count)
+    try:
+        yield workers
+    finally:
+        workers.stop()
+
+
+def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, workers: Workers | None = None) -> None:
     """Make and commit parts.
 
     Parameters
@@ -41,6 +89,8 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
         Processes; 1 works in this one.
     done : callable
         Told of every finished part, in the order in which they finish.
+    workers : Workers, optional
+        That were started before, in place of new ones; they end with the work.
 
     Raises
     ------
@@ -55,7 +105,7 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
             for part in parts:
                 done(process(job, part))
         else:
-            _run_in_workers(replace(job, parent=os.getpid()), list(parts), jobs, done)
+            _run_in_workers(replace(job, parent=os.getpid()), list(parts), jobs, done, workers)
     except OSError as e:
         raise machine_error(e, job.directory) from e
     finally:
@@ -71,12 +121,24 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     )
 
 
-def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
+def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
+    # In a file, for workers that are there already, and once for all of them.
+    file = job.directory / WORK_FOLDER / f"job-{job.token}"
+    try:
+        file.write_bytes(pickle.dumps(job))
+        _run_until_done(job, str(file), parts, jobs, done, workers)
+    finally:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
+
+
+def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
     left = {part.name: part for part in parts}
     failures = 0
     while left:
         before = len(left)
-        broken = _one_pool(job, left, min(jobs, len(left)), done)
+        broken = _one_pool(file, left, min(jobs, len(left)), done, workers)
+        workers = None
         if not broken:
             return
         failures = failures + 1 if len(left) == before else 0
@@ -91,14 +153,12 @@ def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
             )
 
 
-def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
+def _one_pool(file: str, left: dict[str, Part], jobs: int, done: Done, workers: Workers | None) -> bool:
     """Work on what is left until it is done (False) or the pool breaks (True); finished parts leave `left`."""
     from concurrent.futures.process import BrokenProcessPool
 
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    pool = ProcessPoolExecutor(max_workers=jobs, initializer=start_worker, initargs=(payload(_start, job),), env=ONE_THREAD)
-    tasks = _tasks(list(left.values()), jobs)
+    workers = workers or Workers(jobs)
+    tasks = _tasks(list(left.values()), workers.count)
     waiting: set[Future[list[PartDone]]] = set()
     finished = False
     try:
@@ -106,13 +166,13 @@ def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
         more = True
         while more or waiting:
             # A few tasks ahead, so that the end of a build stays shared out evenly and little is lost with a pool.
-            while more and len(waiting) < 2 * jobs:
+            while more and len(waiting) < 2 * workers.count:
                 task = next(queue, None)
                 if task is None:
                     more = False
                 else:
-                    with loky_workers_starting():  # the first starts the workers
-                        future = pool.submit(_work, task)
+                    with loky_workers_starting():  # in place of one that has ended
+                        future = workers.pool.submit(_work, file, task)
                     waiting.add(future)
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for made in ready:
@@ -126,10 +186,9 @@ def _one_pool(job: Job, left: dict[str, Part], jobs: int, done: Done) -> bool:
     finally:
         # Workers that are done end by themselves while the build is finished; others are stopped here and now.
         if finished:
-            pool.shutdown(wait=False)
+            workers.end()
         else:
-            with _without_loky_traceback():
-                pool.shutdown(wait=True, kill_workers=True)
+            workers.stop()
 
 
 @contextmanager
@@ -163,18 +222,19 @@ def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
     return [[part] for part in parts]
 
 
-def _start(job: Job) -> None:
+def _start(parent: int) -> None:
     """Prepare a worker process."""
-    global _job
-    _job = job
-    if job.parent is not None:
-        end_with_parent(job.parent)
+    end_with_parent(parent)
     # Ctrl-C reaches the whole process group; the parent stops its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)
     load_numba()
 
 
-def _work(parts: list[Part]) -> list[PartDone]:
-    assert _job is not None
-    return [process(_job, part) for part in parts]
+def _work(file: str, parts: list[Part]) -> list[PartDone]:
+    """Make parts of the job that a file of this build holds."""
+    global _job
+    if _job is None or _job[0] != file:
+        _job = (file, pickle.loads(Path(file).read_bytes()))
+    job = _job[1]
+    return [process(job, part) for part in parts]

@@ -135,6 +135,14 @@ def warm_up(
         mark.touch()
 
 
+def any_prepared() -> bool:
+    """Return whether stages of some build were prepared on this machine, and not all kernels are to be compiled."""
+    try:
+        return any(kernel_folder().glob("prepared-*"))
+    except OSError:
+        return False
+
+
 def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[int, int]]) -> Path:
     """Return the file that says that these stages are prepared, on this kind of processor and for these textures."""
     textures = job.resources.get("textures")
