@@ -16,9 +16,13 @@ _own = False
 
 
 def own_process() -> None:
-    """Say that this process is corruptset's own, and runs nothing else. To be called before anything else is imported."""
+    """Say that this process is corruptset's own, and runs nothing else; it loads what it needs until it has `come_up`.
+
+    To be called before anything else is imported.
+    """
     global _own
     _own = True
+    gc.disable()
     # pydantic would read the metadata of every installed package to find plugins; nothing here uses one.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
@@ -26,6 +30,13 @@ def own_process() -> None:
 def is_own() -> bool:
     """Return whether this process is corruptset's own."""
     return _own
+
+
+def come_up() -> None:
+    """End the time in which a process of corruptset's own loads what it begins with; `loading` has the reason."""
+    if _own and not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 @contextmanager
@@ -41,8 +52,7 @@ def loading() -> Iterator[None]:
     try:
         yield
     finally:
-        gc.freeze()
-        gc.enable()
+        come_up()
 
 
 @contextmanager
@@ -68,8 +78,9 @@ def start_worker(payload: bytes) -> None:
     A process that unpickles the function itself has imported all that it needs before anyone can say how.
     """
     own_process()
-    with loading(), without_scipy():
+    with without_scipy():
         function, arguments = pickle.loads(payload)
+    come_up()
     function(*arguments)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
-    from ..starting import loading, own_process
+    from ..starting import own_process
 
     own_process()
-    with loading():
-        from .app import run
+    from .app import run
+
     run()

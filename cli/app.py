@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
@@ -25,16 +25,6 @@ EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake i
 
 HELP = ["-h", "--help"]
 
-app = typer.Typer(
-    name="corruptset",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": HELP},
-    epilog=EPILOG,
-)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -49,7 +39,6 @@ def _unwrapped(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
-@app.callback()
 def corruptset(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop.")
@@ -71,8 +60,26 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "corrupt": corrupt,
     "preview": preview,
 }
-for name, command in COMMANDS.items():
-    app.command(name, help=_unwrapped(command.__doc__ or ""))(guarded(command))
+
+
+def application(names: Iterable[str]) -> typer.Typer:
+    """Return the application with some of the commands."""
+    made = typer.Typer(
+        name="corruptset",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": HELP},
+        epilog=EPILOG,
+    )
+    made.callback()(corruptset)
+    for name in names:
+        made.command(name, help=_unwrapped(COMMANDS[name].__doc__ or ""))(guarded(COMMANDS[name]))
+    return made
+
+
+app = application(COMMANDS)
 
 
 def run() -> None:
@@ -80,7 +87,9 @@ def run() -> None:
     prepare_streams()
     try:
         if not help_shown(sys.argv[1:]):
-            app()
+            # Typer works out the options of all commands that it has: where one is named, of that one alone.
+            named = [name for name in sys.argv[1:2] if name in COMMANDS]
+            application(named or COMMANDS)()
     except KeyboardInterrupt:
         sys.exit(stop())
     except BrokenPipeError:

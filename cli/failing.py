@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from ..errors import CorruptsetError, Interrupted
+from ..starting import come_up
 from .output import put_json, say, silence_stdout
 
 MACHINE_FAILED = 3
@@ -30,6 +31,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
+        come_up()
         try:
             command(*args, **kwargs)
         except KeyboardInterrupt:
