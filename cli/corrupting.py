@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ..errors import ParameterError
+from ..starting import loading, without_scipy
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed
 from .output import put, put_json
 
@@ -95,10 +96,13 @@ def corrupt(
         parameters["textures"] = load_textures(frost_textures)
     target = out if out is not None else default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
-    from ..corruptions.call import corrupt as run
+    with loading(), without_scipy():
+        from ..corruptions.call import corrupt as run
+    from ..generate.loading import load_numba
     from ..manifests.digests import pixel_digest
     from ..manifests.files import write_atomic
 
+    load_numba()
     picture = load(image, preprocess=recipe)
     table, scaling = settings(recipe, calibration, scale)
     used = picture.key if key is None else key

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..starting import loading, without_scipy
 from .corrupting import Key
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
 from .output import put, put_json
@@ -51,11 +52,14 @@ def preview(
     from .pictures import check_output, load
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
-    from ..generate.choosing import choose_shown
-    from ..generate.contact import contact_sheet, sheet_lines
-    from ..generate.recipe import load_recipe
+    with loading(), without_scipy():
+        from ..generate.choosing import choose_shown
+        from ..generate.contact import contact_sheet, sheet_lines
+        from ..generate.recipe import load_recipe
+    from ..generate.loading import load_numba
     from ..manifests.files import write_atomic
 
+    load_numba()
     loaded = load_recipe(recipe)
     picture = load(image, preprocess=recipe)
     used = picture.key if key is None else key

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..starting import loading, without_scipy
 from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, Sets, split_globs
 from .output import duration, put, put_json, size
 
@@ -38,7 +39,8 @@ def rebuild(
     from .progress import Progress
 
     with Progress("rebuild") as progress:
-        from ..generate.rebuilding import rebuild as run
+        with loading(), without_scipy():
+            from ..generate.rebuilding import rebuild as run
 
         made = run(
             manifest,

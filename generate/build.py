@@ -19,6 +19,7 @@ from ..manifests.digests import source_digest
 from ..manifests.files import MANIFEST, WORK_FOLDER
 from ..manifests.models import Manifest
 from ..manifests.space import check_space
+from ..starting import loading
 from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
 from .finishing import CONTACT, finish
 from .loading import load_numba, numba_loading
@@ -170,7 +171,8 @@ def build(
         frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, disjoint_from=tuple(disjoint_from),
     )  # fmt: skip
     with resumable(Path(out)) as place:
-        prepared = prepare(recipe, source, options)
+        with loading():  # the modules of corruptions, and the list of samples
+            prepared = prepare(recipe, source, options)
         place.directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
         return make_build(prepared, place.directory, progress or (lambda event: None))
 

@@ -17,7 +17,7 @@ import cv2
 from ..errors import MachineError, listed
 from ..manifests.files import WORK_FOLDER
 from ..signals import loky_workers_starting
-from ..starting import payload, start_worker
+from ..starting import loading, payload, start_worker
 from .loading import load_numba
 from .parts import Part
 from .worker import Job, PartDone, end_with_parent, forget, process
@@ -37,7 +37,8 @@ class Workers:
     """Worker processes, which may come up before it is known what they are to make."""
 
     def __init__(self, count: int) -> None:
-        from joblib.externals.loky import ProcessPoolExecutor
+        with loading():
+            from joblib.externals.loky import ProcessPoolExecutor
 
         self.count = count
         self._ended = False
