@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import subprocess
@@ -29,7 +28,7 @@ import corruptset
 from corruptset.generate.sources.base import open_source
 
 from . import photographs
-from .pipeline import child
+from .pipeline import as_installed, child
 
 SMALL = (
     "gaussian_noise", "impulse_noise", "defocus_blur", "motion_blur", "snow", "fog", "contrast", "elastic_transform", "jpeg_compression",
@@ -108,7 +107,7 @@ def first_part(source: str, out: Path, jobs: int) -> float:
     program = str(Path(sys.executable).with_name("corruptset"))
     command = [program, "build", "imagenet-c", "--source", source, "--out", str(out), "--jobs", str(jobs)]
     start = time.perf_counter()
-    process = subprocess.Popen([*command, "--json"], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, "--json"], stdout=subprocess.DEVNULL, env=as_installed())
     parts = out / "imagenet-c-1.0.0" / ".corruptset" / "parts"
     while not any(parts.glob("*.json")):
         if process.poll() not in (None, 0):
@@ -123,7 +122,7 @@ def compile_seconds(source: str, out: Path, jobs: int) -> float:
     """Return the seconds that a first build spends compiling, its caches empty."""
     with tempfile.TemporaryDirectory() as cache:
         task = {"recipe": "imagenet-c-all", "source": source, "out": str(out), "jobs": jobs}
-        environment = {**os.environ, "CORRUPTSET_CACHE": cache}
+        environment = {**as_installed(), "CORRUPTSET_CACHE": cache}
         done = subprocess.run([sys.executable, "-c", COMPILE, json.dumps(task)], check=True, stdout=subprocess.PIPE, env=environment)
     return float(json.loads(done.stdout))
 

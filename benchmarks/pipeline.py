@@ -62,10 +62,15 @@ CASES = (
 )
 
 
+def as_installed() -> dict[str, str]:
+    """Return the environment without the switch that keeps Python from keeping bytecode: an installed package has its bytecode."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def child(module: str, **task: Any) -> dict[str, Any]:
     """Run a module of benchmarks with a task, in a process of its own, and return what it printed last."""
     command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=as_installed())
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
