@@ -17,6 +17,9 @@ from .cache import kernel_folder
 # Numba's stubs know neither its configuration nor all options of njit.
 _config: Any = numba.config
 _njit: Any = numba.njit
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# Numba's wrapper, which takes Python's arguments apart, costs as much to compile as a small function.
+_UNWRAPPED: Any = {"no_cpython_wrapper": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -30,18 +33,29 @@ def kernel(function: Callable[..., Any]) -> Any:
     before = _config.CACHE_DIR
     _config.CACHE_DIR = str(kernel_folder())
     try:
-        return _njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function)
+        # Said outright, because numba hands both down to what it compiles on behalf of an inlined function or an inner one.
+        return _njit(cache=True, forceinline=False, _nrt=True, **_OPTIONS)(function)
     finally:
         _config.CACHE_DIR = before
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function that kernels call, seldom for what it does; it stays a function of its own.
+
+    So it is optimised once and not once more at every call, and a caller remains short. A call costs some dozen nanoseconds:
+    what is called for every row of a small image is rather `inlined`. It cannot be called from Python and makes no
+    arrays, and its machine code is kept as part of its callers'.
+    """
+    return _njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that other kernels call; it is inlined into them, so that their loops can vectorise.
 
     It cannot be called from Python: it gets no wrapper, which would hold its body once more. Every call site is
-    compiled anew, so a function of some size that is called from several and in no inner loop is rather a `kernel`.
+    compiled anew, so a function of some size that is called from several and in no inner loop is rather `inner`.
     """
-    return _njit(nogil=True, error_model="numpy", forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
+    return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
 
 _AT_A_TIME = 1 << 18  # elements: what lies between two kernels stays in the second-level cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corruptions.kernels import inlined, kernel
+from ..corruptions.kernels import inlined, inner, kernel
 from ..manifests.digests import pixel_hashes, pixel_head
 
 _LANES = 16
@@ -85,7 +85,7 @@ def _round(s, m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m
     return v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15
 
 
-@kernel
+@inner
 def _compress(x, counter, length, flags):  # type: ignore[no-untyped-def]
     """Compress a block of every lane: of `x` (24 x lanes, flat), 8 words are the chaining value, replaced, and 16 the block.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import inlined, kernel
+from ..kernels import inner, kernel
 from ..keys import Keys
 from ..philox import fill_words_from
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
@@ -25,7 +25,7 @@ _WORDS = 16384
 """About how many words are drawn at a time."""
 
 
-@inlined
+@inner
 def _pack(image, packed):  # type: ignore[no-untyped-def]
     """Join the channels of each pixel into one word, so that a copy is one load and one store."""
     height, width, channels = image.shape
@@ -41,7 +41,7 @@ def _pack(image, packed):  # type: ignore[no-untyped-def]
                 packed[y * width + x] = image[y, x, 0]
 
 
-@inlined
+@inner
 def _unpack(packed, image):  # type: ignore[no-untyped-def]
     height, width, channels = image.shape
     for y in range(height):

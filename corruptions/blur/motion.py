@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arithmetic import exact_exp, hypotenuse, sine_cosine
-from ..kernels import inlined, kernel
+from ..kernels import inlined, inner, kernel
 from ..keys import Keys
 from ..philox import uniforms
 from ..registry import Draw, Images, Parameter, corruption, given_scalar
@@ -51,7 +51,7 @@ def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
     return out
 
 
-@inlined
+@inner
 def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-untyped-def]
     """Return one value as ImageMagick computes it: 16 bits a channel, double sums from the first tap to the last."""
     total = 0.0
@@ -62,7 +62,7 @@ def _exact(image, weights, offset_x, offset_y, y, x, c):  # type: ignore[no-unty
     return np.uint8(math.floor(total + 0.5) // 257.0)
 
 
-@inlined
+@inner
 def _merge_taps(weights, offset_x, offset_y, tap_weight, tap_x, tap_y):  # type: ignore[no-untyped-def]
     """Join taps that hit the same pixel and drop the tail; return (how many are left, the sum of what was dropped)."""
     last = weights.size

@@ -11,13 +11,13 @@ import math
 import numpy as np
 
 from ..arithmetic import sine_cosine
-from ..kernels import inlined, kernel
+from ..kernels import inlined, inner, kernel
 from ..philox import draw_word
 
 _RENDERER = np.uint64(0x66726F7374)  # the stage key of everything drawn here: "frost" in ASCII
 
 
-@kernel
+@inner
 def chance(cursor):  # type: ignore[no-untyped-def]
     """Return the next uniform number on [0, 1)."""
     word = draw_word(np.int64(cursor[0]), _RENDERER, cursor[1], np.uint32(cursor[2]))
@@ -48,7 +48,7 @@ def _slope(x, y, seed, dx, dy):  # type: ignore[no-untyped-def]
     return gx * dx + gy * dy
 
 
-@kernel
+@inner
 def gradient_noise(x, y, seed):  # type: ignore[no-untyped-def]
     """Return Perlin's gradient noise (about -1..1) at a point of the unit lattice."""
     fx = np.floor(x)
@@ -120,7 +120,7 @@ def _over(layer, y, x, value, cover):  # type: ignore[no-untyped-def]
         layer[y, x] += np.float32((value - layer[y, x]) * cover)
 
 
-@kernel
+@inner
 def line(layer, x, y, dx, dy, length, width, value, tip, opacity):  # type: ignore[no-untyped-def]
     """Draw a soft line from (x, y) along the unit vector (dx, dy); its value and width go from base to tip."""
     steep = abs(dy) > abs(dx)
@@ -145,7 +145,7 @@ def line(layer, x, y, dx, dy, length, width, value, tip, opacity):  # type: igno
                     _over(layer, middle + o, np.int64(np.floor(px + 0.5)), shade, cover)
 
 
-@kernel
+@inner
 def blade(layer, x, y, angle, length, width, value, bevel, opacity):  # type: ignore[no-untyped-def]
     """Draw a shard: a pointed sliver, one flank lighter than the other, with fine stripes along it."""
     s, c = sine_cosine(angle)
@@ -169,7 +169,7 @@ def blade(layer, x, y, angle, length, width, value, bevel, opacity):  # type: ig
                 layer[py, px] += np.float32((shade - layer[py, px]) * cover * opacity)
 
 
-@inlined
+@inner
 def fern(layer, cursor, x, y, angle, length, spacing, slant, light, film):  # type: ignore[no-untyped-def]
     """Draw a dendrite: a bent spine, barbs on both sides that shorten towards the tip, and side barbs on the long ones.
 

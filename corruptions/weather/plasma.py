@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import inlined, kernel
+from ..kernels import inner, kernel
 from ..philox import high_word, low_word, philox4x32
 
 _BAND = 256
@@ -23,7 +23,7 @@ def plasma_side(height: int, width: int) -> int:
     return 1 << (max(height, width) - 1).bit_length()
 
 
-@inlined
+@inner
 def _draw_offsets(offsets, first, count, amplitude, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
     """Fill offsets[0..2, :count] with the offsets of the centre, the upper edge and the left edge of cells first, first + 1, ..."""
     k0 = low_word(stage_key)
@@ -42,7 +42,7 @@ def _draw_offsets(offsets, first, count, amplitude, stage_key, sample_key, strea
         left[j] = np.float32(np.int32(c)) * scale
 
 
-@inlined
+@inner
 def _pair_sums(upper, lower, n, sums):  # type: ignore[no-untyped-def]
     """sums[j] = upper[j] + lower[j], closed to a ring by sums[n] = sums[0]."""
     for j in range(n):
@@ -50,7 +50,7 @@ def _pair_sums(upper, lower, n, sums):  # type: ignore[no-untyped-def]
     sums[n] = sums[0]
 
 
-@inlined
+@inner
 def _centres(sums, offsets, n, centres):  # type: ignore[no-untyped-def]
     """centres[j + 1] of cell j, closed to a ring by centres[0] = centres[n]."""
     after, inner = sums[1 : n + 1], centres[1 : n + 1]
@@ -59,7 +59,7 @@ def _centres(sums, offsets, n, centres):  # type: ignore[no-untyped-def]
     centres[0] = centres[n]
 
 
-@inlined
+@inner
 def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, offsets, rows):  # type: ignore[no-untyped-def]
     """One octave: the n x n map `source` becomes the 2n x 2n map `target`; cell (i, j) draws block first + i * n + j."""
     sums = rows[0]
