@@ -123,8 +123,8 @@ def machine_error(error: OSError, directory: object) -> MachineError:
 
 
 def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
-    # In a file, for workers that are there already, and once for all of them.
-    file = job.directory / WORK_FOLDER / f"job-{job.token}"
+    # In a file, for workers that are there already, and once for all of them; its name is that of what a killed build leaves behind.
+    file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
         _run_until_done(job, str(file), parts, jobs, done, workers)
