@@ -52,8 +52,8 @@ class Case:
 
 
 CASES = (
-    Case("imagenet-c", "photographs", 256, "folder"),
-    Case("imagenet-c", "photographs", 256, "folder", (("optimize", True),)),
+    Case("imagenet-c", "photographs", 512, "folder"),
+    Case("imagenet-c", "photographs", 512, "folder", (("optimize", True),)),
     Case("imagenet-c-all", "photographs", 256, "folder"),
     Case("image-degrade-30", "photographs", 12, "folder"),
     Case("two-factor-69", "cifar", 500, "hdf5"),
