@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -157,24 +157,23 @@ def show(console: Console, results: dict[str, dict[str, Any]], repeats: int) -> 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="RECIPE", help=f"some of: {', '.join(dict.fromkeys(c.recipe for c in CASES))}")
-    parser.add_argument("--images", type=int, help="samples of every source, at most")
+    parser.add_argument("--only", nargs="+", metavar="WHAT", help=f"some of: {', '.join(repr(c.name) for c in CASES)}")
+    parser.add_argument("--images", type=int, help="samples of every source, in place of its own number")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     arguments = parser.parse_args(argv)
-    cases = [c for c in CASES if arguments.only is None or c.recipe in arguments.only]
+    cases = [c for c in CASES if arguments.only is None or c.name in arguments.only]
     if not cases:
-        parser.error(f"no such recipe here: {', '.join(arguments.only)}")
+        parser.error(f"none of these is measured here: {', '.join(arguments.only)}")
     console = Console(width=150)
     results: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         for number, case in enumerate(cases):
-            images = min(case.images, arguments.images or case.images)
-            case = Case(case.recipe, case.kind, images, case.format, case.options)
+            case = replace(case, images=arguments.images or case.images)
             path = work / f"source{number}{'.tar.gz' if case.kind == 'cifar' else ''}"
-            source: str = getattr(photographs, case.kind)(path, images)
+            source: str = getattr(photographs, case.kind)(path, case.images)
             # what comes first compiles kernels and makes tables, once on a machine
             warm = str(work / f"warm {number}")
             child("stages", recipe=case.recipe, source=source, format=case.format, out=warm, jobs=2, first=8, stages=False)
