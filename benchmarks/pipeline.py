@@ -98,6 +98,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
             floors.append(child("floors", **task, out=str(out))["seconds"])
             done_with(out)
     middle = sorted(builds, key=lambda b: b["seconds"])[len(builds) // 2]
+    del middle["directory"]  # of no use to anyone
     return {
         **middle,
         "floor": statistics.median(floors),
