@@ -17,11 +17,11 @@ _LANES = 4
 _WHOLE = 1.5 * 2.0**52
 
 
-def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-    """Return a pointer to the four elements from `index` on."""
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, lanes: int = _LANES) -> Any:
+    """Return a pointer to as many elements from `index` on."""
     data = context.make_array(kind)(context, builder, array).data
     element = context.get_data_type(kind.dtype)
-    return builder.bitcast(builder.gep(data, [index]), ir.VectorType(element, _LANES).as_pointer())
+    return builder.bitcast(builder.gep(data, [index]), ir.VectorType(element, lanes).as_pointer())
 
 
 def _every(builder: Any, value: Any, vector: Any) -> Any:
@@ -130,8 +130,7 @@ def add_between(typing, values, a, b, part, total, at):  # type: ignore[no-untyp
         vector = ir.VectorType(ir.FloatType(), SIDE_BY_SIDE)
 
         def pointer(kind: Any, array: Any, index: Any) -> Any:
-            data = context.make_array(kind)(context, builder, array).data
-            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+            return _pointer(context, builder, kind, array, index, SIDE_BY_SIDE)
 
         low = builder.load(pointer(signature.args[0], values, a), align=4)
         high = builder.load(pointer(signature.args[0], values, b), align=4)
@@ -161,11 +160,9 @@ def put_between(typing, values, a, b, parts, out, at):  # type: ignore[no-untype
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         values, a, b, parts, out, at = arguments
-        vector = ir.VectorType(ir.FloatType(), SIDE_BY_SIDE)
 
         def pointer(kind: Any, array: Any, index: Any) -> Any:
-            data = context.make_array(kind)(context, builder, array).data
-            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+            return _pointer(context, builder, kind, array, index, SIDE_BY_SIDE)
 
         low = builder.load(pointer(signature.args[0], values, a), align=4)
         high = builder.load(pointer(signature.args[0], values, b), align=4)
@@ -190,7 +187,6 @@ def turn_bytes(typing, source, at, stride, out, to, out_stride):  # type: ignore
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         source, at, stride, out, to, out_stride = arguments
-        vector = ir.VectorType(ir.IntType(8), SIDE_BY_SIDE)
         half = SIDE_BY_SIDE // 2
         halves = []
         for first in (0, half):
@@ -198,9 +194,8 @@ def turn_bytes(typing, source, at, stride, out, to, out_stride):  # type: ignore
             halves.append(ir.Constant(ir.VectorType(ir.IntType(32), SIDE_BY_SIDE), picked))
 
         def pointer(kind: Any, array: Any, start: Any, step: Any, row: int) -> Any:
-            data = context.make_array(kind)(context, builder, array).data
             index = builder.add(start, builder.mul(step, ir.Constant(step.type, row)))
-            return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+            return _pointer(context, builder, kind, array, index, SIDE_BY_SIDE)
 
         rows = [builder.load(pointer(signature.args[0], source, at, stride, i), align=1) for i in range(SIDE_BY_SIDE)]
         # Rows that are half of them apart are interleaved; four times over, that is the transpose.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import pickle
 import struct
 import tarfile
@@ -212,3 +213,16 @@ def wnid_folders(count=7):
 def facts(source):
     """What two sources must have in common, to be the same."""
     return [(s.id, s.label, s.split, source.fingerprint(s)) for s in source.samples]
+
+
+def packed_bytes(monkeypatch):
+    """Return a list that gets how many bytes of gzipped files are read."""
+    taken, real = [], os.pread
+
+    def pread(fd, size, at):
+        data = real(fd, size, at)
+        taken.append(len(data))
+        return data
+
+    monkeypatch.setattr(os, "pread", pread)
+    return taken

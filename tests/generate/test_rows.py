@@ -91,25 +91,12 @@ def test_mnist_in_any_order(small, tmp_path):
     assert [source.fingerprint(s) for s in source.samples] == [again.fingerprint(s) for s in source.samples]
 
 
-def packed_bytes(monkeypatch):
-    """Return a list that gets how many bytes of gzipped files are read."""
-    taken, real = [], os.pread
-
-    def pread(fd, size, at):
-        data = real(fd, size, at)
-        taken.append(len(data))
-        return data
-
-    monkeypatch.setattr(os, "pread", pread)
-    return taken
-
-
 @pytest.mark.parametrize("name", ["plain", "text", "binary"])
 def test_an_archive_is_unpacked_once_to_list_it_and_once_to_build_from_it(small, tmp_path, monkeypatch, name):
     files = {"plain": a.ten_python, "text": lambda *p: a.ten_python(*p, dump=a.modern_batch(2)), "binary": a.ten_binary}[name](TEST, TRAIN)
     path = a.tar(tmp_path / "x.tar.gz", files, "w:gz")
     size = path.stat().st_size
-    taken = packed_bytes(monkeypatch)
+    taken = a.packed_bytes(monkeypatch)
     source = open_source(f"cifar10:{path}", split="all")
     # the tar's headers are read before the files behind them, and the pickle's labels lie behind the rows
     assert size <= sum(taken) <= 1.2 * size

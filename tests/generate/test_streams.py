@@ -7,6 +7,7 @@ import os
 import random
 import zlib
 
+import archives
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -49,19 +50,6 @@ def test_any_order_of_reads_gives_what_the_whole_file_holds(small, tmp_path, dat
         assert file.size(len(whole) - 1) is None
 
 
-def packed_bytes(monkeypatch):
-    """Return a list that gets how many bytes of files are read."""
-    taken, real = [], os.pread
-
-    def pread(fd, size, at):
-        data = real(fd, size, at)
-        taken.append(len(data))
-        return data
-
-    monkeypatch.setattr(os, "pread", pread)
-    return taken
-
-
 def test_going_back_costs_a_stretch_and_not_the_file(monkeypatch, tmp_path):
     for name, value in (("CHUNK", 4096), ("PACKED", 4096), ("SAVE_EVERY", 10_000)):
         monkeypatch.setattr(streams, name, value)
@@ -69,7 +57,7 @@ def test_going_back_costs_a_stretch_and_not_the_file(monkeypatch, tmp_path):
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(whole))
     size = path.stat().st_size
-    taken = packed_bytes(monkeypatch)
+    taken = archives.packed_bytes(monkeypatch)
     file = Unpacking(path)
     # forwards in steps, over what was read, and with gaps: one pass
     for offset in range(0, 600_000, 3000):
