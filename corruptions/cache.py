@@ -33,8 +33,11 @@ def _writable(path: Path) -> bool:
 def cache_root() -> Path:
     """Return the folder for everything that can be made again: ``$CORRUPTSET_CACHE``, else the user's cache
     directory, else a private temporary one that goes away with the process."""
-    named = os.environ.get("CORRUPTSET_CACHE")
-    wanted = [Path(named).expanduser()] if named else []
+    wanted = []
+    if named := os.environ.get("CORRUPTSET_CACHE"):
+        wanted.append(Path(named).expanduser().absolute())
+        # A relative one is of the folder in which this process began; workers, and a process that changes its folder, keep it.
+        os.environ["CORRUPTSET_CACHE"] = str(wanted[0])
     with contextlib.suppress(KeyError, RuntimeError):  # no HOME and no entry in the password file
         wanted.append(Path(platformdirs.user_cache_dir("corruptset", appauthor=False)))
     for path in wanted:

@@ -13,6 +13,7 @@ from typing import Any
 import numba
 
 from .cache import kernel_folder
+from .compiled import CompiledFiles
 
 # Numba's stubs know neither its configuration nor all options of njit.
 _config: Any = numba.config
@@ -34,9 +35,12 @@ def kernel(function: Callable[..., Any]) -> Any:
     _config.CACHE_DIR = str(kernel_folder())
     try:
         # Said outright, because numba hands both down to what it compiles on behalf of an inlined function or an inner one.
-        return _njit(cache=True, forceinline=False, _nrt=True, **_OPTIONS)(function)
+        compiled = _njit(cache=True, forceinline=False, _nrt=True, **_OPTIONS)(function)
     finally:
         _config.CACHE_DIR = before
+    cache = compiled._cache
+    cache._cache_file = CompiledFiles(cache.cache_path, cache._impl.filename_base)
+    return compiled
 
 
 def inner(function: Callable[..., Any]) -> Any:

@@ -14,6 +14,7 @@ import pytest
 
 import corruptset
 import corruptset.corruptions.cache as cache_module
+from corruptset.corruptions.compiled import CompiledFiles, read_entry
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,12 +95,77 @@ def test_a_read_only_site_without_a_home_works(tmp_path):
             Path(folder).chmod(0o755)
 
 
+def flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
+
+
+def damages(data: bytes) -> list[bytes]:
+    """Return a kernel's file with what disks and people do to one: emptied, cut off, with bytes flipped."""
+    return [b"", data[:7], data[: len(data) // 2], data[:-1], *(flipped(data, at) for at in range(0, len(data), max(1, len(data) // 40)))]
+
+
+def test_a_damaged_kernel_counts_as_none(tmp_path):
+    kept = CompiledFiles(tmp_path, "fog._lay-38.py311")
+    kept.save(("signature", "processor"), {"code": bytes(range(256))})
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    assert kept.load(("signature", "processor")) == {"code": bytes(range(256))}
+    assert kept.load(("signature", "another processor")) is None
+    for damaged in damages(whole):
+        file.write_bytes(damaged)
+        assert kept.load(("signature", "processor")) is None
+    # whole, but of another signature: its name alone is not believed
+    file.write_bytes(whole)
+    kept.save(("another signature", "processor"), {"code": b"other"})
+    other = next(path for path in tmp_path.iterdir() if path != file)
+    file.write_bytes(other.read_bytes())
+    assert kept.load(("signature", "processor")) is None
+    kept.save(("signature", "processor"), {"code": b"anew"})
+    assert kept.load(("signature", "processor")) == {"code": b"anew"}
+
+
+def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(tmp_path):
+    kept = CompiledFiles(tmp_path / "gone", "fog._lay-38.py311")
+    kept.save("key", "compiled")
+    assert kept.load("key") is None
+
+
+@pytest.mark.ci
+def test_damaged_kernels_are_compiled_again(tmp_path):
+    """What numba keeps itself broke every later call, or was run as it was: a crash without a word."""
+    site, cache = installed(tmp_path), tmp_path / "cache"
+    first = call(site, tmp_path, CORRUPTSET_CACHE=str(cache))[0]
+    kernels = sorted(cache.rglob("*.kernel"))
+    whole = [kernel.read_bytes() for kernel in kernels]
+    keys = [read_entry(kernel)[0] for kernel in kernels]
+    assert len(kernels) >= 4
+    kernels[0].write_bytes(b"")
+    kernels[1].write_bytes(whole[1][: len(whole[1]) // 2])
+    kernels[2].write_bytes(flipped(whole[2], len(whole[2]) // 2))
+    kernels[3].write_bytes(whole[0])
+    assert call(site, tmp_path, CORRUPTSET_CACHE=str(cache))[0] == first
+    assert [read_entry(kernel)[0] for kernel in kernels] == keys
+
+
 def test_nothing_is_kept_inside_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("CORRUPTSET_CACHE", str(tmp_path / "named"))
     cache_module.cache_root.cache_clear()
     try:
         assert cache_module.cache_root() == tmp_path / "named"
         assert cache_module.kernel_folder.__wrapped__().parent == tmp_path / "named" / "kernels"
+    finally:
+        monkeypatch.undo()
+        cache_module.cache_root.cache_clear()
+
+
+def test_a_relative_cache_is_one_folder_wherever_the_process_goes(tmp_path, monkeypatch):
+    """Workers are told of it by its absolute path, and a later change of directory does not move it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CORRUPTSET_CACHE", "named/below")
+    cache_module.cache_root.cache_clear()
+    try:
+        assert cache_module.cache_root() == tmp_path / "named" / "below"
+        assert os.environ["CORRUPTSET_CACHE"] == str(tmp_path / "named" / "below")
     finally:
         monkeypatch.undo()
         cache_module.cache_root.cache_clear()

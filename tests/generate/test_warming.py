@@ -41,7 +41,7 @@ if __name__ == "__main__":
         corruptset.corrupt(image, name, calibration="cifar")
     print(json.dumps({
         "told": told, "seconds": seconds, "warming": warming, "after": len(compiled.buffer) - warming,
-        "kernels": sorted({p.name.split(".py")[0] for p in kernel_folder().rglob("*.nbi")}),
+        "kernels": sorted({p.name.split(".py")[0] for p in kernel_folder().rglob("*.kernel")}),
         "marks": len(list(kernel_folder().glob("prepared-*"))),
     }))
 """

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import pickle
 import platform
 import re
 import sys
@@ -23,6 +22,8 @@ _CORENAMES = tuple(f"{prefix}openblas_get_corename{suffix}" for prefix in ("scip
 # widest first, of x86-64 and aarch64
 _REGISTERS = {r"%zmm\d": "512 bits (zmm)", r"%ymm\d": "256 bits (ymm)", r"\bz\d+\.d": "scalable (SVE)", r"\bv\d+\.2d": "128 bits (v)"}
 _FUSED = re.compile(r"^\s+(vfn?m(?:add|sub)\w*|fn?m(?:add|sub|la|ls))\s", re.MULTILINE)
+# of a kernel's key, as text: (signature, (system, processor, features), hashes)
+_PROCESSOR = re.compile(r"\('[^']+-[^']+', '([^']+)', '")
 
 
 def numba_in_force() -> str:
@@ -46,15 +47,14 @@ def numba_in_force() -> str:
 
 
 def kernels_in(folder: str) -> str:
-    """Return the processors that the kernels of a cache were compiled for, as numba's own index files say."""
-    import numba  # noqa: F401  # the index names its classes
+    """Return the processors that the kernels of a cache were compiled for, as its files say."""
+    from corruptset.corruptions.compiled import SUFFIX, read_entry
 
     processors: Counter[str] = Counter()
-    for index in Path(folder).rglob("*.nbi"):
-        with index.open("rb") as f:
-            pickle.load(f)  # numba's version
-            _, overloads = pickle.loads(f.read())
-        processors.update(f"{key[1][1]}" for key in overloads)
+    for path in Path(folder).rglob(f"*{SUFFIX}"):
+        entry = read_entry(path)
+        found = entry and _PROCESSOR.search(entry[0])
+        processors[found[1] if found else "?"] += 1
     return ", ".join(f"{count} kernels for {name}" for name, count in sorted(processors.items())) or "no kernels"
 
 
