@@ -99,8 +99,8 @@ def corrupt(
     with loading(), without_scipy():
         from ..corruptions.call import corrupt as run
     from ..generate.loading import load_numba
-    from ..manifests.digests import pixel_digest
     from ..manifests.files import write_atomic
+    from ..pixels import pixel_digest
 
     load_numba()
     picture = load(image, preprocess=recipe)

@@ -42,7 +42,7 @@ class CompiledFiles:
 
     def save(self, key: Any, compiled: Any) -> None:
         """Save what was compiled. A full or read-only disk costs the time of compiling it again, nothing else."""
-        payload: bytes = dumps((repr(key), compiled))
+        payload: bytes = dumps((repr(key), compiled))  # type: ignore[no-untyped-call]
         path = self._path(key)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:

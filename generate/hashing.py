@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corruptions.kernels import inlined, inner, kernel
-from ..manifests.digests import pixel_hashes, pixel_head
+from ..pixels import pixel_hashes, pixel_head
 
 _LANES = 16
 _LARGEST = 1 << 14

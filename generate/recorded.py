@@ -15,10 +15,11 @@ from ..corruptions.registry import corruption_names, get_corruption
 from ..corruptions.stages import Stage
 from ..corruptions.weather.textures import default_textures, load_textures
 from ..errors import ParameterError, SourceError, VerificationError, listed
-from ..manifests.digests import pixel_digest, source_digest
+from ..manifests.digests import source_digest
 from ..manifests.files import field_mistakes
 from ..manifests.models import ClassRecord, Manifest, SampleRecord
 from ..manifests.reader import DataSet
+from ..pixels import pixel_digest
 from .choosing import choose_sets
 from .committing import identity_of
 from .encoding import Encoding

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..errors import SourceError, VerificationError
 from ..manifests.consistency import manifest_problems, manifest_witness, sample_problems, set_places
-from ..manifests.digests import pixel_digest, sha256_bytes, sha256_file, source_digest
+from ..manifests.digests import sha256_bytes, sha256_file, source_digest
 from ..manifests.files import (
     MANIFEST,
     SAMPLES,
@@ -40,6 +40,7 @@ from ..manifests.partial import PARTIAL, load_partial, may_be_absent
 from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import verify_directory
+from ..pixels import pixel_digest
 from .build import job_of, resumable
 from .card import LICENSE, data_card, license_text
 from .committing import locked

@@ -13,12 +13,13 @@ from ..corruptions.keys import sample_keys
 from ..corruptions.stages import check_images
 from ..corruptions.weather.textures import load_textures
 from ..errors import ParameterError
-from ..manifests.digests import pixel_digest, sha256_bytes
+from ..manifests.digests import sha256_bytes
 from ..manifests.files import read_jsonl, set_path
 from ..manifests.models import ImageRecord, SampleRecord
 from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import Level, verify_directory
+from ..pixels import pixel_digest
 from .encoding import Encoding
 from .preparing import Options
 from .preprocessing import parse_preprocessing, preprocess

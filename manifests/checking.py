@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .digests import pixel_digest, set_digest, sha256_bytes
+from ..pixels import pixel_digest
+from .digests import set_digest, sha256_bytes
 from .files import BadLine, scan_jsonl, set_path
 from .listing import Listing, empty_folders, list_files, plain_file, printable
 from .models import ImageRecord, SetRecord, StoredRecord

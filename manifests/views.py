@@ -16,8 +16,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, ValidationError
 
+from ..pixels import pixel_digest
 from .arrays import ArrayFile, NotAShard
-from .digests import pixel_digest, set_digest, sha256_file
+from .digests import set_digest, sha256_file
 from .files import MANIFEST_CAP, field_mistakes
 from .listing import empty_folders, list_files, plain_file, printable
 from .models import Blake3, Count, FileRecord, Record, SafePath, Sha256

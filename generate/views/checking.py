@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CorruptsetError
-from ...manifests.digests import pixel_digest, sha256_bytes, sha256_file
+from ...manifests.digests import sha256_bytes, sha256_file
 from ...manifests.listing import empty_folders, list_files, printable
 from ...manifests.models import ImageRecord
 from ...manifests.pictures import NotAPicture, decode
@@ -17,6 +17,7 @@ from ...manifests.reader import DataSet, ImageSet
 from ...manifests.report import Problem, VerificationReport
 from ...manifests.verifying import verify_directory
 from ...manifests.views import VIEW, ViewRecord, load_view
+from ...pixels import pixel_digest
 from .base import Found, Layout, Subject, ViewOptions
 from .registry import make_layout
 

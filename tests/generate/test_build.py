@@ -15,7 +15,8 @@ from corruptset.generate.build import Built, ProgressEvent, build
 from corruptset.generate.encoding import Encoding
 from corruptset.generate.metrics import measure
 from corruptset.generate.planning import plan
-from corruptset.manifests.digests import pixel_digest, sha256_bytes
+from corruptset.manifests.digests import sha256_bytes
+from corruptset.pixels import pixel_digest
 
 
 def test_it_verifies_and_is_complete(whole: Built, small_sets: set[str]) -> None:

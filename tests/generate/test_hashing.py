@@ -5,7 +5,7 @@ import pytest
 from blake3 import blake3
 
 from corruptset.generate.hashing import hashes
-from corruptset.manifests.digests import pixel_digest, pixel_hashes
+from corruptset.pixels import pixel_digest, pixel_hashes
 
 # One chunk of BLAKE3 is 1024 bytes, with "H,W,C\n" before the pixels: what ends just before, at and after chunks and blocks, and trees of
 # two to fifteen chunks.

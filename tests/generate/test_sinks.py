@@ -9,7 +9,7 @@ import pytest
 
 from corruptset.generate.sinks.folder import FolderSink
 from corruptset.generate.sinks.hdf5 import by_hdf5, chunk_rows, shard_bytes, shard_path
-from corruptset.manifests.digests import pixel_hashes
+from corruptset.pixels import pixel_hashes
 
 
 def images(count: int, shape: tuple[int, ...] = (9, 11, 3)) -> np.ndarray:

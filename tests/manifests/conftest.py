@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corruptset.manifests.digests import build_digest, pixel_digest, set_digest, sha256_bytes, sha256_file, source_digest
+from corruptset.manifests.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
 from corruptset.manifests.files import manifest_bytes, set_path, sha256sums_bytes, write_atomic, write_jsonl
 from corruptset.manifests.models import ClassRecord, FileRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StageRecord, StoredRecord
+from corruptset.pixels import pixel_digest
 
 FOG = {"corruption": "fog", "revision": 1, "severity": 3, "level": None, "parameters": {"amount": 2.5, "decay": 1.7}}
 NOISE = {"corruption": "gaussian_noise", "revision": 2, "severity": 5, "level": None, "parameters": {"sigma": 0.38}}

@@ -13,7 +13,8 @@ import pytest
 from blake3 import blake3
 from numpy.typing import NDArray
 
-from corruptset.manifests.digests import build_digest, pixel_digest, set_digest, sha256_bytes, sha256_file, source_digest
+from corruptset.manifests.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
+from corruptset.pixels import pixel_digest
 
 RAMP: NDArray[np.uint8] = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
 

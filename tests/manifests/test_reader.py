@@ -21,8 +21,8 @@ import pytest
 import corruptset
 from corruptset.errors import IncompleteBuild, UnknownCorruption, VerificationError
 from corruptset.manifests import reader
-from corruptset.manifests.digests import pixel_digest
 from corruptset.manifests.reader import ImageSet
+from corruptset.pixels import pixel_digest
 
 Make = Callable[..., Path]
 
