@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, UnknownCorruption, suggest
+from ..pixels import pixel_hashes
 from .calibrations import Calibration, fitting, for_shape, get_calibration
 from .keys import check_seed, sample_keys
 from .ladders import DEFAULT_LADDER, check_ladder
@@ -70,7 +71,9 @@ def corrupt(
     seed : int
         0..2**53 - 1.
     key : str, or one str for each image of a batch, optional
-        What the image is called; a build uses the sample id. Default ``"0"``, or ``"0"``, ``"1"``, ... for a batch.
+        What the image is called: its random draws follow from it; a build uses the sample id. By default an image's own pixels are its
+        key, each image of a batch its own (``blake3:`` and the hash, as a data set's records have it). So other images get other
+        noise, in a loop as in a batch, and the same image always gets the same.
     **parameters
         The corruption's parameters, which override the table's; its draws, given in place of drawn ones (one draw
         serves a whole batch); its resources.
@@ -92,31 +95,25 @@ def corrupt(
     >>> bool((corrupt(image, "brightness-1+contrast-2") == corrupt(corrupt(image, "brightness/1"), "contrast/2")).all())
     True
     """
-    batch = np.asarray(image) if isinstance(image, np.ndarray) else image
-    single = isinstance(batch, np.ndarray) and batch.ndim in (2, 3)
-    shape = batch.shape if isinstance(batch, np.ndarray) else ()
-    if single:
-        batch = (batch if batch.ndim == 3 else batch[:, :, None])[None]
-    batch = check_images(batch)
+    single = isinstance(image, np.ndarray) and image.ndim in (2, 3)
+    batch = check_images(image)
     if scale not in SCALES:
         raise ParameterError(f"scale is {scale!r}; expected one of {', '.join(SCALES)}.")
     if coupling not in COUPLINGS:
         raise ParameterError(f"coupling is {coupling!r}; expected one of {', '.join(COUPLINGS)}.")
     table = fitting(for_shape(*batch.shape[1:])) if calibration is None else get_calibration(calibration)
     table = replace(table, ladder=check_ladder(ladder))
-    keys = sample_keys(_sample_ids(key, len(batch), single))
+    keys = sample_keys([f"blake3:{h}" for h in pixel_hashes(batch)] if key is None else _sample_ids(key, len(batch), single))
     chain, draws, resources = _chain(name, table, severity, level, parameters)
     out = batch if chain else batch.copy()
     for stage, stage_key in zip(chain, chain_keys(chain, check_seed(seed), coupling), strict=True):
         out = apply_stage(out, stage, stage_key, keys, side=table.of(stage.corruption).side, scale=scale, draws=draws, resources=resources)
     if not single:
         return out
-    return out[0] if len(shape) == 3 else out[0, :, :, 0]
+    return out[0] if image.ndim == 3 else out[0, :, :, 0]
 
 
-def _sample_ids(key: str | Sequence[str] | None, count: int, single: bool) -> list[str]:
-    if key is None:
-        return [str(i) for i in range(count)]
+def _sample_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
     ids = [key] if isinstance(key, str) else list(key) if isinstance(key, Sequence) else [key]
     if any(not isinstance(i, str) for i in ids):
         raise ParameterError(f"key is {key!r}; expected a string{'' if single else ', or one for each image'}.")

@@ -207,13 +207,20 @@ def scaled_parameters(found: Corruption, parameters: Mapping[str, Any], shape: t
 
 
 def check_images(images: Any) -> Images:
-    """Return a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise `ImageError`."""
+    """Return one image or a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise `ImageError`."""
+    if isinstance(images, np.ma.MaskedArray):
+        raise ImageError(
+            "The image is a masked array, and corruptions know no mask. Give image.filled(value), or image.data without its mask."
+        )
     if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
         kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
         hint = " A float image must be scaled to 0..255 and converted first." if str(kind).startswith("float") else ""
         raise ImageError(f"The image is {kind}; expected a numpy array of uint8 (RGB or grey, 0 to 255).{hint}")
+    given = images.shape
+    if images.ndim in (2, 3):
+        images = (images if images.ndim == 3 else images[:, :, None])[None]
     if images.ndim != 4 or images.shape[3] not in (1, 3):
-        raise ImageError(f"The image has shape {images.shape}; expected (H, W), (H, W, 1), (H, W, 3) or a batch (N, H, W, 1 or 3).")
+        raise ImageError(f"The image has shape {given}; expected (H, W), (H, W, 1), (H, W, 3) or a batch (N, H, W, 1 or 3).")
     if min(images.shape[1:3]) < LEAST_SIDE:
         raise ImageError(
             f"The image is {images.shape[1]}x{images.shape[2]} (height x width); corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}."

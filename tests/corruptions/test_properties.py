@@ -10,6 +10,7 @@ from corruptset.corruptions.calibrations import SHIPPED, Calibration, Row, shipp
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import FAMILIES, corruption_names, get_corruption
 from corruptset.corruptions.stages import apply_stage, chain_keys, check_images, resolve_stage
+from corruptset.pixels import pixel_digest
 from pictures import painted
 
 NINETEEN = (
@@ -103,6 +104,29 @@ def test_batch_is_one_by_one(name, channels):
         together = corrupt(images, name, severity=severity, key=ids, calibration="cifar")
         for image, key, out in zip(images, ids, together, strict=True):
             np.testing.assert_array_equal(out, corrupt(image, name, severity=severity, key=key, calibration="cifar"))
+
+
+@every
+@pytest.mark.parametrize("channels", [1, 3])
+def test_without_a_key_an_images_pixels_are_its_key(name, channels):
+    """One field for every image of a loop is what users of unseeded scripts never had, and what a constant key gave them."""
+    images = np.stack([painted(33, 47, channels, which) for which in range(3)])
+    alone = [corrupt(image, name, severity=4, calibration="cifar") for image in images]
+    for image, out, together in zip(images, alone, corrupt(images, name, severity=4, calibration="cifar"), strict=True):
+        np.testing.assert_array_equal(out, together)
+        np.testing.assert_array_equal(out, corrupt(image, name, severity=4, calibration="cifar", key=pixel_digest(image)))
+
+
+def test_without_a_key_other_images_draw_otherwise():
+    flat = [np.full((32, 48, 3), level, np.uint8) for level in (128, 129, 128)]
+    first, second, again = (corrupt(image, "gaussian_noise", severity=3).astype(int) - image for image in flat)
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(first, again)
+    # shape counts, as in the digest: the same bytes as another picture are another picture
+    turned = corrupt(flat[0].transpose(1, 0, 2).copy(), "gaussian_noise", severity=3).astype(int) - 128
+    assert not np.array_equal(first.ravel(), turned.ravel())
+    grey = flat[0][:, :, 0]
+    np.testing.assert_array_equal(corrupt(grey, "fog/3"), corrupt(grey[:, :, None], "fog/3")[:, :, 0])
 
 
 @every
@@ -254,7 +278,9 @@ def test_chains_equal_corrupting_the_corrupted():
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "coupling": "none"}, "coupling is 'none'"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "calibration": "imagnet"}, "Did you mean 'imagenet'"),
         (np.zeros((32, 32, 3), np.float32), "fog", {"severity": 1}, "float32; expected a numpy array of uint8"),
-        (np.zeros((32, 32, 4), np.uint8), "fog", {"severity": 1}, r"shape \(1, 32, 32, 4\)"),
+        (np.zeros((32, 32, 4), np.uint8), "fog", {"severity": 1}, r"shape \(32, 32, 4\); expected"),
+        (np.zeros((7, 32), np.uint8), "fog", {"severity": 1}, "7x32"),
+        (np.ma.masked_less(np.zeros((32, 32, 3), np.uint8), 9), "fog", {"severity": 1}, r"masked array.*image\.filled"),
         (np.zeros((32,), np.uint8), "fog", {"severity": 1}, "shape"),
         (np.zeros((7, 32, 3), np.uint8), "fog", {"severity": 1}, "at least 8x8"),
         ([[1, 2], [3, 4]], "fog", {"severity": 1}, "list; expected a numpy array"),
