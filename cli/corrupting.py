@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import ParameterError
 from ..starting import loading, without_scipy
-from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed
+from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, ScaleOption, Seed
 from .output import put, put_json
 
 Picture = Annotated[
@@ -85,7 +85,7 @@ def corrupt(
     The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
     follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
     """
-    from .pictures import check_output, encode, load
+    from .pictures import check_output, encode, load, preprocessed
 
     parameters = parse_parameters(param or [])
     if frost_textures is not None:
@@ -103,17 +103,22 @@ def corrupt(
     from ..pixels import pixel_digest
 
     load_numba()
-    picture = load(image, preprocess=recipe)
-    table, scaling = settings(recipe, calibration, scale)
+    picture = load(image)
+    loaded = None
+    if recipe is not None:
+        from ..generate.recipe import load_recipe
+
+        loaded = load_recipe(recipe)
+        picture = preprocessed(picture, loaded)
     used = picture.key if key is None else key
     result = run(
         picture.pixels,
         name,
         severity=severity,
         level=level,
-        calibration=table,
+        calibration=calibration or (loaded.calibration if loaded else None),
         ladder=ladder,
-        scale=scaling,
+        scale=scale.value if scale else loaded.scale if loaded else "none",
         coupling=coupling.value,
         seed=seed,
         key=used,
@@ -136,16 +141,6 @@ def corrupt(
         )
     else:
         put(f"{target}: {width}x{height}, key {used!r}, seed {seed}, pixels {pixel_digest(result)}")
-
-
-def settings(recipe: str | None, calibration: str | None, scale: Scale | None) -> tuple[str | None, Literal["none", "side"]]:
-    """Return the calibration and the scale: as given, else the recipe's, else by the picture's size and none."""
-    if recipe is None:
-        return calibration, scale.value if scale else "none"
-    from ..generate.recipe import load_recipe
-
-    loaded = load_recipe(recipe)
-    return calibration or loaded.calibration, scale.value if scale else loaded.scale
 
 
 def default_name(image: str, name: str, severity: int | None) -> Path:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..generate.recipe import Recipe
+
 FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 
 
@@ -44,28 +46,28 @@ class Picture:
     key: str
 
 
-def load(text: str, *, preprocess: str | None = None) -> Picture:
-    """Return the picture that ``IMAGE`` names, preprocessed as a recipe does it where one is given.
+def load(text: str) -> Picture:
+    """Return the picture that ``IMAGE`` names.
 
     Parameters
     ----------
     text : str
         The path of a picture file, decoded by the rules for sources; or ``sample:NAME``, one of the sample source's
         photographs, whose key is its sample id.
-    preprocess : str, optional
-        A recipe.
 
     Raises
     ------
-    SourceError, ImageError, RecipeError
+    SourceError
     """
     pixels, key = _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
-    if preprocess is not None:
-        from ..generate.preprocessing import preprocess as run
-        from ..generate.recipe import load_recipe
-
-        pixels = run(pixels, load_recipe(preprocess).preprocessing)
     return Picture(pixels, key)
+
+
+def preprocessed(picture: Picture, recipe: Recipe) -> Picture:
+    """Return a picture as a recipe preprocesses it."""
+    from ..generate.preprocessing import preprocess
+
+    return Picture(preprocess(picture.pixels, recipe.preprocessing), picture.key)
 
 
 def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:

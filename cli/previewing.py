@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from ..generate.entries import SetSpec
 
-PREVIEW_RECIPE = "imagenet-c-all"
+RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
+"""By the calibration that fits a picture's size."""
 PREVIEW_FORMATS = (".png",)
 
 
@@ -33,8 +34,14 @@ def preview(
         "preview.png"
     ),
     recipe: Annotated[
-        str, typer.Option("--recipe", metavar="RECIPE", help="The recipe whose sets, calibration and preprocessing are shown.")
-    ] = PREVIEW_RECIPE,
+        str | None,
+        typer.Option(
+            "--recipe",
+            metavar="RECIPE",
+            help="The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
+            show_default=False,
+        ),
+    ] = None,
     sets: Sets = None,
     seed: Seed = 0,
     key: Key = None,
@@ -47,12 +54,14 @@ def preview(
 ) -> None:
     """Write a contact sheet: one picture under every corruption at every severity.
 
-    Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
+    Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
+    tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
     """
-    from .pictures import check_output, load
+    from .pictures import check_output, load, preprocessed
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
     with loading(), without_scipy():
+        from ..corruptions.calibrations import for_shape
         from ..generate.choosing import choose_shown
         from ..generate.contact import contact_sheet, sheet_lines
         from ..generate.recipe import load_recipe
@@ -60,8 +69,9 @@ def preview(
     from ..manifests.files import write_atomic
 
     load_numba()
-    loaded = load_recipe(recipe)
-    picture = load(image, preprocess=recipe)
+    picture = load(image)
+    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*picture.pixels.shape)])
+    picture = preprocessed(picture, loaded)
     used = picture.key if key is None else key
     table = loaded.table(calibration)
     chosen = choose_shown(loaded.resolve(calibration), split_globs(sets), table)

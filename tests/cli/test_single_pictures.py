@@ -28,7 +28,7 @@ def test_corrupt_writes_what_the_library_makes(run: Any, tmp_path: Path) -> None
     assert np.array_equal(read(tmp_path / "x.png"), expected)
     again = run("corrupt", "my cat é.png", "gaussian_noise/3", "--key", "0", "--seed", "7", "--out", "y.png", "--json")
     assert again.json["key"] == "0"
-    assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(picture, "gaussian_noise", severity=3, seed=7))
+    assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(picture, "gaussian_noise", severity=3, seed=7, key="0"))
 
 
 def test_corrupt_takes_chains_parameters_and_draws(run: Any, tmp_path: Path) -> None:
@@ -102,6 +102,24 @@ def test_preview_draws_a_contact_sheet(run: Any, tmp_path: Path) -> None:
     again = run("preview", "--sets", "contrast/*,gaussian_noise/*", "--force")
     assert again.code == 0
     assert (tmp_path / "preview.png").read_bytes() == sheet
+
+
+@pytest.mark.parametrize(
+    ("size", "recipe"),
+    [
+        ((28, 28, 1), "mnist-c"), ((28, 28, 3), "cifar10-c"), ((32, 32, 3), "cifar10-c"), ((32, 32, 1), "cifar10-c"),
+        ((64, 80, 3), "tiny-imagenet-c"), ((97, 120, 3), "imagenet-c-all"),
+    ],
+)  # fmt: skip
+def test_preview_takes_the_recipe_that_fits_the_picture(run: Any, tmp_path: Path, size: tuple[int, int, int], recipe: str) -> None:
+    """A picture of MNIST or CIFAR was enlarged to 224 without a word."""
+    picture = painted(*size)
+    Image.fromarray(picture if size[2] == 3 else picture[:, :, 0]).save(tmp_path / "00042.png")
+    shown = run("preview", "00042.png", "--sets", "fade_black/30", "--json")
+    assert shown.code == 0, shown.err
+    assert shown.json["recipe"] == recipe
+    other = run("preview", "00042.png", "--sets", "fade_black/30", "--recipe", "imagenet-c-all", "--out", "b.png", "--json")
+    assert other.json["recipe"] == "imagenet-c-all"
 
 
 def test_preview_shows_gradual_degradations_whatever_the_recipe(run: Any) -> None:
