@@ -73,7 +73,7 @@ def corrupt(
     key : str, or one str for each image of a batch, optional
         What the image is called: its random draws follow from it; a build uses the sample id. By default an image's own pixels are its
         key, each image of a batch its own (``blake3:`` and the hash, as a data set's records have it). So other images get other
-        noise, in a loop as in a batch, and the same image always gets the same.
+        noise, in a loop as in a batch, and the same image always gets the same: give equal images keys where they are to differ.
     **parameters
         The corruption's parameters, which override the table's; its draws, given in place of drawn ones (one draw
         serves a whole batch); its resources.

@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def numbers(count: int) -> list[str]:
+    """Return keys for a batch of equal pictures, which without keys would all get the same draws."""
+    return [str(number) for number in range(count)]
+
+
 def painted(height: int, width: int, channels: int = 3, which: int = 0) -> NDArray[np.uint8]:
     """Return a picture with ramps, a disc, stripes, a flat patch and fine grain, the same on every machine."""
     y, x = np.mgrid[:height, :width].astype(np.int64)

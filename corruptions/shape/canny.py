@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import ParameterError
 from ..arithmetic import gaussian_weights
-from ..kernels import inlined, kernel
+from ..kernels import inlined, inner, kernel
 from ..keys import Keys
 from ..registry import Images, Parameter, corruption
 
@@ -17,10 +17,9 @@ _EPSILON = 2.0**-52
 
 
 @inlined
-def _smooth(image, weights, scratch, out):  # type: ignore[no-untyped-def]
-    """Write the image's luma in 0..1, smoothed; what lies outside does not count."""
+def _luma(image, out):  # type: ignore[no-untyped-def]
+    """Write the image's luma in 0..1."""
     height, width, channels = image.shape
-    radius = weights.size // 2
     for y in range(height):
         for x in range(width):
             if channels == 3:
@@ -31,40 +30,52 @@ def _smooth(image, weights, scratch, out):  # type: ignore[no-untyped-def]
             else:
                 level = np.int64(image[y, x, 0])
             out[y, x] = level / 255.0
+
+
+@inner
+def _weigh(image, weights, scratch):  # type: ignore[no-untyped-def]
+    """Filter in place along columns, then along rows; outside are zeros.
+
+    Sums go from the middle to the outermost pair and then inwards, as scipy's correlate1d adds them: on a linear ramp all gradients are
+    equal but for rounding, and which of them count as ridges follows from its last bit.
+    """
+    height, width = image.shape
+    radius = weights.size // 2
+    for y in range(height):
+        row, source = scratch[y], image[y]
+        for x in range(width):
+            row[x] = weights[radius] * source[x]
+        for k in range(radius, 0, -1):
+            w = weights[radius - k]
+            if y >= k and y + k < height:
+                above, below = image[y - k], image[y + k]
+                for x in range(width):
+                    row[x] += (above[x] + below[x]) * w
+            elif y >= k or y + k < height:
+                source = image[y - k] if y >= k else image[y + k]
+                for x in range(width):
+                    row[x] += source[x] * w
     for y in range(height):
         row = scratch[y]
-        row[:] = 0.0
-        share = 0.0
-        for k in range(max(-radius, -y), min(radius, height - 1 - y) + 1):
-            w = weights[k + radius]
-            share += w
-            source = out[y + k]
-            for x in range(width):
-                row[x] += w * source[x]
         for x in range(width):
-            row[x] /= share + _EPSILON
-    for x in range(width):
-        low, high = max(-radius, -x), min(radius, width - 1 - x)
-        share = 0.0
-        for k in range(low, high + 1):
-            share += weights[k + radius]
-        for y in range(height):
-            total = 0.0
-            for k in range(low, high + 1):
-                total += weights[k + radius] * scratch[y, x + k]
-            out[y, x] = total / (share + _EPSILON)
+            total = weights[radius] * row[x]
+            for k in range(radius, 0, -1):
+                left = row[x - k] if x >= k else 0.0
+                right = row[x + k] if x + k < width else 0.0
+                total += (left + right) * weights[radius - k]
+            image[y, x] = total
 
 
 @inlined
 def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
-    """Write Sobel's derivatives, edges repeated, and their length."""
+    """Write Sobel's derivatives, edges repeated, and their length; the middle first, as scipy adds them."""
     height, width = smooth.shape
     for y in range(height):
         above, here, below = smooth[max(y - 1, 0)], smooth[y], smooth[min(y + 1, height - 1)]
         for x in range(width):
             a, b = max(x - 1, 0), min(x + 1, width - 1)
-            dy = (below[a] - above[a]) + 2.0 * (below[x] - above[x]) + (below[b] - above[b])
-            dx = (above[b] - above[a]) + 2.0 * (here[b] - here[a]) + (below[b] - below[a])
+            dy = 2.0 * (below[x] - above[x]) + ((below[a] - above[a]) + (below[b] - above[b]))
+            dx = 2.0 * (here[b] - here[a]) + ((above[b] - above[a]) + (below[b] - below[a]))
             down[y, x], right[y, x] = dy, dx
             magnitude[y, x] = math.sqrt(dy * dy + dx * dx)
 
@@ -75,6 +86,8 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     out = np.empty_like(images)
     scratch = np.empty((height, width), np.float64)
     smooth = np.empty((height, width), np.float64)
+    inside = np.ones((height, width), np.float64)
+    _weigh(inside, weights, scratch)
     down = np.empty((height, width), np.float64)
     right = np.empty((height, width), np.float64)
     magnitude = np.empty((height, width), np.float64)
@@ -82,7 +95,12 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     ridge = np.empty((height, width), np.uint8)
     queue = np.empty(height * width, np.int64)
     for n in range(count):
-        _smooth(images[n], weights, scratch, smooth)
+        _luma(images[n], smooth)
+        _weigh(smooth, weights, scratch)
+        # what lies outside does not count
+        for y in range(height):
+            for x in range(width):
+                smooth[y, x] /= inside[y, x] + _EPSILON
         _gradient(smooth, down, right, magnitude)
         ridge[:] = 0
         waiting = 0
@@ -130,7 +148,7 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
 
 @corruption(
     family="shape",
-    revision=1,
+    revision=2,
     reference="Mu & Gilmer 2019, MNIST-C; released corruptions.py, canny_edges (skimage.feature.canny)",
     parameters=(
         Parameter("sigma", low=0.1, high=100.0, length=True, at_least=0.1, about="pixels, of the gaussian before"),

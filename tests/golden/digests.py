@@ -27,6 +27,7 @@ COLOUR, GREY = (61, 83), (45, 37)
 WHOLE: dict[str, object] = {"direction": "clockwise", "interpolation": "nearest", "canvas": "loose"}
 # corruption -> what a set of parameters is called in the file -> the parameters: for options, and for what has no table
 NAMED: dict[str, dict[str, dict[str, object]]] = {
+    "canny_edges": {"ramps": {"sigma": 1.0, "low": 0.1, "high": 0.2, "on": "ramps"}},
     "salt_pepper": {f"density {d}": {"density": d} for d in (0.1, 0.15, 0.2)},
     "gaussian_noise": {f"mean {m} rounded": {"sigma": 0.1, "mean": m, "rounding": "round"} for m in (0.1, 0.15, 0.2)},
     "rotate": {f"whole {a}": {"angle_deg": a, **WHOLE} for a in (-60.0, -30.0, 30.0, 60.0)}
@@ -37,8 +38,16 @@ NAMED: dict[str, dict[str, dict[str, object]]] = {
 }
 
 
-def digest(name: str, **options: object) -> str:
-    """Return the digest of a corruption's outputs on the golden pictures."""
+def ramps() -> np.ndarray:
+    """Return linear ramps: all gradients are equal but for rounding, so the order of every sum shows."""
+    y, x = np.mgrid[:28, :28]
+    return np.stack([(step * (a * x + b * y) // 4 % 256).astype(np.uint8)[..., None] for step in (9, 21, 50) for a, b in ((4, 0), (3, 1))])
+
+
+def digest(name: str, *, on: str = "golden", **options: object) -> str:
+    """Return the digest of a corruption's outputs on the golden pictures, or on ramps."""
+    if on == "ramps":
+        return blake3(corruptset.corrupt(ramps(), name, seed=20, **options).tobytes()).hexdigest(16)
     colour = np.stack([painted(*COLOUR, 3, which) for which in range(2)])
     grey = painted(*GREY, 1)
     out = blake3()

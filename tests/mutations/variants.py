@@ -399,7 +399,17 @@ VARIANTS = [
     Variant("zigzag", "ends five apart at most, both ways", STROKE, "(height - 1, high - low))", "(height - 1, high - low + 4))", "shape"),
     Variant("stripe", "on the left only", "shape/stripe.py", "out[:, :, -width:] = 255 - out[:, :, -width:]", "pass", "shape"),
     Variant("canny_edges", "no edge goes on", "shape/canny.py", "if ridge[j, i] == 1:", "if ridge[j, i] == 3:", "shape"),
-    Variant("canny_edges", "black outside counts", "shape/canny.py", "row[x] /= share + _EPSILON", "row[x] /= 1.0", "shape"),
+    Variant(
+        "canny_edges", "black outside counts", "shape/canny.py", "smooth[y, x] /= inside[y, x] + _EPSILON", "smooth[y, x] /= 1.0", "shape"
+    ),
+    Variant(
+        "canny_edges",
+        "pairs added from the inside out",
+        "shape/canny.py",
+        "for k in range(radius, 0, -1):\n                left",
+        "for k in range(1, radius + 1):\n                left",
+        "shape",
+    ),
     Variant("quantize", "floored", LEVELS, "* steps + 255) // 510", "* steps) // 510", "shape"),
     Variant("inverse", "of 256", LEVELS, "np.asarray(255 - images, np.uint8)", "np.asarray(0 - images, np.uint8)", "shape"),
     Variant("gaussian_blur", "across columns in mnist", SEPARABLE, "if not across:", "if not across and n < 0:", "mnist"),
