@@ -97,6 +97,7 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
+        classes=[ClassRecord.model_validate(c) for c in identity["classes"]],
         samples=[(c.sample.id, c.sample.label, c.sha256) for c in job.samples],
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )

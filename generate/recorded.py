@@ -98,7 +98,7 @@ def recorded(
     Raises
     ------
     SourceError
-        The source lacks samples.
+        The source lacks samples, or has other classes.
     VerificationError
         Corruptions, textures or parameters are others than here.
     UnknownCorruption
@@ -115,6 +115,11 @@ def recorded(
     absent = [f"{s.id}: is not in the source" for s in samples if s.id not in by_id]
     if absent:
         refuse_other_source(absent, [], manifest, where)
+    if problems := differing_classes(manifest, source):
+        raise SourceError(
+            f"The source has other classes than {where} names:\n{listed(problems)}\n"
+            "Name the source (--source) and the labels (--labels) that it was made from."
+        )
     containers = tuple(manifest.encoding["containers"])
     sizes = [preprocessing.size(s.width, s.height) for s in samples]
     return Recorded(
@@ -216,6 +221,24 @@ def differing(record: SampleRecord, sample: Sample, sha256: str) -> list[str]:
     """Return where a sample of a source is not the recorded one."""
     problems = [f"{record.id}: is {sha256}, expected {record.sha256}"] if sha256 != record.sha256 else []
     return problems + ([f"{record.id}: has label {sample.label}, expected {record.label}"] if sample.label != record.label else [])
+
+
+def differing_classes(manifest: Manifest, source: Source) -> list[str]:
+    """Return where a source calls a class otherwise than a manifest; nothing where it only numbers what the manifest names.
+
+    The folders of another kind of source may be others: only its names count.
+    """
+    same = source.scheme == manifest.source.name
+    theirs, ours = list(source.classes), manifest.classes
+    if not same and all(c.name == str(c.index) for c in theirs):
+        return []
+    problems = [f"it has {len(theirs)} classes, recorded are {len(ours)}"] if len(theirs) != len(ours) else []
+    for here, recorded in zip(theirs, ours, strict=False):
+        if here.name != recorded.name:
+            problems.append(f"it calls class {here.index} {here.name!r}, recorded is {recorded.name!r}")
+        elif same and here.folder != recorded.folder:
+            problems.append(f"its folder of class {here.index} is {here.folder!r}, recorded is {recorded.folder!r}")
+    return problems
 
 
 def matched(data: DataSet, source: Source) -> list[Sample]:

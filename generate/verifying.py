@@ -14,7 +14,7 @@ from ..corruptions.stages import check_images
 from ..corruptions.weather.textures import load_textures
 from ..errors import ParameterError
 from ..manifests.digests import sha256_bytes
-from ..manifests.files import read_jsonl, set_path
+from ..manifests.files import MANIFEST, read_jsonl, set_path
 from ..manifests.models import ImageRecord, SampleRecord
 from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
@@ -23,13 +23,16 @@ from ..pixels import pixel_digest
 from .encoding import Encoding
 from .preparing import Options
 from .preprocessing import parse_preprocessing, preprocess
-from .recorded import matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
+from .recorded import differing_classes, matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
 from .repairing import Means, Repaired
 from .repairing import repair as mend
 from .sources.base import Source
 from .tree import grow, walk
 
 Progress = Callable[[str, int, int], None]
+
+MOST_CLASSES = 5
+"""Differing classes that are named."""
 
 
 def verify(
@@ -151,6 +154,8 @@ def made_again(
     """
     manifest = data.manifest
     found = matched(data, source)
+    for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
+        yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
     resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
     refuse_other_code(manifest, data.path)
     refuse_other_textures(manifest, data.samples, frost_textures, data.path)

@@ -157,7 +157,10 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
     rows = [(s.id, s.label, s.sha256) for s in samples]
     yield from _digest("source.digest", manifest.source.digest, lambda: source_digest(rows), SAMPLES)
     sets = [(s.id, [stage.as_json() for stage in s.stages], s.count, s.pixel_digest) for s in manifest.sets]
-    whole = lambda: build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, samples=rows, sets=sets)  # noqa: E731
+
+    def whole() -> str:
+        return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
+
     yield from _digest("digest", manifest.digest, whole, MANIFEST)
 
 

@@ -1,7 +1,7 @@
 """Digests: of an image's pixels, of a set, of a source, of a build.
 
-A build's digest is the name of a benchmark: it is made of the seed, the preprocessing, the samples, the stages and the
-pixels alone, so it is equal on every machine, whatever the container, the encoder and the library versions.
+A build's digest is the name of a benchmark: it is made of the seed, the preprocessing, the classes, the samples, the stages
+and the pixels alone, so it is equal on every machine, whatever the container, the encoder and the library versions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from blake3 import blake3
 
 from ..canonical import canonical_sha256
-from .models import SCHEMA_VERSION
+from .models import SCHEMA_VERSION, ClassRecord
 
 
 def set_digest(pixels: Iterable[str]) -> str:
@@ -31,7 +31,12 @@ def source_digest(samples: Iterable[tuple[str, int, str]]) -> str:
 
 
 def build_digest(
-    *, seed: int, preprocessing: Mapping[str, Any], samples: Iterable[tuple[str, int, str]], sets: Iterable[Sequence[Any]]
+    *,
+    seed: int,
+    preprocessing: Mapping[str, Any],
+    classes: Iterable[ClassRecord],
+    samples: Iterable[tuple[str, int, str]],
+    sets: Iterable[Sequence[Any]],
 ) -> str:
     """Return the digest of a build.
 
@@ -40,6 +45,8 @@ def build_digest(
     seed : int
     preprocessing : mapping
         As in the manifest.
+    classes : iterable of ClassRecord
+        As in the manifest; their indices, names and folders count.
     samples : iterable of (id, label, sha256)
         In sample order.
     sets : iterable of (id, stages, count, pixel_digest)
@@ -50,6 +57,7 @@ def build_digest(
             "schema_version": SCHEMA_VERSION,
             "seed": seed,
             "preprocessing": dict(preprocessing),
+            "classes": [[c.index, c.name, c.folder] for c in classes],
             "samples": [list(s) for s in samples],
             "sets": sorted((list(s) for s in sets), key=lambda s: s[0]),
         }

@@ -24,6 +24,8 @@ from .partial import CONTACT, owners
 Division = Literal["family", "corruption", "set"]
 DIVISIONS = ("family", "corruption", "set")
 METADATA = "metadata"
+ARCHIVE_SCHEMA = 1
+"""Of `ArchiveRecord`."""
 EXTRA = "extra"
 """Where validation sets go, as in the published ImageNet-C."""
 CLEAN = "clean"
@@ -48,7 +50,7 @@ class UnitRecord(Record):
 class ArchiveRecord(Record):
     """``archives/<archive>.json``, the first member of an archive: what else is in it, in this order."""
 
-    schema_version: Annotated[int, Field(ge=1, le=1)]
+    schema_version: Annotated[int, Field(ge=ARCHIVE_SCHEMA, le=ARCHIVE_SCHEMA)]
     archive: Annotated[str, Field(pattern=r"^[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$")]

@@ -24,6 +24,7 @@ from .bag import PAYLOAD, Packed, release_card, tag_files
 from .croissant import CROISSANT, croissant
 from .digests import sha256_bytes, sha256_file
 from .division import (
+    ARCHIVE_SCHEMA,
     DIVISIONS,
     METADATA,
     ArchiveRecord,
@@ -38,7 +39,7 @@ from .division import (
 from .files import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, fsync_folder, load_manifest, set_path, write_atomic
 from .listing import plain_file, printable
 from .locking import held
-from .models import SCHEMA_VERSION, FileRecord, Manifest
+from .models import FileRecord, Manifest
 from .partial import CONTACT, PARTIAL
 from .space import check_space
 
@@ -297,7 +298,7 @@ class _Packing:
         small += [CONTACT] if whole and self.pixels and CONTACT in self.files else []
         paths = [MANIFEST, *sorted(small), *map(set_path, sets)]
         record = ArchiveRecord(
-            schema_version=SCHEMA_VERSION,
+            schema_version=ARCHIVE_SCHEMA,
             archive=planned.name,
             name=self.manifest.name,
             version=self.manifest.version,

@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from corruptset.canonical import canonical_sha256
 from corruptset.manifests.digests import sha256_file
 from corruptset.manifests.report import KINDS, Problem
 from corruptset.manifests.verifying import verify_directory
@@ -117,3 +118,32 @@ def assigned(name: str, value: Any) -> Callable[[h5py.File], None]:
         f[name][0] = value
 
     return change
+
+
+def redigest(root: Path) -> str:
+    """Put the digest that the records give into the manifest, as whoever passes a changed data set off as another would; return it."""
+    rows = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
+
+    def change(m: dict[str, Any]) -> None:
+        named = {key: m[key] for key in ("schema_version", "seed", "preprocessing")}
+        named["classes"] = [[c["index"], c["name"], c["folder"]] for c in m["classes"]]
+        named["samples"] = [[r["id"], r["label"], r["sha256"]] for r in rows]
+        named["sets"] = [[s["id"], s["stages"], s["count"], s["pixel_digest"]] for s in m["sets"]]
+        m["digest"] = canonical_sha256(named)
+
+    edit_manifest(root, change, reseal=True)
+    return str(json.loads((root / "manifest.json").read_text("utf-8"))["digest"])
+
+
+def swap_classes(root: Path, field: str = "name") -> None:
+    """Exchange the names (or folders) of the first two classes in all records, with every hash put right but the digest."""
+    manifest = json.loads((root / "manifest.json").read_text("utf-8"))
+    first, second = (c[field] for c in manifest["classes"][:2])
+
+    def change(m: dict[str, Any]) -> None:
+        m["classes"][0][field], m["classes"][1][field] = second, first
+
+    if field == "name":
+        other = {first: second, second: first}
+        edit_lines(root / "samples.jsonl", lambda rows: [{**r, "class": other.get(r["class"], r["class"])} for r in rows])
+    edit_manifest(root, change, reseal=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...manifests.models import SCHEMA_VERSION
+from ...manifests.models import SHARD_SCHEMA
 
 # Fixed, so that two writes of the same data are the same bytes and HDF5 1.10 reads them.
 _LIBVER = ("v108", "v110")
@@ -102,7 +102,7 @@ def chunk_rows(count: int, row_bytes: int) -> int:
 
 
 def _write(file: Any, rows: Any, columns: dict[str, NDArray[Any]], set_id: str, build: str, encoding: str) -> None:
-    file.attrs["corruptset_schema"] = np.int64(SCHEMA_VERSION)
+    file.attrs["corruptset_schema"] = np.int64(SHARD_SCHEMA)
     file.attrs["set"] = set_id
     file.attrs["build"] = build
     file.attrs["encoding"] = encoding

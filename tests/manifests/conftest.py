@@ -152,11 +152,11 @@ def write_dataset(
     finish(
         root,
         {
-            "schema_version": 1,
+            "schema_version": 2,
             "name": "tiny-c",
             "version": "1.0.0",
             "digest": build_digest(
-                seed=7, preprocessing=preprocessing, samples=rows_of_samples,
+                seed=7, preprocessing=preprocessing, classes=CLASSES, samples=rows_of_samples,
                 sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
             ),
             "seed": 7,

@@ -14,6 +14,7 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from corruptset.manifests.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
+from corruptset.manifests.models import ClassRecord
 from corruptset.pixels import pixel_digest
 
 RAMP: NDArray[np.uint8] = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
@@ -60,6 +61,7 @@ STAGE = {"corruption": "fog", "revision": 1, "severity": 3, "level": None, "para
 BUILD: dict[str, Any] = {
     "seed": 7,
     "preprocessing": {"kind": "none"},
+    "classes": [ClassRecord(index=0, name="käfer", folder="0_käfer"), ClassRecord(index=1, name="dog", folder="1_dog")],
     "samples": SAMPLES,
     "sets": [("fog/3", [STAGE], 2, "blake3:" + "2" * 64), ("clean", [], 2, "blake3:" + "3" * 64)],
 }
@@ -67,7 +69,8 @@ BUILD: dict[str, Any] = {
 
 def test_build_by_definition() -> None:
     text = (
-        '{{"preprocessing":{{"kind":"none"}},"samples":[["a",0,"sha256:{}"],["bé",1,"sha256:{}"]],"schema_version":1,"seed":7,'
+        '{{"classes":[[0,"käfer","0_käfer"],[1,"dog","1_dog"]],"preprocessing":{{"kind":"none"}},'
+        '"samples":[["a",0,"sha256:{}"],["bé",1,"sha256:{}"]],"schema_version":2,"seed":7,'
         '"sets":[["clean",[],2,"blake3:{}"],["fog/3",[{{"corruption":"fog","level":null,"parameters":{{"amount":2.5,"decay":2}},'
         '"revision":1,"severity":3}}],2,"blake3:{}"]]}}'
     ).format("0" * 64, "1" * 64, "3" * 64, "2" * 64)
@@ -83,6 +86,10 @@ def test_build_does_not_depend_on_the_order_of_sets() -> None:
     [
         {"seed": 8},
         {"preprocessing": {"kind": "resize"}},
+        {"classes": BUILD["classes"][:1]},
+        {"classes": BUILD["classes"][::-1]},
+        {"classes": [ClassRecord(index=0, name="dog", folder="0_käfer"), BUILD["classes"][1]]},
+        {"classes": [ClassRecord(index=0, name="käfer", folder="1_dog"), BUILD["classes"][1]]},
         {"samples": SAMPLES[::-1]},
         {"samples": [("a", 1, SAMPLES[0][2]), SAMPLES[1]]},
         {"sets": BUILD["sets"][:1]},

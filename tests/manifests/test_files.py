@@ -139,7 +139,7 @@ def test_manifest_round_trip(templates: Make) -> None:
     assert load_manifest(templates()) == manifest
     assert load_manifest(str(templates())) == manifest
     assert data.endswith(b"}\n")
-    assert b'\n  "schema_version": 1,\n' in data
+    assert b'\n  "schema_version": 2,\n' in data
     assert "käfer".encode() in data
 
 

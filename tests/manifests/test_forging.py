@@ -27,6 +27,7 @@ from damage import (
     remake_shard,
     replaced,
     soft_link,
+    swap_classes,
     virtual,
 )
 
@@ -58,6 +59,14 @@ def test_set_records_exchanged_and_resealed(dataset: Make) -> None:
     problems = found(root)
     assert paths(problems, "digest") == {"sets/fog/3.jsonl", "sets/clean.jsonl"}
     assert paths(problems, "records") == {"sets/fog/3.jsonl", "sets/clean.jsonl"}
+
+
+@pytest.mark.parametrize("field", ["name", "folder"])
+def test_classes_exchanged_and_resealed(dataset: Make, field: str) -> None:
+    root = dataset(containers=("hdf5",))
+    swap_classes(root, field)
+    (problem,) = found(root)
+    assert (problem.path, problem.kind) == ("manifest.json", "digest")
 
 
 MANIFEST_EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
