@@ -166,8 +166,8 @@ class DataSet:
 class ImageSet:
     """The images of one set, in sample order.
 
-    ``len(s)``; ``s[i]`` is the image (H, W, C) of uint8, C 1 or 3; iteration yields ``(image, label)``. It may be pickled, and used in
-    forked or spawned workers: each process opens its own shards.
+    ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an int: what a data loader
+    takes. ``s.image(i)`` is the image alone. It may be pickled, and used in forked or spawned workers: each process opens its own shards.
 
     Attributes
     ----------
@@ -212,11 +212,24 @@ class ImageSet:
     def __len__(self) -> int:
         return self.record.count
 
-    def __getitem__(self, index: SupportsIndex) -> NDArray[np.uint8]:
-        i = operator.index(index)
+    def __getitem__(self, index: SupportsIndex) -> tuple[NDArray[np.uint8], int]:
+        i = self._number(index)
+        return self._read(self._choose(self.rows[i])), int(self._data._labels[i])
+
+    def image(self, index: SupportsIndex) -> NDArray[np.uint8]:
+        """Return an image without its label, (H, W, C) of uint8; negative indices count from the end."""
+        return self._read(self._choose(self.rows[self._number(index)]))
+
+    def _number(self, index: SupportsIndex) -> int:
+        try:
+            i = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"set {self.id!r} is indexed by one whole number, not by {index!r}; for many images iterate over it, or use array()"
+            ) from None
         if not -len(self) <= i < len(self):
             raise IndexError(f"set {self.id!r} has {len(self)} images; there is no image {i}")
-        return self._read(self._choose(self.rows[i]))
+        return i
 
     @property
     def encoding(self) -> str:

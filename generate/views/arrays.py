@@ -64,7 +64,7 @@ class ArrayLayout(Layout):
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every array, then the labels."""
         for plan in self.arrays():
-            shape = data[plan.sets[0]][0].shape
+            shape = data[plan.sets[0]].image(0).shape
             self.check_shape((shape[0], shape[1], shape[2]))
             writer.array(plan.path, (plan.rows, *shape), np.uint8, self._blocks(data, plan, shape, writer))
         for path, text in self.texts({}):
@@ -148,4 +148,4 @@ def _chosen(images: ImageSet, samples: Sequence[int]) -> Iterator[NDArray[np.uin
     if len(samples) == len(images):
         yield from images.images()
     else:
-        yield from (images[i] for i in samples)
+        yield from (images.image(i) for i in samples)

@@ -101,7 +101,7 @@ def _image(found: Found, images: ImageSet) -> Iterator[Problem]:
     lossless = images.encoding == "png"
     if isinstance(found.data, np.ndarray):
         pixels = np.ascontiguousarray(found.data)
-        wanted = row.pixels if lossless else pixel_digest(images[found.index])
+        wanted = row.pixels if lossless else pixel_digest(images.image(found.index))
         if (got := pixel_digest(pixels)) != wanted:
             yield Problem(where, "pixels", f"the pixels have {got}, the build's are {wanted}")
         return

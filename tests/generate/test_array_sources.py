@@ -148,7 +148,7 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path):
     assert [c.name for c in source.classes] == a.TEN
     foggy = open_source(f"hdf5:{made.directory / 'hdf5' / 'contrast' / '2-00000.h5'}")
     assert [s.id for s in foggy.samples] == chosen
-    assert np.array_equal(foggy.load(foggy.samples[3]).image, corruptset.open(made.directory)["contrast/2"][3])
+    assert np.array_equal(foggy.load(foggy.samples[3]).image, corruptset.open(made.directory)["contrast/2"].image(3))
     shutil.copy(made.directory / "hdf5" / "clean-00000.h5", tmp_path / "alone.h5")
     with pytest.raises(SourceError, match=r"holds no manifest\.json"):
         open_source(f"hdf5:{tmp_path / 'alone.h5'}")

@@ -47,13 +47,13 @@ def test_folder_and_shard_hold_the_same_jpeg_bytes(whole: Built) -> None:
             assert (file["row"], row["path"].startswith("hdf5/")) == (None, True)
             assert (file["bytes"], file["sha256"]) == (row["bytes"], row["sha256"])
         by_shard = corruptset.open(whole.directory, prefer="hdf5")[one.id]
-        assert np.array_equal(by_shard[3], data[one.id][3])
+        assert np.array_equal(by_shard.image(3), data[one.id].image(3))
 
 
 def test_metrics_are_means_over_the_first_images(lossless: Built) -> None:
     data = corruptset.open(lossless.directory)
     for name in ("gaussian_noise/3", "contrast-3+gaussian_noise-1"):
-        rows = [measure(data["clean"][i], data[name][i]) for i in range(8)]
+        rows = [measure(data["clean"].image(i), data[name].image(i)) for i in range(8)]
         found = data[name].record.metrics
         assert found is not None
         assert found.images == 8
@@ -195,8 +195,8 @@ def test_images_of_several_shapes(tmp_path: Path) -> None:
     assert {image.shape for image in data["gaussian_noise/2"].images()} == {(30, 40, 1), (40, 30, 3), (30, 40, 3), (8, 9, 3)}
     samples = data.samples
     for i, sample in enumerate(samples):
-        again = corruptset.corrupt(data["clean"][i], "gaussian_noise", severity=2, calibration="cifar", key=sample.id)
-        assert np.array_equal(again, data["gaussian_noise/2"][i])
+        again = corruptset.corrupt(data["clean"].image(i), "gaussian_noise", severity=2, calibration="cifar", key=sample.id)
+        assert np.array_equal(again, data["gaussian_noise/2"].image(i))
 
 
 def test_bad_samples_stop_a_build_or_are_recorded(tmp_path: Path, small_recipe: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_source_that_changes_while_it_is_built_is_noticed(tmp_path: Path, smal
 
 def test_stored_records_are_of_the_stored_bytes(lossless: Built) -> None:
     data = corruptset.open(lossless.directory)
-    image = data["contrast/3"][2]
+    image = data["contrast/3"].image(2)
     record = json.loads((lossless.directory / "sets/contrast/3.jsonl").read_text(encoding="utf-8").splitlines()[2])
     assert record["pixels"] == pixel_digest(image)
     file, row = record["files"]

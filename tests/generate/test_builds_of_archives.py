@@ -97,7 +97,7 @@ def test_the_manifest_says_what_was_chosen_and_all_classes(tmp_path):
     assert [s.id for s in data.samples] == [f"train/{i:05d}" for i in firsts]
     assert [s.label for s in data.samples] == labels[firsts].tolist()
     assert {s.split for s in data.samples} == {"train"}
-    assert np.array_equal(data["clean"][1], TRAIN[0][0][firsts[1]])
+    assert np.array_equal(data["clean"].image(1), TRAIN[0][0][firsts[1]])
 
 
 def test_a_bad_source_writes_nothing(tmp_path):

@@ -56,7 +56,7 @@ def test_a_level_alone_is_the_level_of_the_thirty(ladders: Built, operator: str,
     assert one.pixel_digest == known[one.id]
     data = corruptset.open(ladders.directory)
     for sample in data.samples:
-        clean, level = data["clean"][sample.index], data[f"{operator}/17"][sample.index]
+        clean, level = data["clean"].image(sample.index), data[f"{operator}/17"].image(sample.index)
         assert np.array_equal(corruptset.corrupt(clean, operator, level=17, key=sample.id), level)
 
 

@@ -64,11 +64,11 @@ def test_stored_images_are_what_corrupt_makes(lossless: Built) -> None:
         clean = data["clean"]
         for one in ("gaussian_noise/1", "gaussian_noise/3", "contrast/1", "brightness/3", "contrast-3+gaussian_noise-1"):
             for i, sample in enumerate(data.samples):
-                again = corruptset.corrupt(clean[i], one, calibration="tiny", key=sample.id)
-                assert np.array_equal(data[one][i], again), (prefer, one, sample.id)
+                again = corruptset.corrupt(clean.image(i), one, calibration="tiny", key=sample.id)
+                assert np.array_equal(data[one].image(i), again), (prefer, one, sample.id)
         chain = [{"corruption": "gaussian_noise", "parameters": {"sigma": 0.3}}, "contrast-1"]
-        again = corruptset.corrupt(clean[5], chain, calibration="tiny", key=data.samples[5].id)
-        assert np.array_equal(data["Noise 0.3"][5], again)
+        again = corruptset.corrupt(clean.image(5), chain, calibration="tiny", key=data.samples[5].id)
+        assert np.array_equal(data["Noise 0.3"].image(5), again)
 
 
 def test_container_and_encoding_are_outside_the_digest(lossless_recipe: Path, make: Callable[..., Built], tmp_path: Path) -> None:

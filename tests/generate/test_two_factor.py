@@ -114,8 +114,8 @@ def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
     for first, second in [("sp010", "ro030"), ("sp010", "ro-60"), ("sp020", "ro030"), ("ga010", "sp010"), ("ro030", "sp015")]:
         stages = by_id[f"{first}+{second}"].stages
         assert stages[:1] == by_id[first].stages
-        stored = np.stack([data[first][i] for i in (0, 250, 499)])
-        both = np.stack([data[f"{first}+{second}"][i] for i in (0, 250, 499)])
+        stored = np.stack([data[first].image(i) for i in (0, 250, 499)])
+        both = np.stack([data[f"{first}+{second}"].image(i) for i in (0, 250, 499)])
         keys = [ids[i] for i in (0, 250, 499)]
         if second.startswith("ro"):  # nothing is drawn: the stage by itself says it all
             assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
@@ -201,4 +201,4 @@ def test_photographs_of_several_sizes_go_into_folders(tmp_path: Path) -> None:
     assert planned.format == "folder"
     made = build("two-factor-69", "sample", tmp_path, samples=3, jobs=1, sets=["ro030"], metrics=0)
     data = corruptset.open(made.directory)
-    assert len({data["ro030"][i].shape for i in range(3)}) == 3
+    assert len({data["ro030"].image(i).shape for i in range(3)}) == 3

@@ -232,7 +232,7 @@ def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path:
                 contents = {m.name: archive.extractfile(m).read() for m in members}  # type: ignore[union-attr]
             assert {name.count(".") for name in contents} == {1}
             for key in dict.fromkeys(name.partition(".")[0] for name in contents):
-                np.testing.assert_array_equal(pixels(contents[f"{key}.png"]), data[set_id][index])
+                np.testing.assert_array_equal(pixels(contents[f"{key}.png"]), data[set_id].image(index))
                 assert int(contents[f"{key}.cls"]) == data.samples[index].label
                 assert json.loads(contents[f"{key}.json"])["id"] == data.samples[index].id
                 index += 1
@@ -246,14 +246,14 @@ def test_lists_and_metadata_name_every_image(png: Path, tmp_path: Path) -> None:
         lines = (top / "lists" / f"{set_id}.txt").read_text("utf-8").splitlines()
         for index, line in enumerate(lines):
             path, label = line.split(" ")
-            np.testing.assert_array_equal(pixels((top / "images" / path).read_bytes()), data[set_id][index])
+            np.testing.assert_array_equal(pixels((top / "images" / path).read_bytes()), data[set_id].image(index))
             assert int(label) == data.samples[index].label
         assert len(lines) == 20
     top = export("imagefolder", png, tmp_path / "h").top
     rows = [json.loads(line) for line in (top / "metadata.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == 12 * 20 == sum(1 for p in top.rglob("*.png"))
     for n, row in enumerate(rows):
-        np.testing.assert_array_equal(pixels((top / row["file_name"]).read_bytes()), data[row["set"]][n % 20])
+        np.testing.assert_array_equal(pixels((top / row["file_name"]).read_bytes()), data[row["set"]].image(n % 20))
         assert row["label"] == data.samples[n % 20].label
         plain = "+" not in row["set"] and row["set"] != "clean"
         assert f"{row['corruption']}/{row['severity']}" == row["set"] if plain else (row["corruption"], row["severity"]) == (row["set"], 0)

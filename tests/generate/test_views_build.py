@@ -56,7 +56,7 @@ def test_a_view_that_is_built_is_the_view_that_is_exported(
     assert data.manifest.encoding["containers"] == ["view"]
     for name in data.set_ids:
         np.testing.assert_array_equal(data[name].array(), reference[name].array())
-        np.testing.assert_array_equal(data[name][7], reference[name][7])
+        np.testing.assert_array_equal(data[name].image(7), reference[name].image(7))
         assert data.manifest.views[0]["sets"][name]
     report = verify(built, rederive=3, source=f"folder:{crops}", jobs=1)
     assert report.ok, report.problems

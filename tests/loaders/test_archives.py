@@ -45,7 +45,7 @@ def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch
         assert {r[f"{set_id}/path"].decode() for r in found} == set(by_path)
         for record in found:
             index = by_path[record[f"{set_id}/path"].decode()]
-            np.testing.assert_array_equal(np.array(record[f"{set_id}/image"]), data[set_id][index])
+            np.testing.assert_array_equal(np.array(record[f"{set_id}/image"]), data[set_id].image(index))
             assert record[f"{set_id}/class"].decode() == data.classes[samples[index].label].folder
 
 

@@ -48,7 +48,7 @@ def test_class_folders(inside: Path, name: str) -> None:
     assert len(dataset) == len(data.samples)
     for index, sample in enumerate(data.samples):
         image, label = dataset[index]
-        np.testing.assert_array_equal(np.array(image), data["contrast/3"][sample.index])
+        np.testing.assert_array_equal(np.array(image), data["contrast/3"].image(sample.index))
         assert label == sample.label
 
 

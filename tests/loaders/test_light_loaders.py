@@ -27,7 +27,7 @@ def test_webdataset(inside: Path) -> None:
     found = list(run(text)["dataset"])
     assert len(found) == len(data.samples)
     for index, (image, label, about) in enumerate(found):
-        np.testing.assert_array_equal(np.round(image).astype(np.uint8), data["contrast/3"][index])
+        np.testing.assert_array_equal(np.round(image).astype(np.uint8), data["contrast/3"].image(index))
         assert (label, about["id"]) == (data.samples[index].label, data.samples[index].id)
 
 
@@ -41,7 +41,7 @@ def test_hugging_face_datasets(inside: Path) -> None:
         assert len(rows) == len(by_id)
         for row in rows:
             sample = by_id[row["id"] if "id" in row else row["json"]["id"]]
-            np.testing.assert_array_equal(np.array(row[key]), data["contrast/3"][sample.index])
+            np.testing.assert_array_equal(np.array(row[key]), data["contrast/3"].image(sample.index))
             assert (row["label"] if "label" in row else row["cls"]) == sample.label
 
 
@@ -55,7 +55,7 @@ def test_mlcroissant(inside: Path) -> None:
     assert len(found) == len(by_path)
     for record in found:
         sample = by_path[record["contrast/3/path"].decode().removesuffix(".JPEG")]
-        np.testing.assert_array_equal(np.array(record["contrast/3/image"]), data["contrast/3"][sample.index])
+        np.testing.assert_array_equal(np.array(record["contrast/3/image"]), data["contrast/3"].image(sample.index))
         assert record["contrast/3/label"] == sample.label
         assert record["contrast/3/class"].decode() == sample.class_
 
@@ -69,7 +69,7 @@ def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.M
         export(view, tmp_path / "imagenet-c-1.0.0", tmp_path / out)
     monkeypatch.chdir(tmp_path)
     by_id = {s.id: s for s in data.samples}
-    images = {i: data[CHAIN][s.index] for i, s in by_id.items()}
+    images = {i: data[CHAIN].image(s.index) for i, s in by_id.items()}
 
     (text,) = snippets("import webdataset")
     found = {about["id"]: np.round(image).astype(np.uint8) for image, _, about in run(text.replace("contrast/3", CHAIN))["dataset"]}

@@ -70,5 +70,5 @@ def test_the_documented_rules_of_class_folders(inside: Path) -> None:
     for path, label in found:
         sample = by_id[path.relative_to(root).with_suffix("").as_posix()]
         assert label == sample.label
-        np.testing.assert_array_equal(np.array(Image.open(path)), photographs["contrast/3"][sample.index])
+        np.testing.assert_array_equal(np.array(Image.open(path)), photographs["contrast/3"].image(sample.index))
     assert len(found) == len(by_id)

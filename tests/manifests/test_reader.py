@@ -53,8 +53,12 @@ def test_every_container_gives_the_images(templates: Make, options: dict[str, An
             assert image.dtype == np.uint8
             assert image.ndim == 3
             assert image.shape[2] in (1, 3)
-            np.testing.assert_array_equal(image, images[i])
-            np.testing.assert_array_equal(image, images[i - 5])
+            for index in (i, i - 5):
+                alone, number = images[index]
+                np.testing.assert_array_equal(image, alone)
+                np.testing.assert_array_equal(image, images.image(index))
+                assert type(number) is int
+                assert number == label
             if options["encoding_format"] == "png":
                 assert pixel_digest(image) == images.rows[i].pixels
     shapes = {image.shape for image in data["fog/3"].images()}
@@ -80,9 +84,9 @@ def test_blocks_of_a_shard(templates: Make, block_bytes: int, monkeypatch: pytes
 def test_prefer_is_what_is_read(dataset: Make) -> None:
     root = dataset()
     shutil.rmtree(root / "images")
-    assert corruptset.open(root, prefer="hdf5")["clean"][0].shape == (16, 20, 3)
+    assert corruptset.open(root, prefer="hdf5")["clean"].image(0).shape == (16, 20, 3)
     with pytest.raises(VerificationError, match=r"bild eins\.png is missing"):
-        corruptset.open(root, prefer="folder")["clean"][0]
+        corruptset.open(root, prefer="folder")["clean"].image(0)
     with pytest.raises(ValueError, match="prefer='zip'"):
         corruptset.open(root, prefer="zip")  # type: ignore[arg-type]
 
@@ -116,12 +120,15 @@ def test_array_of_one_size_and_of_many(templates: Make) -> None:
 
 def test_index_is_any_integer_and_bounded(templates: Make) -> None:
     images = corruptset.open(templates())["fog/3"]
-    np.testing.assert_array_equal(images[np.int64(2)], images[2])
-    for index in (5, -6):
-        with pytest.raises(IndexError, match="5 images"):
-            images[index]
-    with pytest.raises(TypeError):
-        images[1.0]  # type: ignore[index]
+    np.testing.assert_array_equal(images.image(np.int64(2)), images.image(2))
+    assert images[np.int64(2)][1] == 1
+    for read in (images.__getitem__, images.image):
+        for index in (5, -6):
+            with pytest.raises(IndexError, match="5 images"):
+                read(index)
+        for wrong, said in ((1.0, "not by 1.0"), (slice(2), r"not by slice\("), ("0", "not by '0'")):
+            with pytest.raises(TypeError, match=said):
+                read(wrong)  # type: ignore[arg-type]
 
 
 def test_unknown_sets_suggest_the_near_name(templates: Make) -> None:
@@ -147,8 +154,8 @@ def test_damaged_files_are_named(dataset: Make, container: Any, damage: str) -> 
     elif damage == "folder":
         path.mkdir()
     images = corruptset.open(root, prefer=container)["fog/3"]
-    np.testing.assert_array_equal(images[0], corruptset.open(root)["fog/3"][0])
-    for read in (lambda: images[3], lambda: list(images)):
+    np.testing.assert_array_equal(images.image(0), corruptset.open(root)["fog/3"].image(0))
+    for read in (lambda: images.image(3), lambda: list(images)):
         with pytest.raises(VerificationError, match="corruptset verify") as caught:
             read()
         assert path.name in str(caught.value)
@@ -160,7 +167,7 @@ def test_links_in_shards_are_not_followed(dataset: Make) -> None:
         del f["images"]
         f["images"] = h5py.ExternalLink("../clean-00000.h5", "images")
     with pytest.raises(VerificationError, match="is a link"):
-        corruptset.open(root, prefer="hdf5")["fog/3"][0]
+        corruptset.open(root, prefer="hdf5")["fog/3"].image(0)
 
 
 @pytest.mark.parametrize("change", [lambda rows: rows[::-1], lambda rows: rows[:-1], lambda rows: [{**r, "index": 0} for r in rows]])
@@ -170,7 +177,7 @@ def test_rows_that_would_mix_up_labels_are_refused(dataset: Make, change: Any) -
     rows = change([json.loads(line) for line in path.read_text("utf-8").splitlines()])
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
     with pytest.raises(VerificationError, match="rows 0 to 4"):
-        corruptset.open(root)["fog/3"][0]
+        corruptset.open(root)["fog/3"].image(0)
 
 
 # from 3.12, Python warns of any fork in a process with threads, as numpy's BLAS starts them
@@ -178,7 +185,7 @@ FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:Dep
 
 
 def digests(images: ImageSet, numbers: range) -> list[str]:
-    return [pixel_digest(images[i]) for i in numbers]
+    return [pixel_digest(images.image(i)) for i in numbers]
 
 
 @pytest.mark.parametrize("options", [k for k in KINDS if k["uniform"]])
@@ -218,16 +225,48 @@ def test_forked_workers_open_their_own_shards(templates: Make, encoding_format: 
     assert digests(images, range(100)) == expected
 
 
+def fetched(images: ImageSet, batches: Any, results: Any) -> None:
+    """What a worker of a data loader does: it takes lists of indices, and makes columns of what items are."""
+    for numbers in iter(batches.get, None):
+        columns = list(zip(*[images[i] for i in numbers], strict=True))
+        results.put((numbers[0], [np.stack(c) if isinstance(c[0], np.ndarray) else np.array(c) for c in columns]))
+
+
+@FORKS
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_data_loader_gets_images_and_labels(templates: Make, method: str) -> None:
+    images = corruptset.open(templates(repeat=4, containers=("hdf5",)))["fog/3"]
+    expected = list(images)
+    context = multiprocessing.get_context(method)
+    batches, results = context.Queue(), context.Queue()
+    workers = [context.Process(target=fetched, args=(images, batches, results)) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    starts = range(0, 20, 2)  # of two: a batch of images alone would fall into two of them
+    for start in starts:
+        batches.put([start, start + 1])
+    got = dict(results.get(timeout=60) for _ in starts)
+    for _ in workers:
+        batches.put(None)
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    for start in starts:
+        pixels, labels = got[start]
+        np.testing.assert_array_equal(pixels, [image for image, _ in expected[start : start + 2]])
+        assert labels.tolist() == [label for _, label in expected[start : start + 2]]
+
+
 @FORKS
 def test_handles_belong_to_one_process(templates: Make) -> None:
     images = corruptset.open(templates(containers=("hdf5",)))["fog/3"]
-    images[0]
+    images.image(0)
     mine = {id(shard) for shard in images._shards._open.values()}
     assert mine
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        images[0]
+        images.image(0)
         os.write(writing, b"1" if mine.isdisjoint(id(s) for s in images._shards._open.values()) else b"0")
         os._exit(0)
     os.waitpid(child, 0)
@@ -241,7 +280,7 @@ def test_few_shards_are_open_at_a_time(templates: Make) -> None:
     assert len(list(images)) == 100
     assert len(images._shards._open) <= 8
     images._shards.close()
-    assert images[99].shape == (16, 20, 3)
+    assert images.image(99).shape == (16, 20, 3)
 
 
 def test_threads_may_share_a_set(templates: Make) -> None:

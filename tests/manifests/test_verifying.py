@@ -295,7 +295,7 @@ def test_rederive_is_called_on_sound_records_only(dataset: Make) -> None:
     calls: list[Any] = []
 
     def rederive(data: Any, count: int | None) -> list[Problem]:
-        calls.append((data["fog/3"][0].shape, count))
+        calls.append((data["fog/3"].image(0).shape, count))
         return [Problem("sets/fog/3.jsonl", "rederive", "image 0 comes out otherwise")]
 
     report = verify_directory(root, rederive=rederive, rederive_count=3)

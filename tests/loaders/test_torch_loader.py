@@ -1,0 +1,52 @@
+"""PyTorch's own DataLoader takes a set as it is: images and labels, in two workers of either kind; and as docs/format.md types it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import layouts
+import numpy as np
+import pytest
+from pages import ROOT
+
+import corruptset
+
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
+PAGE = (ROOT / "docs/format.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module", params=["png", "jpeg"])
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("torch")
+    recipe = layouts.write_recipe(root, name="imagenet-c", encoding=request.param, more='[[sets]]\ncorruptions = ["fog"]\n')
+    return layouts.make(recipe, layouts.write_crops(root / "crops"), root, format="both")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_every_image_comes_with_its_label(built: Path, method: str) -> None:
+    from torch.utils.data import DataLoader
+
+    images = corruptset.open(built)["fog/3"]
+    loader: Any = DataLoader(images, batch_size=2, num_workers=2, multiprocessing_context=method)  # type: ignore[arg-type]
+    batches = list(loader)
+    assert {len(batch) for batch in batches} == {2}
+    pixels = np.concatenate([batch.numpy() for batch, _ in batches])
+    labels = np.concatenate([batch.numpy() for _, batch in batches])
+    assert labels.tolist() == images.labels.tolist()
+    np.testing.assert_array_equal(pixels, images.array())
+
+
+def test_the_lines_of_the_page(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(built.parent)
+    snippets = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    names: dict[str, Any] = {}
+    for word in ("corruptset.open", "DataLoader(", "class Transformed"):
+        (text,) = (s for s in snippets if word in s)
+        exec(("import torch\n" if word == "class Transformed" else "") + text, names)
+        if word == "DataLoader(":
+            assert names["labels"].tolist() == names["fog"].labels[-len(names["labels"]) :].tolist()
+            np.testing.assert_array_equal(names["images"].numpy()[-1], names["fog"].image(-1))
+    mean, label = names["Transformed"](names["fog"], np.mean)[1]
+    assert (mean, label) == (names["fog"].image(1).mean(), names["fog"].labels[1])
