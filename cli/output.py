@@ -8,18 +8,24 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..manifests.report import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a rich console that takes text as it is and does not mind a reader that leaves."""
+    """Return a rich console that takes text as it is, but for control characters, and does not mind a reader that leaves."""
     from rich.console import Console
 
     class Patient(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(visible(text), **options)
+
         def on_broken_pipe(self) -> None:
             self.quiet = True
             silence_stdout()
@@ -39,14 +45,25 @@ def put(text: str = "", *, style: str | None = None) -> None:
     _lines(text, style, stderr=False)
 
 
+def visible(text: str) -> str:
+    """Return lines with control characters as escapes: names in a stranger's file may hold what a terminal obeys.
+
+    Examples
+    --------
+    >>> visible("a" + chr(27) + "[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _lines(text: str, style: str | None, *, stderr: bool) -> None:
     stream = sys.stderr if stderr else sys.stdout
-    if style is not None or stream.isatty() or not all(line.isprintable() for line in text.split("\n")):
+    if style is not None or stream.isatty():
         console(stderr=stderr).print(text, style=style, soft_wrap=True)
         return
     # What rich would write, without the time that it takes to be imported.
     try:
-        stream.write(text + "\n")
+        stream.write(visible(text) + "\n")
         stream.flush()
     except BrokenPipeError:
         silence_stdout()
@@ -56,7 +73,9 @@ def put_json(value: Any) -> None:
     """Write one JSON object to standard output."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     try:
-        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=not unicode, default=str) + "\n")
+        text = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
+        # C1 controls and marks that turn text around stand raw in JSON
+        sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ParameterError
+from ..manifests.report import printable
 from .options import AsJson, Ladder
 from .output import chain, console, put, put_json, settings, size, value
 
@@ -270,7 +271,17 @@ def _print_recipe(found: Mapping[str, Any]) -> None:
     _print_sets(sets, [("stages", [chain(s["stages"]) for s in sets])])
 
 
+def _plain(value: Any) -> Any:
+    """Return JSON values of a stranger's file with every string on one line."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(key): _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _print_build(found: Mapping[str, Any]) -> None:
+    found = _plain(dict(found))
     put(f"{found['build']} {found['version']}", style="bold")
     put(f"Digest: {found['digest']}")
     put(f"Seed {found['seed']}, coupling {found['coupling']}, scale {found['scale']}")

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from ..errors import ImageError
+from ..errors import ImageError, VerificationError, listed
+from ..manifests.parsing import field_mistakes
 from .decoding import MAX_PIXELS
 
 Side = Annotated[int, Field(strict=True, ge=8, le=8192)]
@@ -100,8 +101,20 @@ Preprocessing = Annotated[ResizeCrop | CentralResize | Resize | Unchanged, Field
 
 
 def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize | Resize | Unchanged:
-    """Return a preprocessing as it stands in a manifest."""
-    found: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
+    """Return a preprocessing as it stands in a manifest.
+
+    Raises
+    ------
+    VerificationError
+        No build has such a one; says which settings are wrong.
+    """
+    try:
+        found: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
+    except ValidationError as e:
+        raise VerificationError(
+            f"The manifest's preprocessing is none that a build has, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
+            "Run `corruptset verify` on the data set, and fetch manifest.json again."
+        ) from e
     return found
 
 

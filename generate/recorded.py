@@ -16,8 +16,8 @@ from ..corruptions.stages import Stage
 from ..corruptions.weather.textures import default_textures, load_textures
 from ..errors import ParameterError, SourceError, VerificationError, listed
 from ..manifests.digests import source_digest
-from ..manifests.files import field_mistakes
 from ..manifests.models import ClassRecord, Manifest, SampleRecord
+from ..manifests.parsing import field_mistakes
 from ..manifests.reader import DataSet
 from ..pixels import pixel_digest
 from .choosing import choose_sets

@@ -28,7 +28,6 @@ from ..manifests.files import (
     BadLine,
     fsync_folder,
     json_line,
-    manifest_or_mistakes,
     read_jsonl,
     scan_jsonl,
     set_path,
@@ -36,6 +35,7 @@ from ..manifests.files import (
 )
 from ..manifests.listing import plain_file, printable
 from ..manifests.models import FileRecord, ImageRecord, Manifest, SampleRecord
+from ..manifests.parsing import manifest_or_mistakes, other_schema
 from ..manifests.partial import PARTIAL, load_partial, may_be_absent
 from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
@@ -153,6 +153,9 @@ def _trusted(root: Path, done: Repaired) -> Manifest | None:
         return None
     data = (root / MANIFEST).read_bytes()
     manifest, _ = manifest_or_mistakes(data)
+    if manifest is None and (other := other_schema(data)) is not None:
+        done.left.append(Problem(MANIFEST, "unmended", other))
+        return None
     if manifest is None:
         refuse("it does not follow the schema")
         return None

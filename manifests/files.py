@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from ..errors import IncompleteBuild, VerificationError, listed
-from .models import FileRecord, Manifest, Record
+from .models import SCHEMA_VERSION, FileRecord, Manifest, Record
+from .parsing import manifest_or_mistakes, record_or_mistakes
 
 MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
@@ -151,10 +150,8 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
                 cut = "is longer than any row is" if len(line) == LINE_CAP else "does not end: the file is cut off"
                 yield BadLine(number, cut)
                 return
-            try:
-                yield model.model_validate_json(line, strict=True)
-            except ValidationError as e:
-                yield BadLine(number, "; ".join(field_mistakes(e)))
+            record, mistakes = record_or_mistakes(model, line)
+            yield BadLine(number, "; ".join(mistakes)) if record is None else record
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
@@ -191,28 +188,6 @@ def _sorted(value: Any) -> Any:
     return [_sorted(v) for v in value] if isinstance(value, list) else value
 
 
-def field_mistakes(error: ValidationError) -> list[str]:
-    """Return a validation error as one line a field: where, what is wrong, what was given."""
-    lines = []
-    for e in error.errors(include_url=False, include_context=False):
-        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip(".")
-        given = repr(e["input"])
-        given = given if len(given) <= 80 else given[:77] + "..."
-        if e["type"] in ("missing", "json_invalid"):
-            lines.append(f"{where + ': ' if where else ''}{e['msg']}")
-        else:
-            lines.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
-    return lines
-
-
-def manifest_or_mistakes(data: bytes) -> tuple[Manifest | None, list[str]]:
-    """Return a manifest from its bytes, or None and every field that is wrong."""
-    try:
-        return Manifest.model_validate_json(data, strict=True), []
-    except ValidationError as e:
-        return None, field_mistakes(e)
-
-
 def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
     """Return a manifest from its bytes, held to the models.
 
@@ -223,7 +198,7 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
     """
     manifest, mistakes = manifest_or_mistakes(data)
     if manifest is None:
-        raise VerificationError(f"{where} does not follow schema 1:\n{listed(mistakes)}")
+        raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(mistakes)}")
     return manifest
 
 

@@ -8,13 +8,9 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .report import Problem
+from .report import Problem, printable
 
-
-def printable(path: str) -> str:
-    """Return a path as text that any terminal and JSON file can take: undecodable bytes and control characters as escapes."""
-    text = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+__all__ = ["Listing", "empty_folders", "list_files", "plain_file", "printable"]
 
 
 @dataclass

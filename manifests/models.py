@@ -234,7 +234,7 @@ class SampleRecord(Record):
     height: Count
     pixels: Blake3
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 
 
 class StoredRecord(Record):

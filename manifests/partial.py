@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ..errors import VerificationError, listed
 from .consistency import set_places
-from .files import SAMPLES, field_mistakes, set_path
+from .files import SAMPLES, set_path
 from .models import Count, Manifest, Record, SetId, Sha256
+from .parsing import record_or_mistakes
 from .shards import shard_pattern
 
 PARTIAL = "PARTIAL.json"
@@ -57,10 +58,10 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
         return None
     if not stat.S_ISREG(info.st_mode) or info.st_size > _CAP:
         raise VerificationError(f"{where} is not a regular file, or a very large one.")
-    try:
-        return Partial.model_validate_json(where.read_bytes(), strict=True)
-    except ValidationError as e:
-        raise VerificationError(f"{where} is not a record of unpacking:\n{listed(field_mistakes(e))}") from e
+    partial, mistakes = record_or_mistakes(Partial, where.read_bytes())
+    if partial is None:
+        raise VerificationError(f"{where} is not a record of unpacking:\n{listed(mistakes)}")
+    return partial
 
 
 def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -29,9 +30,17 @@ KINDS = {
 }
 
 
+def printable(path: str) -> str:
+    """Return a path as text that any terminal and JSON file can take: undecodable bytes and control characters as escapes."""
+    if path.isprintable():
+        return path
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing that is wrong.
+    """One thing that is wrong; its words may come from a stranger's file, and any terminal can take them.
 
     Attributes
     ----------
@@ -46,6 +55,10 @@ class Problem:
     path: str
     kind: str
     detail: str
+
+    def __post_init__(self) -> None:
+        for name in ("path", "detail"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
 
     def __str__(self) -> str:
         return f"{self.path}: {self.kind}: {self.detail}"

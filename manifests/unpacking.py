@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ..errors import BuildError, VerificationError, listed
 from .archives import BadArchive, Member, name_problem, read_members
 from .consistency import manifest_problems, sample_problems, set_places
@@ -30,7 +28,6 @@ from .files import (
     SHA256SUMS,
     SUMS_CAP,
     WORK_FOLDER,
-    field_mistakes,
     fsync_folder,
     json_line,
     parse_manifest,
@@ -41,6 +38,7 @@ from .files import (
 from .listing import printable
 from .locking import held
 from .models import FileRecord, Manifest, SampleRecord
+from .parsing import record_or_mistakes
 from .partial import CONTACT, PARTIAL, Partial, Span, load_partial
 from .space import check_space
 
@@ -200,10 +198,9 @@ def _head(archive: Path) -> _Head:
     match = _RECORD.fullmatch(member.name)
     if match is None:
         raise _unnamed(member, "<name>-<version>/archives/<archive>.json, which says what is in it,")
-    try:
-        record = ArchiveRecord.model_validate_json(member.read(RECORD_CAP), strict=True)
-    except ValidationError as e:
-        raise BadArchive(archive, f"is not a record of an archive:\n{listed(field_mistakes(e))}\nIt", member.name) from e
+    record, mistakes = record_or_mistakes(ArchiveRecord, member.read(RECORD_CAP))
+    if record is None:
+        raise BadArchive(archive, f"is not a record of an archive:\n{listed(mistakes)}\nIt", member.name)
     if f"{record.name}-{record.version}" != match[1] or record.archive != match[2]:
         raise BadArchive(archive, f"is of {record.name}-{record.version}, archive {record.archive}", member.name)
     if not record.files or record.files[0].path != MANIFEST or record.files[0].bytes > MANIFEST_CAP:

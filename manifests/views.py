@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ..pixels import pixel_digest
 from .arrays import ArrayFile, NotAShard
 from .digests import set_digest, sha256_file
-from .files import MANIFEST_CAP, field_mistakes
+from .files import MANIFEST_CAP
 from .listing import empty_folders, list_files, plain_file, printable
 from .models import Blake3, Count, FileRecord, Record, SafePath, Sha256
+from .parsing import record_or_mistakes
 from .report import Problem, VerificationReport
 
 VIEW = "VIEW.json"
@@ -90,11 +91,10 @@ def load_view(directory: Path | str) -> ViewRecord | list[Problem]:
     try:
         if (root / VIEW).stat().st_size > MANIFEST_CAP:
             return [Problem(VIEW, "size", f"has more than {MANIFEST_CAP} bytes")]
-        return ViewRecord.model_validate_json((root / VIEW).read_bytes(), strict=True)
-    except ValidationError as e:
-        return [Problem(VIEW, "schema", mistake) for mistake in field_mistakes(e)]
+        record, mistakes = record_or_mistakes(ViewRecord, (root / VIEW).read_bytes())
     except OSError as e:
         return [Problem(VIEW, "unreadable", f"{e.strerror}")]
+    return [Problem(VIEW, "schema", mistake) for mistake in mistakes] if record is None else record
 
 
 def verify_view(directory: Path | str, *, progress: Progress | None = None) -> VerificationReport:

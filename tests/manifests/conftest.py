@@ -44,10 +44,16 @@ def encode(image: np.ndarray, encoding_format: str) -> bytes:
     return out.getvalue()
 
 
+BUILD = "tiny-c 1.0.0"
+
+
 def shard_bytes(rows: list[bytes] | np.ndarray, labels: list[int], index: list[int], digests: list[str], set_id: str) -> bytes:
     out = io.BytesIO()
     with h5py.File(out, "w", libver=("earliest", "v110"), track_order=False) as f:
+        f.attrs["corruptset_schema"] = np.int64(1)
         f.attrs["set"] = set_id
+        f.attrs["build"] = BUILD
+        f.attrs["encoding"] = "raw" if isinstance(rows, np.ndarray) else "jpeg"
         if isinstance(rows, np.ndarray):
             f.create_dataset("images", data=rows, chunks=(min(len(rows), 64), *rows.shape[1:]), track_times=False)
         else:
@@ -102,8 +108,8 @@ def write_dataset(
         clean = draw(0, i, shapes[i % 5])
         samples.append(
             SampleRecord(
-                index=i, id=id, label=label, class_=CLASSES[label].name, split=None, path=f"{id}.jpg", sha256=sha256_bytes(id.encode()),
-                width=clean.shape[1], height=clean.shape[0], pixels=pixel_digest(clean),
+                index=i, id=id, label=label, split=None, path=f"{id}.jpg", sha256=sha256_bytes(id.encode()),
+                width=clean.shape[1], height=clean.shape[0], pixels=pixel_digest(clean), **{"class": CLASSES[label].name},
             )
         )  # fmt: skip
     write_jsonl(root / "samples.jsonl", samples)

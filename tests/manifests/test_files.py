@@ -79,7 +79,16 @@ def test_atomic_write_is_on_disk_before_it_takes_the_name(tmp_path: Path, monkey
 
 def sample(index: int, id: str) -> SampleRecord:
     return SampleRecord(
-        index=index, id=id, label=0, class_="käfer", split=None, path=None, sha256=ZERO, width=8, height=8, pixels="blake3:" + "0" * 64
+        index=index,
+        id=id,
+        label=0,
+        split=None,
+        path=None,
+        sha256=ZERO,
+        width=8,
+        height=8,
+        pixels="blake3:" + "0" * 64,
+        **{"class": "käfer"},
     )
 
 

@@ -249,11 +249,11 @@ def test_rows_that_differ_in_capitals_alone(good: Members, tmp_path: Path) -> No
 
 
 MANIFESTS: dict[str, tuple[Callable[[Any], None], str]] = {
-    "name": (lambda m: m.update(name="../x"), "schema 1"),
-    "version": (lambda m: m.update(version="../../x"), "schema 1"),
+    "name": (lambda m: m.update(name="../x"), "schema 2"),
+    "version": (lambda m: m.update(version="../../x"), "schema 2"),
     "digest": (lambda m: m.update(digest="sha256:" + "0" * 64), "another data set"),
-    "set id": (lambda m: m["sets"][0].update(id="../x"), "schema 1"),
-    "file": (lambda m: m["files"][0].update(path="../../x"), "schema 1"),
+    "set id": (lambda m: m["sets"][0].update(id="../x"), "schema 2"),
+    "file": (lambda m: m["files"][0].update(path="../../x"), "schema 2"),
     "class": (lambda m: m["classes"][0].update(folder=".."), "contradicts itself"),
     "view": (
         lambda m: (

@@ -51,7 +51,7 @@ def test_records_are_immutable_and_know_their_fields() -> None:
 
 def test_a_sample_row_says_class() -> None:
     record = SampleRecord(
-        index=0, id="a", label=0, class_="cat", split=None, path=None, sha256=ZERO, width=8, height=8, pixels="blake3:" + "0" * 64
+        index=0, id="a", label=0, split=None, path=None, sha256=ZERO, width=8, height=8, pixels="blake3:" + "0" * 64, **{"class": "cat"}
     )
     assert list(record.as_json()) == ["index", "id", "label", "class", "split", "path", "sha256", "width", "height", "pixels"]
     assert SampleRecord.model_validate(record.as_json()) == record
