@@ -46,6 +46,8 @@ _KINDS = {
     tarfile.DIRTYPE: "a folder by itself",
 }
 _ZIP_ENCRYPTED = 0x1
+_ZIP_END = 22
+"""Bytes of the record at a zip's end, which has no comment here."""
 
 
 class BadArchive(VerificationError):
@@ -119,9 +121,8 @@ class Writer:
         if self._zip is not None:
             self._zip.close()
         else:
-            # two empty blocks, and up to whole records as tar writes them
-            at = self._file.tell() + 2 * _BLOCK
-            self._file.write(bytes(2 * _BLOCK + -at % tarfile.RECORDSIZE))
+            at = self._file.tell()
+            self._file.write(bytes(_tar_end(at) - at))
 
 
 def tar_header(name: str, size: int) -> bytes:
@@ -237,6 +238,7 @@ def _tar_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
         if block == bytes(_BLOCK):
             if extended:
                 raise BadArchive(archive, "ends in an extended header without a member")
+            _check_tar_end(archive, f, at, size)
             return
         try:
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
@@ -262,6 +264,24 @@ def _tar_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
         at = start + count + -count % _BLOCK
 
 
+def _check_tar_end(archive: Path, f: BinaryIO, at: int, size: int) -> None:
+    """Refuse whatever stands behind an archive's end, which programs that unpack do not show: another archive, put behind this one."""
+    end = _tar_end(at)
+    if size < end:
+        raise BadArchive(archive, f"is cut off: it has {size} bytes of {end}")
+    f.seek(at)
+    padding = f.read(end - at)
+    if rest := padding.lstrip(b"\0"):
+        raise BadArchive(archive, f"has bytes behind its end, the first at byte {end - len(rest)}: something was put behind the archive")
+    if size > end:
+        raise BadArchive(archive, f"has {size - end} bytes behind its end, from byte {end}: something was put behind the archive")
+
+
+def _tar_end(at: int) -> int:
+    """Return how long a tar is whose last member, padded, ends at a byte: two empty blocks, and up to whole records as tar writes them."""
+    return at + 2 * _BLOCK + -(at + 2 * _BLOCK) % tarfile.RECORDSIZE
+
+
 def _extended(archive: Path, data: bytes, info: tarfile.TarInfo) -> dict[str, str]:
     """Return the fields of an extended header: a name, a size, and nothing else."""
     found: dict[str, str] = {}
@@ -280,6 +300,17 @@ def _extended(archive: Path, data: bytes, info: tarfile.TarInfo) -> dict[str, st
     return found
 
 
+def _check_zip_ends(archive: Path, f: BinaryIO, opened: zipfile.ZipFile, size: int) -> None:
+    """Refuse what stands before the first member, or behind the directory: another archive, or a comment."""
+    first = min((info.header_offset for info in opened.infolist()), default=0)
+    if first:
+        raise BadArchive(archive, f"has {first} bytes before its first member: something was put before the archive")
+    f.seek(max(0, size - _ZIP_END))
+    end = f.read(_ZIP_END)
+    if not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
+        raise BadArchive(archive, f"has bytes behind its directory, within the last {_ZIP_END} of its {size}: pack writes none")
+
+
 def _zip_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
     size = os.fstat(f.fileno()).st_size
     try:
@@ -287,6 +318,7 @@ def _zip_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, UnicodeDecodeError) as e:
         raise BadArchive(archive, f"is not a sound zip: {e}") from e
     with opened:
+        _check_zip_ends(archive, f, opened, size)
         total = 0
         for info in opened.infolist():
             name = info.orig_filename

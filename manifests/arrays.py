@@ -72,14 +72,15 @@ class ArrayFile:
     """
 
     encoded = False
-    set_id = None
 
     def __init__(self, path: Path) -> None:
-        images, _ = map_array(path)
+        images, offset = map_array(path)
         if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
             raise NotAShard(f"has shape {images.shape} and type {images.dtype}")
         if not images.flags.c_contiguous:
             raise NotAShard("is not in C order")
+        if (size := os.path.getsize(path)) != offset + images.nbytes:
+            raise NotAShard(f"has {size} bytes; its header and rows are {offset + images.nbytes}")
         self.images: NDArray[np.uint8] = images
         self.rows = int(images.shape[0])
 

@@ -17,7 +17,7 @@ from ..pixels import pixel_digest
 from .digests import set_digest, sha256_bytes
 from .files import BadLine, scan_jsonl, set_path
 from .listing import Listing, empty_folders, list_files, plain_file, printable
-from .models import ImageRecord, SetRecord, StoredRecord
+from .models import SHARD_SCHEMA, ImageRecord, SetRecord, StoredRecord
 from .pictures import FORMATS, NotAPicture, decode
 from .report import Problem
 from .shards import INDEX, LABELS, PIXELS, ArrayFile, NotAShard, Shard, open_rows, shard_pattern
@@ -36,6 +36,8 @@ class SetTask:
     record : SetRecord
     encoding : str
         "jpeg" or "png".
+    build : str
+        What shards call the build: its name and version.
     folder : str
         Where the set's single images are.
     arrays : frozenset of str
@@ -60,6 +62,7 @@ class SetTask:
     directory: Path
     record: SetRecord
     encoding: str
+    build: str
     folder: str
     arrays: frozenset[str]
     containers: tuple[str, ...]
@@ -252,8 +255,10 @@ def _check_shard(
         if shard.encoded != (task.encoding == "jpeg"):
             found.add(path, "shape", f"holds {'encoded' if shard.encoded else 'raw'} images; the manifest's encoding is {task.encoding}")
             return
-        if shard.set_id is not None and str(shard.set_id) != task.record.id:
-            found.add(path, "records", f"says that it is of set {printable(str(shard.set_id))}")
+        if isinstance(shard, Shard):
+            said = {"corruptset_schema": SHARD_SCHEMA, "set": task.record.id, "build": task.build}
+            for stranger in shard.strangers(said | {"encoding": task.encoding if shard.encoded else "raw"}):
+                found.add(path, "records", stranger)
         if recorded is not None and shard.rows != recorded:
             found.add(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")
         inside = [(row, stored) for row, stored in entries if stored.row is not None and stored.row < shard.rows]

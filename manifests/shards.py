@@ -12,7 +12,7 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ ENCODED = "encoded"
 LABELS = "labels"
 INDEX = "index"
 PIXELS = "pixels"
+_SUPERBLOCK = {0: 40, 2: 28, 3: 28}
+"""Version of a file's first block -> where in it the length of the file stands."""
 
 _INHERITED: list[Any] = []
 """Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the parent."""
@@ -38,6 +40,18 @@ _INHERITED: list[Any] = []
 def shard_pattern(set_id: str) -> re.Pattern[str]:
     """Return what the paths of a set's shards look like: ``hdf5/<set id>-<nnnnn>.h5``."""
     return re.compile(rf"hdf5/{re.escape(set_id)}-\d{{5,}}\.h5")
+
+
+def _attributes(where: str, found: Any, expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where attributes are others than expected, in names, kinds or values."""
+    for name in sorted({*found, *expected}):
+        if name not in expected:
+            yield f"{where} has the attribute {name!r}, which no shard has"
+        elif name not in found:
+            yield f"{where} has no attribute {name!r}; expected is {expected[name]!r}"
+        elif not isinstance(value := found[name], (str, np.integer)) or value != expected[name]:
+            said = repr(value if isinstance(value, str) else str(value))
+            yield f"its attribute {name!r} is {said[:80]}; expected is {expected[name]!r}"
 
 
 def _dataset(file: Any, name: str) -> Any:
@@ -69,8 +83,6 @@ class Shard:
     encoded : bool
         Whether rows are encoded images.
     rows : int
-    set_id : str or None
-        The set that the shard says it belongs to.
 
     Raises
     ------
@@ -83,8 +95,8 @@ class Shard:
     def __init__(self, path: Path) -> None:
         # no locking: network file systems often refuse it, and nobody writes to a finished data set
         self._file = h5py.File(path, "r", locking=False)
+        self._path = path
         try:
-            self.set_id = self._file.attrs.get("set")
             self.encoded = RAW not in self._file
             self.images = _dataset(self._file, ENCODED if self.encoded else RAW)
             if self.encoded:
@@ -105,6 +117,40 @@ class Shard:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what a build does not write into a shard: further data, links, attributes or filters, and attributes of other values.
+
+        Parameters
+        ----------
+        expected : mapping
+            The file's attributes.
+        """
+        stored = ENCODED if self.encoded else RAW
+        names = {stored, LABELS, INDEX, PIXELS}
+        for name in sorted(set(self._file) - names):
+            yield f"holds {name!r}, which no shard has"
+        about = {stored: {"encoding": expected["encoding"]}} if self.encoded else {}
+        yield from _attributes("it", self._file.attrs, expected)
+        for name in sorted(names & set(self._file)):
+            found = _dataset(self._file, name)
+            yield from _attributes(repr(name), found.attrs, about.get(name, {}))
+            plan = found.id.get_create_plist()
+            filters = [plan.get_filter(i)[3].decode("utf-8", "replace") for i in range(plan.get_nfilters())]
+            if filters:
+                yield f"{name!r} is stored through filters ({', '.join(filters)}); shards are not compressed"
+        size, end = os.path.getsize(self._path), self._end()
+        if size != end:
+            yield f"has {size} bytes, and HDF5 knows of {end} of them"
+
+    def _end(self) -> int:
+        """Return how long the file is by its first block."""
+        with self._path.open("rb") as f:
+            head = f.read(48)
+        at = _SUPERBLOCK.get(head[8]) if head.startswith(b"\x89HDF\r\n\x1a\n") else None
+        if at is None:
+            raise NotAShard("does not begin as an HDF5 file of version 1.10 does")
+        return int.from_bytes(head[at : at + 8], "little")
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a whole data set beside the images: `labels`, `index` or `pixels`.

@@ -31,12 +31,12 @@ from .files import (
     WORK_FOLDER,
     BadLine,
     incomplete,
-    manifest_or_mistakes,
     scan_jsonl,
     set_path,
 )
 from .listing import Listing, empty_folders, list_files, printable
 from .models import FileRecord, Manifest, SampleRecord, SetRecord
+from .parsing import manifest_or_mistakes
 from .partial import PARTIAL, Partial, load_partial, may_be_absent
 from .reader import DataSet
 from .report import Problem, VerificationReport
@@ -158,9 +158,10 @@ def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationRepo
     there = frozenset(f.path for f in manifest.files)
     tasks = [
         SetTask(
-            directory=root,
+            directory=root.absolute(),  # workers from an earlier call keep the current directory of then
             record=record,
             encoding=manifest.encoding["format"],
+            build=f"{manifest.name} {manifest.version}",
             folder=laid_out[record.id][0],
             arrays=frozenset(p for p in laid_out[record.id] if p.endswith(".npy")),
             containers=_containers(manifest, laid_out[record.id]),

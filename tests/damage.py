@@ -130,6 +130,7 @@ def redigest(root: Path) -> str:
         named["samples"] = [[r["id"], r["label"], r["sha256"]] for r in rows]
         named["sets"] = [[s["id"], s["stages"], s["count"], s["pixel_digest"]] for s in m["sets"]]
         m["digest"] = canonical_sha256(named)
+        m["source"]["digest"] = canonical_sha256(named["samples"])
 
     edit_manifest(root, change, reseal=True)
     return str(json.loads((root / "manifest.json").read_text("utf-8"))["digest"])

@@ -180,6 +180,35 @@ def test_rows_that_would_mix_up_labels_are_refused(dataset: Make, change: Any) -
         corruptset.open(root)["fog/3"].image(0)
 
 
+@pytest.mark.parametrize("change", [lambda rows: rows[::-1], lambda rows: rows[:-1], lambda rows: [*rows, rows[-1] | {"index": 5}]])
+@pytest.mark.parametrize("path", ["samples.jsonl", "sets/fog/3.jsonl"])
+def test_records_out_of_order_or_of_another_length(dataset: Make, path: str, change: Any) -> None:
+    """Whatever is asked of the set, its images never come with labels of others."""
+    root = dataset()
+    rows = change([json.loads(line) for line in (root / path).read_text("utf-8").splitlines()])
+    (root / path).write_text("".join(json.dumps(r) + "\n" for r in rows))
+    images = corruptset.open(root)["fog/3"]
+    asked = [lambda: images[0], lambda: list(images)]
+    asked += [lambda: images.labels, lambda: images.ids] if path == "samples.jsonl" else [images.array, lambda: images.image(0)]
+    for ask in asked:
+        with pytest.raises(VerificationError, match="does not hold rows 0 to 4 in order"):
+            ask()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_shards_of_another_length(dataset: Make, rows: int) -> None:
+    root = dataset(containers=("hdf5",), shard_rows=5)
+    with h5py.File(root / "hdf5/fog/3-00000.h5", "r+") as f:
+        kept = f["images"][:rows]
+        del f["images"]
+        f.create_dataset("images", data=kept)
+    images = corruptset.open(root)["fog/3"]
+    assert images[rows - 1][0].shape == (16, 20, 3)
+    for ask in (lambda: images[4], lambda: list(images), images.array):
+        with pytest.raises(VerificationError, match=r"3-00000\.h5 (has fewer rows|cannot be read)"):
+            ask()
+
+
 # from 3.12, Python warns of any fork in a process with threads, as numpy's BLAS starts them
 FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
