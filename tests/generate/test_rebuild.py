@@ -202,6 +202,47 @@ def test_a_part_without_differences_is_kept(release: Path, tmp_path: Path, monke
     assert all('"contrast/1"' not in path.read_text() for path in kept)
 
 
+def test_parts_of_an_earlier_call_are_compared_too(
+    release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands may have been made elsewhere: by a call that was killed before it compared, or by `build` on another machine."""
+
+    class Killed(BaseException):
+        pass
+
+    real_walk, real_write, calls = worker.walk, worker.write_sidecar, []
+
+    def commit(*arguments: Any) -> None:
+        calls.append(arguments)
+        real_write(*arguments)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "walk", lambda *a, **o: ((s, images ^ np.uint8(1)) for s, images in real_walk(*a, **o)))
+        patch.setattr(worker, "write_sidecar", commit)
+        with pytest.raises(Killed):
+            rebuild(release, out=tmp_path / "out", jobs=1)
+    assert len(list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))) == 1
+    with pytest.raises(VerificationError, match=r"(?s)come out otherwise than .* \(\d+ were compared\).*corruption: \d+ images of"):
+        rebuild(release, out=tmp_path / "out", jobs=1)
+    assert not list((tmp_path / "out").glob("*/manifest.json"))
+    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
+
+
+def test_a_finished_build_of_other_pixels_is_no_result(
+    release: Path, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = worker.walk
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "walk", lambda *a, **o: ((s, images ^ np.uint8(s == "contrast/1")) for s, images in real(*a, **o)))
+        made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
+    with pytest.raises(
+        VerificationError, match=r"was there before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"
+    ):
+        rebuild(release, out=tmp_path / "out", jobs=1)
+    assert (made.directory / "manifest.json").exists()
+
+
 def test_other_encoded_bytes_are_said_and_are_no_failure(
     release: Path, whole: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,3 +99,19 @@ def test_an_incomplete_build_is_not_rederived(whole: Built, tmp_path: Path) -> N
     (tmp_path / "copy" / "manifest.json").unlink()
     report = corruptset.verify(tmp_path / "copy", rederive="all", jobs=1)
     assert [p.kind for p in report.problems] == ["incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("total", "count", "picks"), [(8, 3, [0, 2, 5]), (50_000, 4, [0, 12_500, 25_000, 37_500]), (5, 9, [0, 1, 2, 3, 4])]
+)
+def test_samples_are_spread_over_the_whole(total: int, count: int, picks: list[int]) -> None:
+    assert verifying._picks(total, count) == picks
+    assert verifying._picks(total, None) == list(range(total))
+
+
+def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+    samples = corruptset.open(whole.directory).samples
+    report = corruptset.verify(whole.directory, rederive=2, jobs=1)
+    assert report.checked["rederived"] == 2
+    assert {p.detail.partition(":")[0] for p in report.problems} == {samples[0].id, samples[4].id}

@@ -346,6 +346,72 @@ def test_a_killed_unpack_keeps_what_was_there_before(dataset: Make, tmp_path: Pa
     assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
 
 
+def flip(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+
+
+def test_unpacked_onto_files_of_the_right_size(dataset: Make, tmp_path: Path) -> None:
+    """What stands counts by its hash: sizes are right, names are right, and one byte is not."""
+    root = dataset()
+    release = packed(root, tmp_path / "p", by="set")
+    left = unpack(archives(release), tmp_path / "u").path
+    wrong = [
+        left / p for p in ("images/fog/3/1 a dog/deep/rex.png", "hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
+    ]
+    for path in wrong:
+        flip(path)
+    done = unpack(archives(release), tmp_path / "u")
+    assert (done.written, done.absent) == (len(wrong), [])
+    assert tree(left) == tree(root)
+
+
+def test_one_archive_again_over_the_whole(dataset: Make, tmp_path: Path) -> None:
+    root = dataset()
+    release = packed(root, tmp_path / "p", by="set")
+    unpack(archives(release), tmp_path / "u")
+    again = unpack(archives(release)[:1], tmp_path / "u")
+    assert (again.absent, again.written) == ([], 0)
+    assert tree(again.path) == tree(root)
+
+
+def test_parts_of_a_set_over_earlier_parts(dataset: Make, tmp_path: Path) -> None:
+    """In three calls, the middle one last, and one of them twice: a set is there when all of its files are."""
+    root = dataset(containers=("folder",), repeat=8)
+    most = next(a.file.bytes for a in packed(root, tmp_path / "whole").archives if "clean" in a.file.path) * 7 // 10
+    pieces = [p for p in archives(packed(root, tmp_path / "p", max_bytes=most)) if "clean" in p.name]
+    assert len(pieces) >= 3
+    for piece in [pieces[0], pieces[0], *pieces[2:]]:
+        done = unpack([piece], tmp_path / "u")
+        assert (done.sets, "clean" in done.absent) == ([], True)
+        assert verify_directory(done.path).problems == []
+    assert unpack([pieces[1]], tmp_path / "u").sets == ["clean"]
+
+
+def test_a_part_of_another_data_set_stands_there(dataset: Make, tmp_path: Path) -> None:
+    one, other = packed(dataset(), tmp_path / "one", by="set"), packed(dataset(encoding_format="jpeg"), tmp_path / "two", by="set")
+    left = unpack(archives(one)[:1], tmp_path / "u").path
+    before = tree(left)
+    (left / "manifest.json").unlink()  # as after a kill: the note of what is there is all that speaks
+    (left / ".corruptset").mkdir()
+    (left / PARTIAL).rename(left / ".corruptset/unpack.json")
+    with pytest.raises(BuildError, match="holds a part of another data set"):
+        unpack(archives(other)[1:2], tmp_path / "u")
+    unpack(archives(one)[:1], tmp_path / "u")
+    assert tree(left) == before
+
+
+@pytest.mark.parametrize("path", ["images/clean/0_käfer/zwei.png", "samples.jsonl", "sets/clean.jsonl"])
+def test_a_folder_where_a_file_belongs(dataset: Make, tmp_path: Path, path: str) -> None:
+    release = packed(dataset(), tmp_path / "p", by="set")
+    left = unpack(archives(release)[:1], tmp_path / "u").path
+    (left / path).unlink()
+    (left / path).mkdir()
+    with pytest.raises(BuildError, match="is a folder, where a file of the data set belongs"):
+        unpack(archives(release)[:1], tmp_path / "u")
+    assert not (left / "manifest.json").exists()
+
+
 def test_two_at_once_are_refused(dataset: Make, tmp_path: Path) -> None:
     from corruptset.manifests.locking import held
 
