@@ -53,7 +53,7 @@ what, source, out = sys.argv[1:]
 before = most()
 started = time.perf_counter()
 if what == "pack":
-    pack(source, out, family=lambda name: "noise", context={})
+    pack(source, out, family=lambda name: "noise")
 else:
     unpack(sorted(Path(source, "data").glob("*.tar")), out)
 seconds = time.perf_counter() - started

@@ -70,7 +70,6 @@ def pack(
 
     with Progress("pack") as progress:
         from ..corruptions.registry import corruption_names, get_corruption
-        from ..generate.views.croissant import CONTEXT
         from ..manifests.packing import pack as run
 
         known = set(corruption_names())
@@ -78,7 +77,6 @@ def pack(
             directory,
             out,
             family=lambda name: get_corruption(name).family if name in known else OTHER,
-            context=CONTEXT,
             by=by.value,
             form=form.value,
             max_bytes=largest,

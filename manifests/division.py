@@ -129,9 +129,10 @@ class Contents:
 
     def total(self, unit: tuple[str, ...]) -> int:
         """Return how many files hold the images of a unit, as the manifest says it."""
-        return len(self.whole[unit]) + sum(self.records[s].count for s in unit if self._single(s))
+        return len(self.whole[unit]) + sum(self.records[s].count for s in unit if self.single(s))
 
-    def _single(self, set_id: str) -> bool:
+    def single(self, set_id: str) -> bool:
+        """Return whether the images of a set are stored as single files."""
         containers = self.manifest.encoding["containers"]
         return "folder" in containers or (containers == ["view"] and not self._places[set_id][0].endswith(".npy"))
 
@@ -156,7 +157,7 @@ class Contents:
 
     def _images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
         path = root / set_path(set_id)
-        single, place = self._single(set_id), self._places[set_id][0]
+        single, place = self.single(set_id), self._places[set_id][0]
         pixels = []
         for row in read_jsonl(path, ImageRecord):
             pixels.append(row.pixels)
@@ -174,35 +175,34 @@ class Contents:
 def divide(
     root: Path,
     contents: Contents,
+    start: str,
     *,
     by: Division,
     family: Callable[[str], str],
     form: ArchiveFormat,
     max_bytes: int,
-    manifest_bytes: int,
 ) -> list[Planned]:
-    """Return the archives of a build, that of metadata last.
+    """Return the archives of a build but for that of metadata.
 
     Parameters
     ----------
     root : Path
     contents : Contents
+    start : str
+        What every archive's name begins with.
     by : {"family", "corruption", "set"}
     family : callable
         The family of a corruption.
     form : {"tar", "zip"}
     max_bytes : int
         Of an archive.
-    manifest_bytes : int
-        Size of manifest.json.
 
     Raises
     ------
     BuildError
         A single file does not fit into `max_bytes`, or two archives would share a name.
     """
-    manifest = contents.manifest
-    sizing = _Sizing(root, contents, form, max_bytes, manifest_bytes)
+    sizing = _Sizing(root, contents, form, max_bytes)
     groups: dict[str, list[tuple[str, ...]]] = {}
     for unit in contents.units:
         groups.setdefault(group(contents.records[unit[0]], by, family), []).append(unit)
@@ -211,10 +211,10 @@ def divide(
     planned = []
     for name in sorted(groups):
         pieces = sizing.split(groups[name])
-        start = f"{top_folder(manifest)}-{name}"
-        names = [start] if len(pieces) == 1 else [f"{start}-{number:04d}" for number in range(len(pieces))]
+        one = f"{start}-{name}"
+        names = [one] if len(pieces) == 1 else [f"{one}-{number:04d}" for number in range(len(pieces))]
         planned += [Planned(n, tuple(slices)) for n, slices in zip(names, pieces, strict=True)]
-    return [*planned, Planned(f"{top_folder(manifest)}-{METADATA}", ())]
+    return planned
 
 
 def group(record: SetRecord, by: Division, family: Callable[[str], str]) -> str:
@@ -241,13 +241,13 @@ class _Sizing:
     contents: Contents
     form: ArchiveFormat
     max_bytes: int
-    manifest_bytes: int
 
     def __post_init__(self) -> None:
         manifest = self.contents.manifest
         self.files = {f.path: f for f in manifest.files}
         self.top = top_folder(manifest)
-        small = [*common_files(manifest), FileRecord(path=MANIFEST, bytes=self.manifest_bytes, sha256=self.files[SAMPLES].sha256)]
+        size = (self.root / MANIFEST).stat().st_size
+        small = [*common_files(manifest), FileRecord(path=MANIFEST, bytes=size, sha256=self.files[SAMPLES].sha256)]
         sums = sum(len(f.path.encode()) + 67 for f in manifest.files) + 128
         self.base = END_COST + _RECORD_COST + sum(self._text(f.path, f.bytes) for f in small) + self._text(SHA256SUMS, sums)
 

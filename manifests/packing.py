@@ -21,7 +21,7 @@ from ..canonical import canonical_sha256
 from ..errors import BuildError, IncompleteBuild, VerificationError
 from .archives import END_COST, FORMATS, PIECE, ArchiveFormat, Writer
 from .bag import PAYLOAD, Packed, release_card, tag_files
-from .croissant import CROISSANT, croissant
+from .croissant import beside
 from .digests import sha256_bytes, sha256_file
 from .division import (
     ARCHIVE_SCHEMA,
@@ -83,7 +83,6 @@ def pack(
     out: Path | str,
     *,
     family: Callable[[str], str],
-    context: Mapping[str, Any],
     by: Division = "family",
     form: ArchiveFormat = "tar",
     max_bytes: int = MAX_BYTES,
@@ -100,8 +99,6 @@ def pack(
         Receives everything; new, empty, or left by the same pack when it was interrupted.
     family : callable
         The family of a corruption's name: the archives of ``by="family"``.
-    context : mapping
-        Croissant's JSON-LD context.
     by : {"family", "corruption", "set"}
     form : {"tar", "zip"}
     max_bytes : int
@@ -139,13 +136,10 @@ def pack(
     with held(out / WORK_FOLDER, "pack"):
         noted = _noted(out, identity)
         packing = _Packing(root, out, Contents(manifest), form, not manifest_only, progress or (lambda *_: None))
-        planned = (
-            [Planned(f"{top_folder(manifest)}-{METADATA}", ())]
-            if manifest_only
-            else divide(
-                root, packing.contents, by=by, family=family, form=form, max_bytes=max_bytes, manifest_bytes=packing.files[MANIFEST].bytes
-            )
-        )
+        # whoever keeps what an archive held by its name, as mlcroissant does, must not take it for another's
+        start = f"{top_folder(manifest)}-{identity.removeprefix('sha256:')[:12]}"
+        divided = [] if manifest_only else divide(root, packing.contents, start, by=by, family=family, form=form, max_bytes=max_bytes)
+        planned = [*divided, Planned(f"{start}-{METADATA}", ())]
         standing = sum(one["bytes"] for name, one in noted.items() if (out / PAYLOAD / name).exists())
         check_space(out, packing.bytes_of(planned) - standing, "the pack", "Free some space, or choose another --out.")
         _note(out, identity, noted)  # whatever stands here from now on is known for a pack's
@@ -164,7 +158,7 @@ def pack(
             archives.append(Packed(file, one.sets, FORMATS[form]))
         count = manifest.sets[0].count if manifest.sets else _lines(root / SAMPLES)
         card = release_card(manifest, archives, samples=count, pixels=not manifest_only)
-        texts = {README: card, CROISSANT: croissant(manifest, archives, context)}
+        texts = {README: card, **beside(root, packing.contents, archives)}
         for path, data in tag_files(manifest, archives, texts).items():
             write_atomic(out / path, data)
         shutil.rmtree(out / WORK_FOLDER)

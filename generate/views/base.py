@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError, listed
-from ...manifests.models import ClassRecord
+from ...manifests.models import ClassRecord, Manifest
 from ...manifests.pictures import FORMATS
 from .writing import Writer
 
@@ -60,9 +60,8 @@ class Subject:
     classes: tuple[ClassRecord, ...]
     encoding: str
     """``jpeg`` or ``png``."""
-    license: str | None = None
-    unbuilt: bool = False
-    """Of a build that is to be, which takes no file of severities."""
+    manifest: Manifest | None = None
+    """Of the data set; a build that is to be has none, and takes no file of severities."""
 
     def labels(self, ref: SetRef) -> dict[str, str | int]:
         """Return what metadata says of every image of a set: ``corruption`` and ``severity``, and ``level`` where any set has one.
@@ -88,7 +87,7 @@ class Subject:
         """Return a data set as the subject of a view."""
         m = data.manifest
         refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in m.sets)
-        return cls(m.name, m.version, refs, data.samples, tuple(m.classes), m.encoding["format"], m.source.license)
+        return cls(m.name, m.version, refs, data.samples, tuple(m.classes), m.encoding["format"], m)
 
     def only(self, ids: Iterable[str]) -> Subject:
         """Return the subject with some of its sets, in its own order."""

@@ -38,7 +38,7 @@ def build_layout(
             f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset export {view}`."
         )
     refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
-    layout = make_layout(view, Subject(name, version, refs, samples, classes, encoding.format, unbuilt=True), ViewOptions())
+    layout = make_layout(view, Subject(name, version, refs, samples, classes, encoding.format), ViewOptions())
     if isinstance(layout, ArrayLayout) and encoding.format != "png":
         raise BuildError(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with loss. "

@@ -1,135 +1,76 @@
 """The view ``croissant``: a tar for every set and ``croissant.json``, Croissant 1.0 (JSON-LD).
 
-Each set is a record set of its own name, with the fields image, set, label and class; mlcroissant reads it without network. The label
-stands in a member's path, ``label=<index>/<class folder>/<image>``.
+Each set is a record set of its own name, with the fields image, index, label, class and path; mlcroissant reads it without network. It
+sorts an archive's members by path and can only read a path, so a member's path begins with the index and the label:
+``<index>-label=<label>/<class folder>/<image>``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from functools import cached_property
 
+from ...canonical import canonical_sha256
+from ...manifests.croissant import document, file_object, file_set, of_files, record_set
+from ...manifests.files import set_path
+from ...manifests.models import Manifest
 from ..sources.base import stored_path
 from .base import SetRef, Subject, ViewOptions
 from .tars import TarLayout, TarPlan
 
 TAKES = ()
-CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
 
 
 class Croissant(TarLayout):
-    """``<name>-<version>/croissant.json`` and ``<name>-<version>/<set id>.tar``."""
+    """``<name>-<version>/croissant.json`` and ``<name>-<version>/<twelve digits>/<set id>.tar``."""
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest of the build, which there is: nothing is built straight into this view."""
+        assert self.subject.manifest is not None
+        return self.subject.manifest
+
+    @cached_property
+    def folder(self) -> str:
+        """The folder of the archives: its digits are others where an archive has other images, labels or names.
+
+        The pixels of lossless images follow from the digest, whichever library stored them. Those of JPEGs do not: their hashes are in the
+        rows.
+        """
+        m = self.manifest
+        rows = {set_path(s.id) for s in m.sets} if m.encoding["format"] == "jpeg" else set()
+        stored = [f.sha256 for f in m.files if f.path in rows]
+        return canonical_sha256([m.digest, m.encoding["format"], stored]).removeprefix("sha256:")[:12]
 
     def archives(self) -> Sequence[TarPlan]:
         """Return an archive a set."""
-        return [TarPlan(f"{self.top}/{ref.id}.tar", ref, range(len(self.subject.samples))) for ref in self.subject.sets]
+        return [TarPlan(f"{self.top}/{self.folder}/{ref.id}.tar", ref, range(len(self.subject.samples))) for ref in self.subject.sets]
 
     def member(self, ref: SetRef, index: int) -> str:
-        """Return ``label=<index>/<class folder>/<image>``."""
+        """Return ``<index>-label=<label>/<class folder>/<image>``."""
         sample = self.subject.samples[index]
-        folder = self.subject.classes[sample.label].folder
-        return f"label={sample.label}/{stored_path(sample.id, folder)}.{self.subject.suffix}"
+        digits = len(str(len(self.subject.samples) - 1))
+        name = stored_path(sample.id, self.subject.classes[sample.label].folder)
+        return f"{index:0{digits}d}-label={sample.label}/{name}.{self.subject.suffix}"
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield croissant.json."""
-        data = json.dumps(self._record(hashes), ensure_ascii=False, indent=2)
-        yield f"{self.top}/croissant.json", data.encode() + b"\n"
-
-    def _record(self, hashes: Mapping[str, str]) -> dict[str, Any]:
-        distribution: list[dict[str, Any]] = []
-        records: list[dict[str, Any]] = []
+        archives, images, records = [], [], []
         for plan in self.archives():
             name = plan.ref.id
-            inside = plan.path.removeprefix(f"{self.top}/")
-            distribution += [
-                {
-                    "@type": "cr:FileObject",
-                    "@id": f"{name}.tar",
-                    "name": f"{name}.tar",
-                    "contentUrl": inside,
-                    "encodingFormat": "application/x-tar",
-                    "sha256": hashes.get(plan.path, "").removeprefix("sha256:"),
-                },
-                {
-                    "@type": "cr:FileSet",
-                    "@id": f"{name}.images",
-                    "name": f"{name}.images",
-                    "containedIn": {"@id": f"{name}.tar"},
-                    "encodingFormat": f"image/{self.subject.encoding}",
-                    "includes": f"*.{self.subject.suffix}",
-                },
-            ]
-            records.append(
-                {
-                    "@type": "cr:RecordSet",
-                    "@id": name,
-                    "name": name,
-                    "description": f"The set {name}: {len(plan.samples)} images.",
-                    "field": [
-                        _field(name, "image", "sc:ImageObject", {"fileProperty": "content"}),
-                        _field(name, "label", "sc:Integer", {"fileProperty": "fullpath"}, r"label=(\d+)/"),
-                        _field(name, "class", "sc:Text", {"fileProperty": "fullpath"}, r"label=\d+/([^/]+)/"),
-                        _field(name, "path", "sc:Text", {"fileProperty": "fullpath"}, r"label=\d+/(.+)$"),
-                    ],
-                }
-            )
-        return {
-            "@context": CONTEXT,
-            "@type": "sc:Dataset",
-            "conformsTo": "http://mlcommons.org/croissant/1.0",
-            "name": self.top,
-            "description": f"{self.subject.name} {self.subject.version}: {len(self.subject.samples)} images in "
-            f"{len(self.subject.sets)} sets of corruptions, made by corruptset.",
-            "version": self.subject.version,
-            **({"license": self.subject.license} if self.subject.license else {}),
-            "distribution": distribution,
-            "recordSet": records,
-        }
-
-
-def _field(record_set: str, name: str, kind: str, extract: Mapping[str, str], regex: str | None = None) -> dict[str, Any]:
-    source: dict[str, Any] = {"fileSet": {"@id": f"{record_set}.images"}, "extract": dict(extract)}
-    if regex is not None:
-        source["transform"] = {"regex": regex}
-    return {"@type": "cr:Field", "@id": f"{record_set}/{name}", "name": f"{record_set}/{name}", "dataType": kind, "source": source}
+            path = plan.path.removeprefix(f"{self.top}/")
+            archives.append(file_object(f"{name}.tar", path, "application/x-tar", hashes.get(plan.path, "")))
+            images.append(file_set(f"{name}.images", [f"{name}.tar"], self.subject.encoding, f"*.{self.subject.suffix}"))
+            fields = {
+                "image": of_files(f"{name}.images", "content"),
+                "index": of_files(f"{name}.images", "fullpath", r"(\d+)-"),
+                "label": of_files(f"{name}.images", "fullpath", r"\d+-label=(\d+)/"),
+                "class": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/([^/]+)/"),
+                "path": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/(.+)$"),
+            }
+            records.append(record_set(name, f"The set {name}: {len(plan.samples)} images, in the order of the samples.", fields))
+        about = f"{len(self.subject.samples)} images in {len(self.subject.sets)} sets of corruptions"
+        yield f"{self.top}/croissant.json", document(self.manifest, about, [*archives, *images], records)
 
 
 def layout(subject: Subject, options: ViewOptions) -> Croissant:

@@ -78,7 +78,7 @@ def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, t
     if not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
     problems += _one_name(mapped, plain)
-    refuse(view, problems, UNBUILT if subject.unbuilt else FIVE)
+    refuse(view, problems, UNBUILT if subject.manifest is None else FIVE)
     return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, _left_out(left)
 
 
@@ -106,7 +106,7 @@ def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str,
     if left and not options.severities:
         problems += _without_severity(subject, left)
     problems += _one_name(mapped, names)
-    refuse(view, problems, UNBUILT if subject.unbuilt else ONE)
+    refuse(view, problems, UNBUILT if subject.manifest is None else ONE)
     return {**{name: ids[0] for name, ids in names.items()}, **mapped}, _left_out(left)
 
 

@@ -38,11 +38,13 @@ def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory, templates: Callable[..., Path]) -> Members:
-    """The members of a good archive, in order."""
+    """The members of a good archive, in order; it has a short name, as archives had before their names were of one pack alone."""
     out = tmp_path_factory.mktemp("packed")
-    pack(templates(containers=("folder",)), out, family={"fog": "weather"}.__getitem__, context={})
-    with tarfile.open(out / f"data/{TOP}-clean.tar") as t:
-        return {m.name: t.extractfile(m).read() for m in t.getmembers()}  # type: ignore[union-attr]
+    pack(templates(containers=("folder",)), out, family={"fog": "weather"}.__getitem__)
+    with tarfile.open(next(out.glob("data/*-clean.tar"))) as t:
+        _, *others = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+        record = json.load(t.extractfile(t.getmembers()[0]))  # type: ignore[arg-type]
+    return {RECORD: json.dumps({**record, "archive": f"{TOP}-clean"}).encode(), **dict(others)}
 
 
 def write(path: Path, members: list[tuple[str, bytes]], form: str = "tar") -> Path:
