@@ -47,6 +47,8 @@ class SetTask:
         By sample; None where samples.jsonl cannot be trusted, and labels are not checked.
     folders : tuple of str
         Class folders by label.
+    numbered : bool
+        Whether single images are called by their index, in no class folder.
     prune : frozenset of str
         Image folders of other sets.
     shards : frozenset of str
@@ -68,6 +70,7 @@ class SetTask:
     containers: tuple[str, ...]
     labels: NDArray[np.int64] | None
     folders: tuple[str, ...]
+    numbered: bool = False
     prune: frozenset[str] = frozenset()
     shards: frozenset[str] = frozenset()
     sound: frozenset[str] = frozenset()
@@ -178,7 +181,7 @@ def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Fou
                 continue
             known = task.labels is not None and row.index < len(task.labels)
             folder = task.folders[task.labels[row.index]] if task.labels is not None and known else None
-            if mistake := _misplaced(task, f.path, folder):
+            if mistake := _misplaced(task, f.path, row.index, folder):
                 found.add(rows_path, "records", f"row {row.index} is in {f.path}; {mistake}")
             size = left.pop(f.path, None)
             found.checked["images"] += int(size is not None)
@@ -206,11 +209,14 @@ def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Fou
     return good
 
 
-def _misplaced(task: SetTask, path: str, folder: str | None) -> str | None:
+def _misplaced(task: SetTask, path: str, index: int, folder: str | None) -> str | None:
     suffix = "." + FORMATS[task.encoding][1]
-    start = f"{task.folder}/" + (f"{folder}/" if folder is not None else "")
-    if not path.startswith(start) or not path.endswith(suffix):
+    start = f"{task.folder}/" + (f"{folder}/" if folder is not None and not task.numbered else "")
+    name = path.removeprefix(start).removesuffix(suffix)
+    if len(name) != len(path) - len(start) - len(suffix):
         return f"expected is {start}...{suffix}"
+    if task.numbered and name != f"{index:0{len(name)}d}":
+        return f"expected is the number {index} as its name"
     return None
 
 

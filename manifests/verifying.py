@@ -167,6 +167,7 @@ def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationRepo
             containers=_containers(manifest, laid_out[record.id]),
             labels=labels,
             folders=tuple(c.folder for c in manifest.classes),
+            numbered=any(view.get("numbered") is True for view in manifest.views),
             prune=images,
             shards=shards | (frozenset(laid_out[record.id]) & there),
             sound=(shards | frozenset(laid_out[record.id])) & sound,

@@ -181,6 +181,9 @@ class Found:
 class Layout(ABC):
     """Where a view puts every image. It follows from the records and the options alone, so that it can be checked later."""
 
+    numbered = False
+    """Whether single images are called by their index and lie in no class folder."""
+
     def __init__(self, subject: Subject, top: str) -> None:
         self.subject = subject
         self.top = top

@@ -49,7 +49,7 @@ def build_layout(
 
 def view_identity(layout: Layout, view: str) -> list[dict[str, Any]]:
     """Return the ``views`` of a manifest to be, without its sets: what must be equal for two builds to be one."""
-    return [{"view": view, "top": layout.top}]
+    return [{"view": view, "top": layout.top, **({"numbered": True} if layout.numbered else {})}]
 
 
 def view_records(layout: Layout, identity: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

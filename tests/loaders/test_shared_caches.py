@@ -1,0 +1,180 @@
+"""Several data sets, one after the other, through the caches that a user's home has: each comes back as it was built.
+
+The sources have the names that real ones have, and names chosen to hurt. Loaders run in a process of their own with a home of its own, and
+no variable that moves their caches.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import archives
+import layouts
+import numpy as np
+import pytest
+from pages import corruptset_runs
+from PIL import Image
+
+from pictures import photograph
+
+pytestmark = pytest.mark.ci
+
+READ_IMAGEFOLDER = """
+import json, sys
+import numpy as np
+import corruptset
+from datasets import load_dataset
+
+for build, folder in json.loads(sys.argv[1]):
+    data = corruptset.open(build)
+    arrays = {s: data[s].array() for s in data.set_ids}
+    expected = [(s, sample) for s in data.set_ids for sample in data.samples]
+    found = load_dataset(folder)
+    assert list(found) == ["train"], (folder, found)
+    for rows in (found["train"], load_dataset("imagefolder", data_dir=folder, split="train")):
+        assert len(rows) == len(expected), (folder, len(rows), len(expected))
+        for row, (set_id, sample) in zip(rows, expected):
+            image = arrays[set_id][sample.index]
+            np.testing.assert_array_equal(np.array(row["image"]).reshape(image.shape), image)
+            assert (row["set"], row["id"], row["label"], row["class"]) == (set_id, sample.id, sample.label, sample.class_), row
+            assert row.get("split") == sample.split, row
+            stages = next(s.stages for s in data.manifest.sets if s.id == set_id)
+            plain = len(stages) == 1 and stages[0].severity is not None
+            assert (row["corruption"], row["severity"]) == ((stages[0].corruption, stages[0].severity) if plain else (set_id, 0)), row
+"""
+
+READ_CROISSANT = """
+import json, sys
+import mlcroissant
+import numpy as np
+import corruptset
+
+for build, file in json.loads(sys.argv[1]):
+    data = corruptset.open(build)
+    dataset = mlcroissant.Dataset(file)
+    assert not dataset.metadata.ctx.issues.errors
+    for set_id in data.set_ids:
+        images = data[set_id].array()
+        rows = list(dataset.records(set_id))
+        assert len(rows) == len(images), (file, set_id)
+        for sample, row in zip(data.samples, rows):
+            image = images[sample.index]
+            np.testing.assert_array_equal(np.array(row[f"{set_id}/image"]).reshape(image.shape), image, err_msg=f"{file} {set_id}")
+            assert row[f"{set_id}/label"] == sample.label, row
+            assert row[f"{set_id}/class"].decode() == data.classes[sample.label].folder, row
+    if "samples" in {r.id for r in dataset.metadata.record_sets}:
+        assert [(r["samples/id"].decode(), r["samples/label"], r["samples/class"].decode()) for r in dataset.records("samples")] == [
+            (s.id, s.label, s.class_) for s in data.samples
+        ]
+"""
+
+
+def read(script: str, pairs: Sequence[tuple[Path, Path]], home: Path) -> None:
+    """Run a script as the owner of a home directory."""
+    moved = ("XDG_CACHE_HOME", "HF_HOME", "HF_DATASETS_CACHE", "CROISSANT_CACHE")
+    environment = {k: v for k, v in os.environ.items() if k not in moved} | {"HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps([[str(a), str(b)] for a, b in pairs])],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photographs as ILSVRC calls them, CIFAR-10 and MNIST with both splits, and photographs whose names are words of splits."""
+    root = tmp_path_factory.mktemp("sources")
+    picture = photograph("astronaut", 300)
+    number = 0
+    for wnid in ("n01440764", "n01443537", "n01484850"):
+        for _ in range(2):
+            number += 1
+            save(root / f"val/{wnid}/ILSVRC2012_val_{number:08d}.JPEG", picture[number : number + 260, : 280 - number])
+    hurting = ("toy_train_2", "ILSVRC2012_val_00000001", "test", "train.test", "eval-1 dev", "metadata.jsonl", "2020-01-01", "validation")
+    for i, name in enumerate(hurting):
+        folder = ("test", "train", "__val", "data")[i % 4]
+        save(root / f"hurt/{folder}/{name}.png", picture[i : i + 256, i : i + 240])
+    images, labels = archives.crops(12)
+    train = [archives.crops(12, seed=i) for i in range(1, 6)]
+    archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels), train), "w:gz")
+    digits = images[:, :28, :28].mean(-1).astype(np.uint8)
+    for split, part in (("t10k", slice(0, 5)), ("train", slice(5, 12))):
+        files = {f"{split}-images-idx3-ubyte": archives.idx(digits[part]), f"{split}-labels-idx1-ubyte": archives.idx(labels[part])}
+        archives.write(root / "MNIST/raw", files)
+    return root
+
+
+def save(path: Path, picture: np.ndarray) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(picture).save(path)
+
+
+BUILDS = {
+    "ilsvrc": "imagenet-c --source imagenet:{0}/val --sets contrast/3,gaussian_noise/1",
+    "another-seed": "imagenet-c --source imagenet:{0}/val --sets contrast/3,gaussian_noise/1 --seed 1",
+    "hurt": "imagenet-c --source folder:{0}/hurt --sets contrast/3,gaussian_noise/1",
+    "cifar": "cifar10-c --source cifar10:{0}/cifar-10-python.tar.gz --split all --sets contrast/3,contrast/5 --format both",
+    "mnist": "mnist-c --source mnist:{0}/MNIST/raw --split all --sets clean,brightness --format both",
+    "words": "two-factor-train --source cifar10:{0}/cifar-10-python.tar.gz --split train --samples 5 --format folder",
+}
+STRAIGHT = {"hurt", "mnist", "words"}
+"""Those that are built straight into the view as well."""
+
+
+@pytest.fixture(scope="module")
+def built(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Name -> directory of a build by the command."""
+    root = tmp_path_factory.mktemp("built")
+    for name, line in BUILDS.items():
+        corruptset_runs(f"corruptset build {line.format(sources)} --jobs 1 --metrics 1 --out {root / name}")
+    return {name: next((root / name).iterdir()) for name in BUILDS}
+
+
+def test_imagefolder_gives_every_row_of_every_data_set(built: dict[str, Path], sources: Path, tmp_path: Path) -> None:
+    pairs = []
+    for name, directory in built.items():
+        # the names of folders above say nothing either
+        out = tmp_path / "train" / f"{name}-test"
+        corruptset_runs(f"corruptset export imagefolder {directory} --out {out}")
+        corruptset_runs(f"corruptset verify {directory} --view {out}")
+        pairs.append((directory, out / directory.name))
+    for name in STRAIGHT:
+        line = BUILDS[name].format(sources).replace("--format both", "").replace("--format folder", "")
+        corruptset_runs(f"corruptset build {line} --jobs 1 --metrics 1 --view imagefolder --out {tmp_path / 'straight' / name}")
+        directory = next((tmp_path / "straight" / name).iterdir())
+        corruptset_runs(f"corruptset verify {directory}")
+        pairs.append((directory, directory / directory.name))
+    read(READ_IMAGEFOLDER, pairs, tmp_path / "home")
+    # another data set where the first one was
+    _, folder = pairs[0]
+    shutil.rmtree(folder.parent)
+    corruptset_runs(f"corruptset export imagefolder {built['another-seed']} --out {folder.parent}")
+    read(READ_IMAGEFOLDER, [(built["another-seed"], folder)], tmp_path / "home")
+
+
+def test_croissant_gives_the_images_of_the_data_set_that_is_read(built: dict[str, Path], tmp_path: Path) -> None:
+    # the very pixels of "png", stored as JPEG: the digest is the same, what a loader sees is not
+    crops = layouts.write_crops(tmp_path / "crops", each=1)
+    builds = dict(built)
+    for encoding in ("png", "jpeg"):
+        recipe = layouts.write_recipe(tmp_path, encoding=encoding, more='[[sets]]\ncorruptions = ["contrast"]\nseverities = [3]\n')
+        corruptset_runs(f"corruptset build {recipe} --source folder:{crops} --jobs 1 --out {tmp_path / encoding} --format both")
+        builds[encoding] = tmp_path / encoding / "small-c-1.0.0"
+    pairs = []
+    for name, directory in builds.items():
+        corruptset_runs(f"corruptset export croissant {directory} --out {tmp_path / name}-view")
+        corruptset_runs(f"corruptset verify {directory} --view {tmp_path / name}-view")
+        pairs.append((directory, tmp_path / f"{name}-view" / directory.name / "croissant.json"))
+        # one after the other: in one archive a corruption, in two, in a zip
+        for kind, options in (("whole", "--by corruption"), ("split", "--by corruption --max-bytes {0}"), ("zip", "--format zip")):
+            out = tmp_path / f"{name}-{kind}"
+            most = max((p.stat().st_size for p in (tmp_path / f"{name}-whole/data").glob("*.tar")), default=0) * 9 // 10
+            corruptset_runs(f"corruptset pack {directory} --out {out} {options.format(most)}")
+            pairs.append((directory, out / "croissant.json"))
+    read(READ_CROISSANT, pairs, tmp_path / "home")
