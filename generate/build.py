@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
 from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
-from ..errors import BuildError, Interrupted, MachineError
+from ..errors import BuildError
 from ..manifests.digests import source_digest
 from ..manifests.files import MANIFEST, WORK_FOLDER
 from ..manifests.models import Manifest
@@ -28,7 +26,8 @@ from .overlap import refuse_overlap
 from .parts import Run, parts, runs
 from .preparing import Format, Options, Prepared, prepare, size_problem
 from .recipe import Recipe
-from .running import Workers, machine_error, run, workers_coming_up
+from .resuming import resumable
+from .running import Workers, run, workers_coming_up
 from .sidecars import PARTS_FOLDER, sidecars_of
 from .sources.base import Source
 from .sources.checking import check
@@ -175,38 +174,6 @@ def build(
             prepared = prepare(recipe, source, options)
         place.directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
         return make_build(prepared, place.directory, progress or (lambda event: None))
-
-
-@dataclass
-class Place:
-    """Where a build stands, as far as it is known."""
-
-    directory: Path
-    stopped: bool = False
-    """Whether a signal has asked it to stop."""
-
-
-@contextlib.contextmanager
-def resumable(out: Path) -> Iterator[Place]:
-    """Say of everything that stops a build from outside how it is resumed; SIGTERM stops it as Ctrl-C does."""
-    place = Place(out)
-    try:
-        with _stoppable(place):
-            yield place
-    except (KeyboardInterrupt, Exception) as e:
-        # A signal that comes while Python holds a lock of its own may end in another error than KeyboardInterrupt.
-        if place.stopped or isinstance(e, KeyboardInterrupt):
-            raise Interrupted(
-                f"Interrupted. What was committed in {place.directory} stands: run the same command again to resume where it stopped."
-            ) from None
-        if isinstance(e, OSError):
-            raise machine_error(e, place.directory) from e
-        if isinstance(e, MemoryError):
-            raise MachineError(
-                f"The machine ran out of memory. What was committed in {place.directory} stands: run the same command with fewer --jobs "
-                "to resume."
-            ) from None
-        raise
 
 
 class Inspector(Protocol):
@@ -384,24 +351,3 @@ def _compile(prepared: Prepared, job: Job, sets: Sequence[str], shapes: Sequence
 def _check_space(directory: Path, estimate: int) -> None:
     advice = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
     check_space(directory, estimate, "the build", advice)
-
-
-@contextlib.contextmanager
-def _stoppable(place: Place) -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C while the build runs, and note that either came."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: object) -> None:
-        place.stopped = True
-        raise KeyboardInterrupt
-
-    # A program that handles Ctrl-C itself goes on doing so.
-    ours = [signal.SIGTERM, *([signal.SIGINT] if signal.getsignal(signal.SIGINT) is signal.default_int_handler else [])]
-    before = {number: signal.signal(number, stop) for number in ours}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -12,9 +12,10 @@ from ..errors import BuildError, VerificationError, listed
 from ..manifests.files import MANIFEST, read_jsonl, set_path
 from ..manifests.models import ImageRecord, Manifest
 from ..manifests.release import Release, open_release, read_release
-from .build import Built, ProgressEvent, make_build, resumable
+from .build import Built, ProgressEvent, make_build
 from .choosing import choose_sets
 from .recorded import library_advice, opened_source, recorded, specs_of
+from .resuming import resumable
 from .sidecars import read_sidecar
 from .sources.base import Source
 

@@ -41,13 +41,14 @@ from ..manifests.reader import DataSet
 from ..manifests.report import Problem, VerificationReport
 from ..manifests.verifying import verify_directory
 from ..pixels import pixel_digest
-from .build import job_of, resumable
+from .build import job_of
 from .card import LICENSE, data_card, license_text
 from .committing import locked
 from .finishing import CONTACT, README, contact_of, sample_record
 from .parts import Part, Run, groups, runs
 from .preprocessing import parse_preprocessing, preprocess
 from .recorded import Recorded, library_advice, matched, opened_source, recorded
+from .resuming import resumable
 from .running import run
 from .sidecars import PARTS_FOLDER, read_sidecar, sidecars_of
 from .sinks.hdf5 import shard_path

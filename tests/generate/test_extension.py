@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import corruptset
-from corruptset.errors import BuildError
+from corruptset.errors import BuildError, Interrupted
 from corruptset.generate import committing, finishing
 from corruptset.generate.build import Built, build
 
@@ -60,7 +60,7 @@ def test_another_build_is_refused_with_the_difference(
     else:
         with monkeypatch.context() as patch:
             patch.setattr("corruptset.generate.build.finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-            with pytest.raises(corruptset.generate.build.Interrupted):
+            with pytest.raises(Interrupted):
                 make(sets=["contrast/1"])
     before = files(directory)
     for sets in (["contrast/1"], ["contrast/*"]):
