@@ -60,6 +60,10 @@ class Interrupted(CorruptsetError):
     exit_code = 130
 
 
+class CorruptsetWarning(UserWarning):
+    """Something that does not change what comes out, and that a person should know."""
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known name, or an empty string.
 

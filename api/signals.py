@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 import signal
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+
+from .errors import CorruptsetWarning, MachineError
 
 
 @contextmanager
@@ -23,7 +29,13 @@ def interrupts_held_back() -> Iterator[None]:
 
 @contextmanager
 def loky_workers_starting() -> Iterator[None]:
-    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`."""
+    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`.
+
+    Raises
+    ------
+    MachineError
+        The system does not let them be started.
+    """
     # Both have a process that tracks resources, start it when they first need it, and unblock the signals that they blocked for it.
     from multiprocessing import resource_tracker
 
@@ -31,5 +43,38 @@ def loky_workers_starting() -> Iterator[None]:
 
     resource_tracker.ensure_running()
     loky_tracker.ensure_running()
-    with interrupts_held_back():
-        yield
+    try:
+        with interrupts_held_back():
+            yield
+    except OSError as e:
+        raise MachineError(
+            f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may be full or too small "
+            "(in a container: --shm-size), or there are too many processes or open files. Run the same command with --jobs 1."
+        ) from e
+
+
+def workers_at_most(wanted: int) -> int:
+    """Return how many processes to use of those that are wanted: one, with a warning, where the system has no semaphores."""
+    if wanted < 2 or (problem := _no_semaphores()) is None:
+        return wanted
+    warnings.warn(
+        f"One process works in place of {wanted}: processes cannot share semaphores in /dev/shm here ({problem}). "
+        "Mount a /dev/shm that can be written to for more; --jobs 1 says that one is meant.",
+        CorruptsetWarning,
+        stacklevel=3,
+    )
+    return 1
+
+
+@cache
+def _no_semaphores() -> str | None:
+    """Return why no semaphore can be made, or None."""
+    try:
+        from _multiprocessing import SemLock  # type: ignore[import-not-found]
+
+        SemLock(1, 1, 1, f"/corruptset-{os.getpid()}-{secrets.token_hex(4)}", True)  # unlinked at once
+    except ImportError as e:
+        return str(e)
+    except OSError as e:
+        return e.strerror or str(e)
+    return None

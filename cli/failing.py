@@ -8,12 +8,13 @@ import os
 import shlex
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import typer
 
-from ..errors import CorruptsetError, Interrupted
+from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
 from ..starting import come_up
 from .output import put_json, say, silence_stdout
 
@@ -33,7 +34,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         come_up()
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = functools.partial(_show, warnings.showwarning)
+                command(*args, **kwargs)
         except KeyboardInterrupt:
             sys.exit(stop(as_json=bool(kwargs.get("as_json"))))
         except BrokenPipeError:
@@ -47,6 +50,14 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             sys.exit(fail(e, as_json=bool(kwargs.get("as_json"))))
 
     return run
+
+
+def _show(others: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Show a warning of our own as a sentence, and any other as Python does."""
+    if issubclass(category, CorruptsetWarning):
+        say(str(message), style="yellow")
+    else:
+        others(message, category, *where)
 
 
 def fail(error: BaseException, *, as_json: bool = False) -> int:

@@ -17,6 +17,7 @@ from ..corruptions.stages import COUPLINGS, LEAST_SIDE, SCALES, Coupling, Scale
 from ..corruptions.weather.textures import default_textures, load_textures
 from ..errors import BuildError, SourceError, listed
 from ..manifests.models import SCHEMA_VERSION, ClassRecord
+from ..signals import workers_at_most
 from .choosing import CLEAN, choose_sets
 from .encoding import Encoding
 from .entries import SetSpec
@@ -93,10 +94,10 @@ class Options:
 
     @property
     def workers(self) -> int:
-        """How many processes: what was asked for, else one a core that this process may use."""
+        """How many processes: what was asked for, else one a core that this process may use; one where no others can be started."""
         if self.jobs is not None:
-            return self.jobs
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            return workers_at_most(self.jobs)
+        return workers_at_most(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)

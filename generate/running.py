@@ -41,10 +41,12 @@ class Workers:
             from joblib.externals.loky import ProcessPoolExecutor
 
         self.count = count
-        self._ended = False
-        self.pool = ProcessPoolExecutor(
-            max_workers=count, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD
-        )
+        self._ended = True
+        with loky_workers_starting():
+            self.pool = ProcessPoolExecutor(
+                max_workers=count, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD
+            )
+            self._ended = False
         try:
             with loky_workers_starting():
                 self.pool.submit(os.getpid)  # the first task starts them all

@@ -162,7 +162,8 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
 
     order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
     workers = min(jobs, len(tasks))
-    pool = ProcessPoolExecutor(max_workers=workers, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD)
+    with loky_workers_starting():
+        pool = ProcessPoolExecutor(max_workers=workers, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD)
     running: dict[Future[None], str] = {}
     finished = False
     try:
