@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .corruptions.call import corrupt
+    from .generate.abandoning import abandon
     from .generate.build import build
     from .generate.pairs import pairs
     from .generate.planning import plan
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from .generate.verifying import verify
     from .manifests.reader import open
 
-__all__ = ["__version__", "build", "corrupt", "open", "pairs", "plan", "rebuild", "verify"]
+__all__ = ["__version__", "abandon", "build", "corrupt", "open", "pairs", "plan", "rebuild", "verify"]
 
 _HOMES = {
+    "abandon": "generate.abandoning",
     "corrupt": "corruptions.call",
     "build": "generate.build",
     "pairs": "generate.pairs",

@@ -40,6 +40,7 @@ from .options import (
     split_globs,
 )
 from .output import chain, console, duration, put, put_json, size
+from .packing import some
 from .pairing import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
@@ -70,6 +71,14 @@ DisjointFrom = Annotated[
         metavar="DIR",
         help="A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
         show_default=False,
+    ),
+]
+
+Abandon = Annotated[
+    bool,
+    typer.Option(
+        "--abandon",
+        help="Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished.",
     ),
 ]
 
@@ -144,6 +153,7 @@ def build(
     levels: Levels = None,
     orders: OrdersOption = None,
     disjoint_from: DisjointFrom = None,
+    abandon: Abandon = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a corrupted data set: images, manifest, checksums, contact sheet.
@@ -151,6 +161,8 @@ def build(
     The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
     """
     given = dict(locals())
+    if abandon:
+        return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _options(given) | ({"disjoint_from": disjoint_from} if disjoint_from else {})
     from .progress import Progress
 
@@ -158,6 +170,8 @@ def build(
         with loading(), without_scipy():
             from ..generate.build import build as make_build
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
+        from ..manifests.files import WORK_FOLDER
+
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)
     if as_json:
@@ -183,6 +197,24 @@ def build(
     put(f"Directory:     {built.directory}")
     put(f"Digest:        {built.digest}")
     put(f"Contact sheet: {built.contact_sheet}")
+    if (built.directory / WORK_FOLDER).is_dir():
+        put("An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.", style="yellow")
+
+
+def _abandon(recipe: Any, out: Path, *, as_json: bool) -> None:
+    """Take back what is unfinished."""
+    from ..generate.abandoning import abandon
+    from ..generate.recipe import load_recipe
+
+    named = load_recipe(recipe)
+    directory = out / f"{named.name}-{named.version}"
+    sets = abandon(directory)
+    if as_json:
+        put_json({"directory": str(directory), "abandoned": list(sets)})
+    elif sets:
+        put(f"{directory}: {len(sets)} unfinished sets were taken back ({some(list(sets))}).")
+    else:
+        put(f"{directory} is finished, and nothing of it is being extended: nothing was changed.")
 
 
 def _options(given: Mapping[str, Any]) -> dict[str, Any]:

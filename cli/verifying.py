@@ -111,6 +111,8 @@ def verify(
         if report.partial:
             absent = f"these {len(report.absent)} sets are not in it: {some(report.absent)}" if report.absent else "it has all sets"
             put(f"Note: a part of the data set; {absent}", style="yellow")
+        for note in report.notes:
+            put(f"Note: {note}", style="yellow")
         put(f"Digest: {report.digest}")
     else:
         problems = report.problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
@@ -14,11 +14,23 @@ from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from ..errors import BuildError
 from ..manifests.digests import source_digest
-from ..manifests.files import MANIFEST, WORK_FOLDER
+from ..manifests.files import FINISH, MANIFEST, PARTS_FOLDER
 from ..manifests.models import Manifest
 from ..manifests.space import check_space
 from ..starting import loading
-from .committing import Begun, begin, finished, identity_of, locked, refuse_differences, refuse_foreign, remove_strays
+from .committing import (
+    Begun,
+    begin,
+    finished,
+    identity_of,
+    leave_finished,
+    locked,
+    refuse_differences,
+    refuse_foreign,
+    remove_strays,
+    wait_for_workers,
+)
+from .ending import settle
 from .finishing import CONTACT, finish
 from .loading import load_numba, numba_loading
 from .metrics import measured_indices
@@ -28,7 +40,7 @@ from .preparing import Format, Options, Prepared, prepare, size_problem
 from .recipe import Recipe
 from .resuming import resumable
 from .running import Workers, run, workers_coming_up
-from .sidecars import PARTS_FOLDER, sidecars_of
+from .sidecars import NOWHERE, Origin
 from .sources.base import Source
 from .sources.checking import check
 from .views.arrays import ArrayLayout
@@ -229,28 +241,32 @@ def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspect
     def textures(sets: Sequence[str]) -> list[dict[str, str]]:
         return prepared.textures(sets, shapes)
 
+    def places(sets: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        return prepared.places(sets, [c.sample for c in chosen])
+
+    if (directory / FINISH).exists():
+        with locked(directory):
+            wait_for_workers(directory)
+            settle(directory)
     done = finished(directory)
-    if done is not None and set(prepared.asked) <= {s.id for s in done.sets}:
-        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures, made_of)
-        if (directory / WORK_FOLDER).exists():
-            with locked(directory):
-                pass
-        return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done)
     if done is not None:
         refuse_differences(directory, identity_of(done), identity, prepared.asked, textures, made_of)
+        if set(prepared.asked) <= {s.id for s in done.sets}:
+            leave_finished(directory, done)
+            return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done)
     with locked(directory):
         # First of all, in all processes: what comes next asks for the textures, and would compile their kernels alone.
         _compile(prepared, job_of(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
-        begun = begin(directory, identity, prepared.asked, textures, made_of)
+        begun = begin(directory, identity, prepared.asked, textures, places, made_of)
         largest = max(h * w for h, w in shapes) * 3
         all_runs = runs(len(chosen), largest)
-        job = job_of(prepared, directory, chosen, begun.sets)
-        images = _make(prepared, job, begun, all_runs, shapes, progress, inspector, workers)
+        job = job_of(prepared, directory, chosen, begun.sets, begun.origin)
+        images, sidecars = _make(prepared, job, begun, all_runs, shapes, progress, inspector, workers)
+        begun = replace(begun, sidecars=begun.sidecars | sidecars)
         progress(ProgressEvent("finishing"))
         remove_strays(directory)  # of workers that were killed while they wrote; others made their parts
         if inspector is not None:
-            inspector.parts(sorted(set(sidecars_of(directory).values())))
-        begun = replace(begun, sidecars=sidecars_of(directory))
+            inspector.parts(sorted(set(begun.sidecars.values())))
         load_numba()  # for the contact sheet
         manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
     progress(ProgressEvent("done"))
@@ -265,7 +281,7 @@ def _check(prepared: Prepared, progress: Progress) -> tuple[tuple[Chosen, ...], 
     return tuple(Chosen(*entry) for entry in found.good), excluded
 
 
-def job_of(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: Sequence[str]) -> Job:
+def job_of(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: Sequence[str], origin: Origin = NOWHERE) -> Job:
     """Return what workers need to know to make sets."""
     wanted = set(sets)
     return Job(
@@ -286,6 +302,7 @@ def job_of(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets
         resources=prepared.resources(),
         layout=prepared.layout(sets, [c.sample for c in chosen]),
         token=secrets.token_hex(8),
+        origin=origin,
     )
 
 
@@ -298,8 +315,8 @@ def _make(
     progress: Progress,
     inspector: Inspector | None,
     workers: Workers | None,
-) -> int:
-    """Make the parts that are not committed; return the number of images made."""
+) -> tuple[int, dict[tuple[str, int], Path]]:
+    """Make the parts that are not committed; return the number of images made, and where they are committed: (set id, run) -> sidecar."""
     old = {s.id for s in begun.base.sets} if begun.base is not None else set()
     new = [s for s in begun.sets if s not in old]
     groups = prepared.groups(new, all_runs)
@@ -307,7 +324,7 @@ def _make(
     total = len(new) * len(job.samples)
     left = sum(p.images for p in todo)
     if not todo:
-        return 0
+        return 0, {}
     _check_space(job.directory, left * prepared.stored_bytes())
     _compile(prepared, job, list(dict.fromkeys(s for p in todo for s in p.sets)), shapes, progress)
     by_name = {p.name: p for p in todo}
@@ -333,7 +350,7 @@ def _make(
             inspector.part(job.directory / PARTS_FOLDER / f"{record.name}.json")
 
     run(job, todo, jobs=prepared.options.workers, done=done, workers=workers)
-    return left
+    return left, {(s, p.run.number): job.directory / PARTS_FOLDER / f"{p.name}.json" for p in todo for s in p.sets}
 
 
 def _compile(prepared: Prepared, job: Job, sets: Sequence[str], shapes: Sequence[tuple[int, int]], progress: Progress) -> None:

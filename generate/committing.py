@@ -2,8 +2,8 @@
 
 While a build is under way its directory holds `.corruptset/` with `lock`, `build.json` (what the build is and which sets
 it is asked for) and `parts/<part>.json`, a sidecar for every part that exists. A finished build has manifest.json and
-no `.corruptset/`. When a finished build is extended, manifest.json moves into `.corruptset/`, and its sets count as
-committed. Wherever manifest.json stands in the directory itself, it speaks, and what lies in `.corruptset/` is left over.
+no `.corruptset/`. While a finished build is extended it has both: build.json names the manifest by its hash, and the sets
+that the manifest names count as committed. Where build.json names another manifest, or none, `.corruptset/` is left over.
 """
 
 from __future__ import annotations
@@ -14,20 +14,24 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import BuildError, VerificationError, listed
-from ..manifests.files import MANIFEST, SAMPLES, WORK_FOLDER, fsync_folder, parse_manifest, read_jsonl, write_atomic
+from ..manifests.consistency import set_places
+from ..manifests.digests import sha256_file
+from ..manifests.files import MANIFEST, PARTS_FOLDER, SAMPLES, WORK_FOLDER, is_begun, parse_manifest, read_jsonl
+from ..manifests.hashed import read_hashed, write_hashed
 from ..manifests.models import Manifest, SampleRecord
-from .sidecars import PARTS_FOLDER, sidecars_of
+from ..manifests.unfinished import Unfinished, read_unfinished, write_unfinished
+from .sidecars import Origin, sidecars
+from .sweeping import sweep
 from .worker import WORKERS_LOCK
 
-BUILD = f"{WORK_FOLDER}/build.json"
 LOCK = f"{WORK_FOLDER}/lock"
-BASE = f"{WORK_FOLDER}/{MANIFEST}"
+_OLD_BASE = f"{WORK_FOLDER}/{MANIFEST}"
 SOURCE = f"{WORK_FOLDER}/source.json"
 """What the build is made of: so that a source that has changed can be refused with the samples that have."""
 
@@ -50,6 +54,7 @@ IDENTITY = (
     "views",
 )
 Textures = Callable[[Sequence[str]], list[dict[str, str]]]
+Places = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 Samples = Sequence[tuple[str, int, str]]
 """(id, label, sha256), in the source's order."""
 _WORKERS_WAIT = 120.0
@@ -63,8 +68,10 @@ class Begun:
     """Everything that will be in it: what was asked for and what was there."""
     base: Manifest | None
     """The manifest of the finished build that is extended."""
-    sidecars: Mapping[tuple[str, int], Path]
+    sidecars: dict[tuple[str, int], Path]
     """(set id, run) -> where it is committed."""
+    origin: Origin
+    """What its sidecars say that they belong to."""
 
 
 def finished(directory: Path) -> Manifest | None:
@@ -76,15 +83,24 @@ def finished(directory: Path) -> Manifest | None:
     return parse_manifest(data)
 
 
+def extended(directory: Path) -> Unfinished | None:
+    """Return what an unfinished extension of the finished build says of itself, or None."""
+    state = read_unfinished(directory) if (directory / MANIFEST).exists() else None
+    return state if state is not None and state.base == sha256_file(directory / MANIFEST) else None
+
+
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the build's lock; it goes with the process, however that ends. A finished build is left without `.corruptset/`.
+    """Hold the build's lock; it goes with the process, however that ends.
+
+    A finished build is left without `.corruptset/`, unless it is being extended.
 
     Raises
     ------
     BuildError
-        Another build works in this directory.
+        Another build works in this directory, or it cannot be written to.
     """
+    refuse_place(directory)
     path = directory / LOCK
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,13 +121,15 @@ def locked(directory: Path) -> Iterator[None]:
         yield
     finally:
         try:
-            if (directory / MANIFEST).exists():
+            if (directory / MANIFEST).exists() and extended(directory) is None:
                 clean_up(directory)
         finally:
             os.close(fd)
 
 
-def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], textures: Textures, samples: Samples = ()) -> Begun:
+def begin(
+    directory: Path, identity: Mapping[str, Any], sets: Sequence[str], textures: Textures, places: Places, samples: Samples = ()
+) -> Begun:
     """Start, resume or extend a build; the lock must be held.
 
     Parameters
@@ -123,6 +141,8 @@ def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], tex
         What is asked for.
     textures : callable
         Set ids -> the ``textures`` of the manifest to be.
+    places : callable
+        Set ids -> the folder or the arrays of each set's images.
     samples : sequence of (id, label, sha256)
         What it is made of.
 
@@ -131,32 +151,46 @@ def begin(directory: Path, identity: Mapping[str, Any], sets: Sequence[str], tex
     BuildError
         The directory holds something else; says what differs.
     """
-    _wait_for_workers(directory)
+    wait_for_workers(directory)
     base = finished(directory)
-    if base is not None:
-        _clear(directory)  # what a build left that was killed between its manifest and its clean-up
-        here: Mapping[str, Any] | None = identity_of(base)
-        there = [s.id for s in base.sets]
-    else:
-        state = _read_json(directory / BUILD)
-        here, there = (state["identity"], state["sets"]) if state is not None else (None, [])
-        if (directory / BASE).exists():
-            base = parse_manifest((directory / BASE).read_bytes())
-    everything = tuple(dict.fromkeys([*sets, *there]))
+    state = extended(directory) if base is not None else read_unfinished(directory)
+    here = identity_of(base) if base is not None else state.identity if state is not None else None
+    named = [s.id for s in base.sets] if base is not None else []
+    everything = tuple(dict.fromkeys([*sets, *(state.sets if state is not None else named)]))
     if here is not None:
         refuse_differences(directory, here, identity, sets, textures, samples)
     asked = {**identity, "textures": textures(everything)}
     if here is not None and here["textures"]:
         refuse_differences(directory, here, identity, everything, textures, samples)
+    origin = Origin.of(identity, asked["textures"])
+    found, strange = _committed(directory, origin, set(everything) - set(named))
+    # What they made lies there still, and so does what a build made whose build.json is gone.
+    if strange or (state is None and (directory / PARTS_FOLDER).exists()):
+        sweep(directory, base, found, places(everything))
     (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)
-    if samples and not (directory / SOURCE).exists():
-        write_atomic(directory / SOURCE, json.dumps(samples, ensure_ascii=False).encode())
-    write_atomic(directory / BUILD, json.dumps({"identity": asked, "sets": everything}, ensure_ascii=False, indent=2).encode())
-    if (directory / MANIFEST).exists():
-        os.replace(directory / MANIFEST, directory / BASE)
-        fsync_folder(directory)
+    made_of = json.dumps(samples, ensure_ascii=False).encode()
+    if read_hashed(directory / SOURCE) != made_of:
+        write_hashed(directory / SOURCE, made_of)
+    manifest = sha256_file(directory / MANIFEST) if base is not None else None
+    write_unfinished(
+        directory,
+        Unfinished(base=manifest, sets=list(everything), places={s: list(p) for s, p in places(everything).items()}, identity=asked),
+    )
     remove_strays(directory)
-    return Begun(everything, base, sidecars_of(directory))
+    return Begun(everything, base, found, origin)
+
+
+def _committed(directory: Path, origin: Origin, wanted: Collection[str]) -> tuple[dict[tuple[str, int], Path], bool]:
+    """Return where what is wanted is committed: (set id, run) -> sidecar. All other sidecars are removed; say whether there were any."""
+    found: dict[tuple[str, int], Path] = {}
+    strange = False
+    for path, sidecar in sidecars(directory):
+        if sidecar is None or not sidecar.of(origin) or not any(s in wanted for s in sidecar.sets):
+            path.unlink()
+            strange = True
+        else:
+            found |= {(s, sidecar.run): path for s in sidecar.sets if s in wanted}
+    return found, strange
 
 
 def difference(here: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
@@ -196,8 +230,8 @@ def _changed_samples(directory: Path, samples: Samples) -> list[str]:
     """Return what has become of the source since the build was begun, one line a sample; nothing where that was not written down."""
     before: dict[str, tuple[int, str]]
     try:
-        if (directory / SOURCE).exists():
-            before = {id: (label, sha256) for id, label, sha256 in json.loads((directory / SOURCE).read_bytes())}
+        if (said := read_hashed(directory / SOURCE)) is not None:
+            before = {id: (label, sha256) for id, label, sha256 in json.loads(said)}
         else:
             before = {s.id: (s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)}
     except (ValueError, VerificationError):
@@ -216,18 +250,45 @@ def _changed_samples(directory: Path, samples: Samples) -> list[str]:
     return lines
 
 
+def refuse_place(directory: Path) -> None:
+    """Raise `BuildError` if there is no place for a directory, or it cannot be written to."""
+    there = directory.absolute()
+    while not os.path.lexists(there):
+        there = there.parent
+    if not there.is_dir():
+        raise BuildError(f"{there} is not a folder; expected was a place for {directory}. Choose another --out.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BuildError(
+            f"{there} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "
+            "Mend the path's permissions, or choose another --out."
+        )
+
+
 def refuse_foreign(directory: Path) -> None:
-    """Raise `BuildError` if a directory is there that is neither empty nor a build."""
-    if not directory.exists() or (directory / WORK_FOLDER).is_dir() or (directory / MANIFEST).exists():
+    """Raise `BuildError` if a directory cannot be made, or is there and is neither empty nor a build."""
+    if (directory / MANIFEST).exists():
         return
-    if not directory.is_dir():
-        raise BuildError(f"{directory} is a file; a build makes a directory of this name. Choose another --out.")
-    strange = sorted(p.name for p in directory.iterdir())
-    if strange:
+    refuse_place(directory)
+    if (directory / _OLD_BASE).exists():
+        raise BuildError(
+            f"{directory} was being extended by an older corruptset, which cannot be resumed. Move {directory / _OLD_BASE} back to "
+            f"{directory / MANIFEST} and remove {directory / WORK_FOLDER}, or choose another --out."
+        )
+    strange = sorted(p.name for p in directory.iterdir()) if directory.exists() and not is_begun(directory) else []
+    if strange and strange != [WORK_FOLDER]:
         raise BuildError(
             f"{directory} is not empty and holds no build ({', '.join(strange[:5])}{' ...' if len(strange) > 5 else ''}). "
             "Choose another --out, or empty it."
         )
+
+
+def leave_finished(directory: Path, manifest: Manifest) -> None:
+    """Remove what a build left that was killed between its manifest and its clean-up; an unfinished extension is left as it is."""
+    if not (directory / WORK_FOLDER).exists() or extended(directory) is not None:
+        return
+    with locked(directory):
+        if read_unfinished(directory) is None and (directory / PARTS_FOLDER).exists():
+            sweep(directory, manifest, {}, set_places(manifest))
 
 
 def clean_up(directory: Path) -> None:
@@ -259,7 +320,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def _wait_for_workers(directory: Path) -> None:
+def wait_for_workers(directory: Path) -> None:
     """Wait until no worker of a killed build is left; they notice by themselves, at the latest after one batch."""
     fd = os.open(directory / WORKERS_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -277,20 +338,6 @@ def _wait_for_workers(directory: Path) -> None:
                 time.sleep(0.05)
     finally:
         os.close(fd)
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    return found
-
-
-def _clear(directory: Path) -> None:
-    shutil.rmtree(directory / PARTS_FOLDER, ignore_errors=True)
-    for name in (BUILD, BASE, SOURCE):
-        (directory / name).unlink(missing_ok=True)
 
 
 def remove_strays(directory: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from ..corruptions.registry import corruption_names
+from ..corruptions.registry import corruption_names, get_corruption
 from ..corruptions.stages import Stage
 from ..errors import suggest
 from ..manifests.models import SetId
@@ -25,6 +25,11 @@ class SetSpec:
     aliases: tuple[str, ...] = ()
     entries: int = 1
     """How many sets of the recipe this one is: those that are the same chain are made once."""
+
+    @property
+    def has_textures(self) -> bool:
+        """Whether textures go into its pixels."""
+        return any("textures" in get_corruption(stage.corruption).resources for stage in self.stages)
 
 
 class Entry(BaseModel):

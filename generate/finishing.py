@@ -25,11 +25,11 @@ from ..manifests.files import (
     manifest_bytes,
     set_path,
     sha256sums_bytes,
-    write_atomic,
 )
 from ..manifests.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from .card import LICENSE, data_card, license_text
 from .committing import Begun
+from .ending import Ending
 from .entries import SetSpec
 from .metrics import mean_metrics
 from .parts import Run
@@ -63,7 +63,7 @@ class _Tally:
 
 
 def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Manifest:
-    """Write everything but images and shards, and return the manifest.
+    """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
     ----------
@@ -80,14 +80,18 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     ------
     BuildError
         Parts disagree on the clean pixels: the libraries changed between them.
+    MachineError
+        A sidecar is damaged.
     """
     directory = job.directory
     old = {s.id: s for s in begun.base.sets} if begun.base is not None else {}
+    there = {r.path: r for r in begun.base.files} if begun.base is not None else {}
     new = [s for s in sorted(begun.sets) if s not in old]
     clean, tallies = _gather(directory, new, begun, runs)
-    if not clean and begun.base is not None:
-        raise BuildError(f"{directory}: nothing was added to the finished build.")
-    files = [r for r in begun.base.files if r.path.startswith(("sets/", "hdf5/"))] if begun.base is not None else []
+    samples = _samples(job, clean)
+    if SAMPLES in there and sha256_bytes(samples) != there[SAMPLES].sha256:
+        raise _other_pixels(directory, "the sets that are there and those to be added")
+    files = [r for path, r in there.items() if path.startswith(("sets/", "hdf5/"))]
     sets = list(old.values())
     for set_id in new:
         record, own = _close(job, job.sets[set_id], tallies[set_id])
@@ -114,19 +118,21 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
             "environment": {name: version(name) for name in LIBRARIES},
         }
     )
+    ending = Ending(directory)
     if job.layout is not None:
-        files += _view_files(directory, job.layout)
-    files.append(_write(directory, SAMPLES, _samples(job, clean)))
-    files.append(_write(directory, CONTACT, contact_of(job, [s.id for s in sets])))
-    files.append(_write(directory, README, data_card(manifest, len(job.samples)).encode()))
+        files += _view_files(directory, job.layout, there, ending)
+    files.append(ending.add(SAMPLES, samples))
+    files.append(ending.add(CONTACT, contact_of(job, [s.id for s in sets])))
+    files.append(ending.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
-        files.append(_write(directory, LICENSE, license_text(manifest.source).encode()))
+        files.append(ending.add(LICENSE, license_text(manifest.source).encode()))
     manifest = manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
     # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.
     data = manifest_bytes(manifest)
     entry = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
-    write_atomic(directory / SHA256SUMS, sha256sums_bytes([*manifest.files, entry]))
-    write_atomic(directory / MANIFEST, data)
+    ending.add(SHA256SUMS, sha256sums_bytes([*manifest.files, entry]))
+    ending.add(MANIFEST, data)
+    ending.finish()
     return manifest
 
 
@@ -144,10 +150,7 @@ def _gather(directory: Path, new: Sequence[str], begun: Begun, runs: Sequence[Ru
         for sidecar_path in sorted({begun.sidecars[s, run.number] for s in new}):
             sidecar = read_sidecar(sidecar_path)
             if found is not None and list(sidecar.clean) != found:
-                raise BuildError(
-                    f"{directory}: parts of samples {run.first} to {run.stop - 1} were made from different clean pixels, so Pillow or the "
-                    "source changed while the build was interrupted. Delete the directory and build again."
-                )
+                raise _other_pixels(directory, f"parts of samples {run.first} to {run.stop - 1}")
             found = list(sidecar.clean)
             for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
@@ -155,6 +158,14 @@ def _gather(directory: Path, new: Sequence[str], begun: Begun, runs: Sequence[Ru
                     _count(tallies[set_id], entry)
         clean += found or []
     return clean, tallies
+
+
+def _other_pixels(directory: Path, which: str) -> BuildError:
+    return BuildError(
+        f"{directory}: {which} were made from different clean pixels, so Pillow changed in between. Go back to the Pillow that the first "
+        "were made with and run the same command again; or take back what is unfinished (the same command with --abandon), and choose "
+        "another --out."
+    )
 
 
 def _count(tally: _Tally, entry: Entry) -> None:
@@ -195,13 +206,13 @@ def _close(job: Job, spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[File
     return record, [rows, *tally.shards]
 
 
-def _view_files(directory: Path, layout: Layout) -> list[FileRecord]:
-    """Write what stands beside a view's images; return the records of that and of its arrays."""
-    files = [FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p)) for p in layout.whole_files()]
-    for path, data in layout.texts({f.path: f.sha256 for f in files}):
-        (directory / path).parent.mkdir(parents=True, exist_ok=True)
-        files.append(_write(directory, path, data))
-    return files
+def _view_files(directory: Path, layout: Layout, there: Mapping[str, FileRecord], ending: Ending) -> list[FileRecord]:
+    """Add what stands beside a view's images; return the records of that and of its arrays, of which some may be `there` already."""
+    files = [
+        there.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
+        for p in layout.whole_files()
+    ]
+    return files + [ending.add(path, data) for path, data in layout.texts({f.path: f.sha256 for f in files})]
 
 
 def _sync(f: BinaryIO) -> None:
@@ -250,8 +261,3 @@ def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     }
     cells = [(name, made[name]) for name in job.sets if name in made and name != "clean"]
     return contact_sheet(sheet_lines(cells), clean=clean, title=f"{job.build}, seed {job.seed}: {first.sample.id}")
-
-
-def _write(directory: Path, name: str, data: bytes) -> FileRecord:
-    write_atomic(directory / name, data)
-    return FileRecord(path=name, bytes=len(data), sha256=sha256_bytes(data))

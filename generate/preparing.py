@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 
 from ..corruptions.calibrations import Calibration
 from ..corruptions.keys import check_seed
-from ..corruptions.registry import get_corruption
 from ..corruptions.stages import COUPLINGS, LEAST_SIDE, SCALES, Coupling, Scale
 from ..corruptions.weather.textures import default_textures, load_textures
 from ..errors import BuildError, SourceError, listed
@@ -178,6 +177,13 @@ class Prepared:
             encoding=self.encoding,
         )
 
+    def places(self, sets: Sequence[str], samples: Sequence[Sample] | None = None) -> Mapping[str, Sequence[str]]:
+        """Return set id -> the folder or the arrays of its images; none where they are in shards alone."""
+        layout = self.layout(sets, samples)
+        if layout is not None:
+            return layout.set_paths()
+        return {s: [f"images/{s}"] if "folder" in self.containers else [] for s in sets}
+
     def groups(self, sets: Sequence[str], all_runs: Sequence[Run]) -> list[tuple[str, ...]]:
         """Return sets in groups; of images that only go into a folder, nothing but records is collected in memory."""
         in_memory = any(self._like(c) == "hdf5" for c in self.containers)
@@ -196,8 +202,7 @@ class Prepared:
 
     def textures(self, sets: Sequence[str], shapes: Sequence[tuple[int, int]]) -> list[dict[str, str]]:
         """Return name and sha256 of the textures that go into the pixels of sets; `shapes` are the images' (height, width)."""
-        used = {s.corruption for i in sets for s in self.by_id[i].stages}
-        if not any("textures" in get_corruption(c).resources for c in used):
+        if not any(self.by_id[i].has_textures for i in sets):
             return []
         given = self.resources().get("textures")
         found = given.records() if given is not None else [r for h, w in sorted(set(shapes)) for r in default_textures(h, w).records()]

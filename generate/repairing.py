@@ -21,6 +21,7 @@ from ..manifests.consistency import manifest_problems, manifest_witness, sample_
 from ..manifests.digests import sha256_bytes, sha256_file, source_digest
 from ..manifests.files import (
     MANIFEST,
+    PARTS_FOLDER,
     SAMPLES,
     SHA256SUMS,
     SUMS_CAP,
@@ -43,14 +44,14 @@ from ..manifests.verifying import verify_directory
 from ..pixels import pixel_digest
 from .build import job_of
 from .card import LICENSE, data_card, license_text
-from .committing import locked
+from .committing import extended, locked
 from .finishing import CONTACT, README, contact_of, sample_record
 from .parts import Part, Run, groups, runs
 from .preprocessing import parse_preprocessing, preprocess
 from .recorded import Recorded, library_advice, matched, opened_source, recorded
 from .resuming import resumable
 from .running import run
-from .sidecars import PARTS_FOLDER, read_sidecar, sidecars_of
+from .sidecars import sidecars
 from .sinks.hdf5 import shard_path
 from .sources.base import BadSample, Sample, Source
 from .sources.selection import select
@@ -119,7 +120,7 @@ def repair(directory: str | Path, before: VerificationReport, means: Means, prog
     if (root / WORK_FOLDER).is_symlink():
         done.left.append(Problem(WORK_FOLDER, "unmended", "is a link; take it away and repair again"))
         return done
-    if (root / WORK_FOLDER).exists():
+    if (root / WORK_FOLDER).exists() and extended(root) is None:
         done.mended.append(WORK_FOLDER)  # what a build or a repair left that was killed: it goes with the lock
     with resumable(root), locked(root):
         shutil.rmtree(root / SCRATCH, ignore_errors=True)
@@ -374,9 +375,9 @@ class _Repair:
     def _rows(self, sets: Sequence[str]) -> None:
         """Make whole sets again for their rows."""
         folder = self._make("rows", self.prepared.containers, self._parts(sets, self.runs), lambda folder, part: None)
-        sidecars = sidecars_of(folder)
+        made = {(s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()}
         for set_id in sets:
-            lines = [read_sidecar(sidecars[set_id, one.number]).sets[set_id].lines for one in self.runs]
+            lines = [made[set_id, one.number] for one in self.runs]
             self._put_bytes(set_path(set_id), b"".join(lines), self._encoders)
         shutil.rmtree(folder)
 

@@ -1,20 +1,49 @@
 """Sidecars: a file for every part that is committed, with what the finished build's records will say of it.
 
-The first line says which samples and sets it speaks for, so that a resume need not read the rest; the second what was made of each set;
-then follow the rows of the sets' records, as they will stand in ``sets/*.jsonl``.
+The first line is a hash of the rest. The second says which build the part belongs to and which samples and sets it speaks for, the third
+what was made of each set; then follow the rows of the sets' records, as they will stand in ``sets/*.jsonl``. A sidecar that is damaged, or
+of another build, is as if it were not there.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..manifests.files import WORK_FOLDER, write_atomic
+from ..canonical import canonical_sha256
+from ..errors import MachineError
+from ..manifests.files import PARTS_FOLDER
+from ..manifests.hashed import read_hashed, write_hashed
 
-PARTS_FOLDER = f"{WORK_FOLDER}/parts"
+
+@dataclass(frozen=True)
+class Origin:
+    """Which build a part belongs to."""
+
+    build: str
+    """Hash of what the build is, whatever its sets."""
+    textures: str
+    """Hash of the textures that go into pixels: it counts for parts that have any."""
+
+    @classmethod
+    def of(cls, identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Origin:
+        """Return the origin of a build's parts.
+
+        Parameters
+        ----------
+        identity : mapping
+            What the build is; its ``textures``, which depend on the sets, are left aside.
+        textures : sequence of {name, sha256}
+            Empty where no set has any.
+        """
+        return cls(canonical_sha256({k: v for k, v in identity.items() if k != "textures"}), canonical_sha256(list(textures)))
+
+
+NOWHERE = Origin("", "")
+"""Of parts that are made aside, and are no build's."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +73,10 @@ class Entry:
 class Sidecar:
     """What a part has made."""
 
+    build: str
+    """`Origin.build`."""
+    textures: str | None
+    """`Origin.textures` where a set of the part has textures."""
     run: int
     first: int
     """The first sample."""
@@ -52,10 +85,14 @@ class Sidecar:
     """Pixel digests of the clean images."""
     sets: Mapping[str, Entry]
 
+    def of(self, origin: Origin) -> bool:
+        """Return whether the part belongs to a build."""
+        return self.build == origin.build and self.textures in (None, origin.textures)
+
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
     """Commit a part: from here on it exists."""
-    header = {"run": sidecar.run, "first": sidecar.first, "stop": sidecar.stop, "names": list(sidecar.sets)}
+    header = {"build": sidecar.build, "textures": sidecar.textures, "run": sidecar.run, "first": sidecar.first, "stop": sidecar.stop}
     sets = {
         set_id: {
             "pixels": e.pixels,
@@ -67,26 +104,46 @@ def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
         }
         for set_id, e in sidecar.sets.items()
     }
-    made = json.dumps({"clean": list(sidecar.clean), "sets": sets}, ensure_ascii=False)
-    text = f"{json.dumps(header, ensure_ascii=False)}\n{made}\n".encode()
-    write_atomic(directory / PARTS_FOLDER / f"{name}.json", text, *(e.lines for e in sidecar.sets.values()))
+    made = {"clean": list(sidecar.clean), "sets": sets}
+    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, made)).encode()
+    write_hashed(directory / PARTS_FOLDER / f"{name}.json", text, *(e.lines for e in sidecar.sets.values()))
 
 
 def read_sidecar(path: Path) -> Sidecar:
-    """Return a sidecar."""
-    with path.open("rb") as f:
-        header = json.loads(f.readline())
-        made = json.loads(f.readline())
-        sets = {set_id: Entry(**{**e, "lines": f.read(e["lines"])}) for set_id, e in made["sets"].items()}
-    return Sidecar(header["run"], header["first"], header["stop"], made["clean"], sets)
+    """Return a sidecar.
+
+    Raises
+    ------
+    MachineError
+        It was whole, and is not any more.
+    """
+    sidecar = _whole(path)
+    if sidecar is None:
+        raise MachineError(
+            f"{path} was damaged after it was written. Run the same command again: its part is made again. "
+            "If that happens twice, look at the disk."
+        )
+    return sidecar
 
 
-def sidecars_of(directory: Path) -> dict[tuple[str, int], Path]:
-    """Return what is committed: (set id, run) -> sidecar."""
-    found: dict[tuple[str, int], Path] = {}
+def sidecars(directory: Path) -> Iterator[tuple[Path, Sidecar | None]]:
+    """Yield every sidecar of a directory, in order; None for one that is damaged."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
-        with path.open("rb") as f:
-            header = json.loads(f.readline())
-        for name in header["names"]:
-            found[name, header["run"]] = path
-    return found
+        yield path, _whole(path)
+
+
+def _whole(path: Path) -> Sidecar | None:
+    data = read_hashed(path)
+    if data is None:
+        return None
+    header, made, _ = data.split(b"\n", 2)
+    at = len(header) + len(made) + 2
+    try:
+        described = json.loads(made)
+        sets = {}
+        for set_id, entry in described["sets"].items():
+            sets[set_id] = Entry(**{**entry, "lines": data[at : at + entry["lines"]]})
+            at += entry["lines"]
+        return Sidecar(**json.loads(header), clean=described["clean"], sets=sets)
+    except (ValueError, KeyError, TypeError):  # of another version of corruptset
+        return None

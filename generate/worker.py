@@ -30,7 +30,7 @@ from .entries import SetSpec
 from .hashing import hashes
 from .parts import Part
 from .preprocessing import Preprocessing, preprocess
-from .sidecars import Entry, Sidecar, write_sidecar
+from .sidecars import NOWHERE, Entry, Origin, Sidecar, write_sidecar
 from .sinks.arrays import write_rows
 from .sinks.folder import FolderSink
 from .sinks.hdf5 import shard_path, shard_pieces
@@ -77,6 +77,8 @@ class Job:
     side: int
     measured: frozenset[int]
     resources: Mapping[str, Any] = field(default_factory=dict)
+    origin: Origin = NOWHERE
+    """What sidecars say that their parts belong to."""
     token: str = ""
     """Tells one call of `build` from another in the same process."""
     layout: Layout | None = None
@@ -120,7 +122,9 @@ def process(job: Job, part: Part) -> PartDone:
             sets = {set_id: written[set_id].result() for set_id in part.sets}
         finally:
             writer.shutdown(wait=True, cancel_futures=True)
-        write_sidecar(job.directory, part.name, Sidecar(part.run.number, part.run.first, part.run.stop, digests, sets))
+        textures = job.origin.textures if any(job.sets[s].has_textures for s in part.sets) else None
+        sidecar = Sidecar(job.origin.build, textures, part.run.number, part.run.first, part.run.stop, digests, sets)
+        write_sidecar(job.directory, part.name, sidecar)
     return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
 
 

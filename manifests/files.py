@@ -23,6 +23,10 @@ MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
 SHA256SUMS = "SHA256SUMS"
 WORK_FOLDER = ".corruptset"
+BUILD = f"{WORK_FOLDER}/build.json"
+PARTS_FOLDER = f"{WORK_FOLDER}/parts"
+FINISH = f"{WORK_FOLDER}/finish.json"
+"""Stands while the last files of a build take their places."""
 
 MANIFEST_CAP = 512 << 20
 """Bytes: a manifest of 10,000 sets and 100,000 shards has about 40 MB."""
@@ -202,6 +206,11 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
     return manifest
 
 
+def is_begun(directory: Path) -> bool:
+    """Return whether a build was begun in a directory; an empty `.corruptset/` makes none."""
+    return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
+
+
 def incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
     if (directory / WORK_FOLDER / "unpack.json").exists():
@@ -209,7 +218,7 @@ def incomplete(directory: Path) -> str:
             f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
             "there is kept."
         )
-    if (directory / WORK_FOLDER).is_dir():
+    if is_begun(directory):
         return (
             f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset build` command "
             f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."

@@ -83,6 +83,8 @@ class VerificationReport:
         Whether this is a part of a data set.
     checked : dict
         How much was looked at: sets, samples, images (image entries), files, bytes (hashed), rederived.
+    notes : list of str
+        What is no mistake and should be known.
     mended : list of str or None
         The files that a repair made again; None where none was asked for.
     """
@@ -94,6 +96,7 @@ class VerificationReport:
     absent: list[str] = field(default_factory=list)
     partial: bool = False
     checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0))
+    notes: list[str] = field(default_factory=list)
     mended: list[str] | None = None
 
     @property
@@ -143,6 +146,7 @@ class VerificationReport:
             "absent": list(self.absent),
             "checked": dict(self.checked),
             "kinds": self.by_kind(),
+            "notes": list(self.notes),
             "problems": [{"path": p.path, "kind": p.kind, "detail": p.detail} for p in self.problems],
             **({} if self.mended is None else {"mended": self.mended}),
         }

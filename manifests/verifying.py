@@ -23,6 +23,7 @@ from .checking import MOST_BAD_LINES, Found, SetTask, check_set
 from .consistency import manifest_problems, sample_problems, set_places, sums_problems
 from .digests import sha256_bytes, sha256_file
 from .files import (
+    FINISH,
     MANIFEST,
     MANIFEST_CAP,
     SAMPLES,
@@ -41,6 +42,7 @@ from .partial import PARTIAL, Partial, load_partial, may_be_absent
 from .reader import DataSet
 from .report import Problem, VerificationReport
 from .shards import shard_pattern
+from .unfinished import Own, extension
 
 LEVELS = ("structure", "sizes", "hashes", "pixels")
 
@@ -109,6 +111,9 @@ def verify_directory(
         _climb(root, manifest, sha256, report, level=LEVELS.index(level), jobs=jobs, progress=progress or (lambda *_: None))
         if rederive is not None:
             _rederive(root, rederive, rederive_count, report)
+        if report.problems and _replaced(root, sha256):
+            again = "was replaced meanwhile: a build has extended the data set. Verify again"
+            report.problems = [Problem(MANIFEST, "incomplete", again)]
     report.problems = sorted(set(report.problems))
     return report
 
@@ -136,17 +141,27 @@ def _manifest(root: Path, report: VerificationReport) -> tuple[Manifest | None, 
     return manifest, sha256_bytes(data)
 
 
+def _replaced(root: Path, sha256: str) -> bool:
+    """Return whether another manifest stands there than the one that was read."""
+    try:
+        return sha256_file(root / MANIFEST) != sha256
+    except OSError:
+        return False
+
+
 def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationReport, *, level: int, jobs: int, progress: Progress) -> None:
     report.add(manifest_problems(manifest))
     partial = _partial(root, manifest, sha256, report)
     absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
     laid_out = set_places(manifest)
+    own = extension(root, manifest, sha256)
     images = frozenset(p for places in laid_out.values() for p in places if not p.endswith(".npy"))
-    listing = list_files(root, prune=images | {WORK_FOLDER})
+    apart = images if own is None else images | own.places
+    listing = list_files(root, prune=apart | {WORK_FOLDER})
     report.add(listing.problems)
-    whole = _whole_files(root, manifest, listing, report, absent, sizes=level >= 1)
+    whole = _whole_files(root, manifest, listing, report, absent, own, sizes=level >= 1)
     if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
-        report.add([Problem(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")])
+        _unfinished(root, own, report)
     if SHA256SUMS in listing.files:
         report.add(_sums(root, manifest, sha256, listing.files[SHA256SUMS]))
     samples = _samples(root, listing, report)
@@ -168,7 +183,7 @@ def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationRepo
             labels=labels,
             folders=tuple(c.folder for c in manifest.classes),
             numbered=any(view.get("numbered") is True for view in manifest.views),
-            prune=images,
+            prune=apart,
             shards=shards | (frozenset(laid_out[record.id]) & there),
             sound=(shards | frozenset(laid_out[record.id])) & sound,
             sizes=level >= 1,
@@ -182,6 +197,20 @@ def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationRepo
         report.add(found.problems, found.checked)
         progress("sets", done, len(tasks))
     report.add([], Counter(sets=len(tasks)))
+
+
+def _unfinished(root: Path, own: Own | None, report: VerificationReport) -> None:
+    """Say what the folder of a build means beside a manifest."""
+    if (root / FINISH).exists():
+        detail = "an extension was stopped while its last files took their places; run the same `corruptset build` command again"
+        report.add([Problem(WORK_FOLDER, "incomplete", detail)])
+    elif own is None:
+        report.add([Problem(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")])
+    else:
+        report.notes.append(
+            f"An extension by {len(own.sets)} sets is under way, or was stopped; they are not looked at. Run the same `corruptset build` "
+            "command again to finish it, or with --abandon to take it back."
+        )
 
 
 def _partial(root: Path, manifest: Manifest, sha256: str, report: VerificationReport) -> Partial | None:
@@ -210,9 +239,12 @@ def _containers(manifest: Manifest, places: list[str]) -> tuple[str, ...]:
 
 
 def _whole_files(
-    root: Path, manifest: Manifest, listing: Listing, report: VerificationReport, absent: frozenset[str], *, sizes: bool
+    root: Path, manifest: Manifest, listing: Listing, report: VerificationReport, absent: frozenset[str], own: Own | None, *, sizes: bool
 ) -> list[FileRecord]:
-    """Compare the listing with the manifest's files; return those that are there with the recorded size; `absent` need not be there."""
+    """Compare the listing with the manifest's files; return those that are there with the recorded size.
+
+    Those that are `absent` need not be there, and an extension's `own` may be.
+    """
     wanted = {f.path: f for f in manifest.files}
     there: list[FileRecord] = []
     for path in sorted({*wanted, SHA256SUMS}):
@@ -226,8 +258,10 @@ def _whole_files(
             else:
                 there.append(record)
     for path in sorted(listing.files.keys() - wanted.keys() - {MANIFEST, SHA256SUMS} - ({PARTIAL} if report.partial else set())):
-        report.add([Problem(printable(path), "unexpected", "no record names this file")])
-    report.add(empty_folders(listing, wanted))
+        if own is None or path not in own:
+            report.add([Problem(printable(path), "unexpected", "no record names this file")])
+    if own is None:  # an extension makes folders before the files in them
+        report.add(empty_folders(listing, wanted))
     report.add([], Counter(files=len(listing.files)))
     return there
 

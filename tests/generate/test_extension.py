@@ -1,16 +1,21 @@
 """More sets extend a finished build to what one build of all would be; anything else that differs is refused."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import layouts
 import pytest
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted
-from corruptset.generate import committing, finishing
-from corruptset.generate.build import Built, build
+from corruptset.generate import committing, ending, worker
+from corruptset.generate.build import Built, ProgressEvent, build
+from corruptset.generate.committing import finished
+from corruptset.manifests import verifying
+from corruptset.manifests.unfinished import read_unfinished, write_unfinished
 
 
 def test_an_extension_equals_the_union(whole: Built, make: Callable[..., Built], files: Any) -> None:
@@ -90,31 +95,197 @@ def test_another_recipe_and_another_revision_are_refused(
         make(sets=["contrast/3"])
 
 
-@pytest.mark.parametrize("moment", ["manifest moved", "sums written", "manifest written"])
+class Killed(BaseException):
+    pass
+
+
+def kill(*_: Any, **__: Any) -> Any:
+    raise Killed
+
+
+@pytest.mark.parametrize("moment", ["begun", "files aside", "files in place", "manifest in place", "end forgotten"])
 def test_an_extension_killed_at_its_ends_goes_on(
     whole: Built, make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, moment: str
 ) -> None:
-    class Killed(BaseException):
-        pass
-
-    def kill(*_: Any, **__: Any) -> Any:
-        raise Killed
-
-    make(sets=["contrast/*"])
+    before = make(sets=["contrast/*"])
+    directory = tmp_path / "small-1.0.0"
     with monkeypatch.context() as patch:
-        if moment == "manifest moved":
+        if moment == "begun":
             patch.setattr(committing, "remove_strays", kill)
-        elif moment == "sums written":
-            real = finishing.write_atomic
-            patch.setattr(finishing, "write_atomic", lambda path, data: kill() if path.name == "manifest.json" else real(path, data))
-        else:
+        elif moment == "files aside":
+            patch.setattr(ending, "settle", kill)
+        elif moment == "files in place":
+            real = os.replace
+            patch.setattr(os, "replace", lambda source, target: kill() if Path(target).name == "manifest.json" else real(source, target))
+        elif moment == "manifest in place":
+            patch.setattr(ending, "fsync_folder", lambda folder: kill() if finished(directory) != before.manifest else None)
+        if moment in ("manifest in place", "end forgotten"):
             patch.setattr(committing, "clean_up", kill)
         with pytest.raises(Killed):
             make()
-    directory = tmp_path / "small-1.0.0"
     assert (directory / ".corruptset").is_dir()
-    assert (directory / "manifest.json").exists() == (moment == "manifest written")
+    done = moment in ("manifest in place", "end forgotten")
+    assert corruptset.open(directory).digest == (whole if done else before).digest
+    assert corruptset.open(directory)["contrast/3"].array().shape == (8, 64, 64, 3)
+    report = corruptset.verify(directory, jobs=1)
+    if moment == "begun":
+        assert report.ok, report.problems
+        assert "An extension by 7 sets is under way, or was stopped" in report.notes[0]
+    else:
+        kind = "unexpected" if moment == "end forgotten" else "incomplete"
+        assert kind in {p.kind for p in report.problems if p.path == ".corruptset"}
+    # the end that was decided needs no source, and the sets that were there before may be asked for
+    made = make(sets=["contrast/1"])
+    if moment != "begun":
+        assert made.digest == whole.digest
+        assert files(made.directory) == files(whole.directory)
     assert files(make().directory) == files(whole.directory)
+
+
+@pytest.fixture
+def stopped(make: Callable[..., Built]) -> Built:
+    """Two finished sets, and an extension by the others that was stopped after a few parts."""
+
+    def stop(event: ProgressEvent) -> None:
+        if event.phase == "building" and event.parts_done == 4:
+            raise KeyboardInterrupt
+
+    first = make(sets=["contrast/*"])
+    with pytest.raises(Interrupted):
+        make(progress=stop)
+    return first
+
+
+def test_a_data_set_under_extension_is_what_its_manifest_says(
+    stopped: Built, make: Callable[..., Built], whole: Built, files: Any, tmp_path: Path
+) -> None:
+    data = corruptset.open(stopped.directory)
+    assert data.set_ids == ["contrast/1", "contrast/3"]
+    assert data.digest == stopped.digest
+    for name in data.set_ids:
+        assert len(list(data[name])) == 8
+    report = corruptset.verify(stopped.directory, jobs=1)
+    assert report.ok, report.problems
+    assert report.notes == report.as_json()["notes"]
+    assert "--abandon" in report.notes[0]
+    # what is neither's is a mistake, and so is damage to what the manifest names
+    stray = stopped.directory / "images/contrast/3/mine.JPEG"
+    stray.write_bytes(b"")
+    odd = stopped.directory / "sets/odd.jsonl"
+    odd.write_bytes(b"")
+    shard = next((stopped.directory / "hdf5/contrast").glob("*.h5"))
+    shard.write_bytes(shard.read_bytes()[:-1])
+    found = {p.path for p in corruptset.verify(stopped.directory, jobs=1).problems}
+    assert found == {p.relative_to(stopped.directory).as_posix() for p in (stray, odd, shard)}
+    stray.unlink()
+    odd.unlink()
+    # a repair mends it, and leaves the extension as it is
+    parts = files(stopped.directory / ".corruptset/parts")
+    assert corruptset.verify(stopped.directory, repair=True, jobs=1).mended == [shard.relative_to(stopped.directory).as_posix()]
+    assert parts
+    assert files(stopped.directory / ".corruptset/parts") == parts
+    # what is there is not asked for again
+    assert make(sets=["contrast/*"]).images == 0
+    assert files(stopped.directory / ".corruptset/parts") == parts
+    # one set more, and all that the extension was asked for is made
+    assert files(make(sets=["brightness/1"]).directory) == files(whole.directory)
+
+
+def test_an_extension_is_taken_back(make: Callable[..., Built], stopped: Built, whole: Built, files: Any, tmp_path: Path) -> None:
+    there = files(stopped.directory)
+    new = {s.id for s in whole.manifest.sets} - {"contrast/1", "contrast/3"}
+    assert any(f"images/{s}/" in path for s in new for path in there)
+    assert set(corruptset.abandon(stopped.directory)) == new
+    named = {f.path for f in stopped.manifest.files} | {"manifest.json", "SHA256SUMS"}
+    left = files(stopped.directory)
+    assert {p for p in left if not p.startswith("images/")} == named
+    assert all(there[path] == data for path, data in left.items())
+    assert not (stopped.directory / "images/brightness").exists()
+    report = corruptset.verify(stopped.directory, jobs=1)
+    assert (report.ok, report.notes) == (True, [])
+    # again, there is nothing; and it can be extended anew
+    assert corruptset.abandon(stopped.directory) == ()
+    assert files(stopped.directory) == left
+    assert files(make().directory) == files(whole.directory)
+
+
+def test_a_build_that_was_never_finished_is_taken_back_whole(make: Callable[..., Built], tmp_path: Path) -> None:
+    def stop(event: ProgressEvent) -> None:
+        if event.phase == "building" and event.parts_done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        make(sets=["contrast/*"], progress=stop)
+    directory = tmp_path / "small-1.0.0"
+    assert list(directory.rglob("*.JPEG"))
+    (directory / "mine.txt").write_text("kept")
+    assert corruptset.abandon(directory) == ("contrast/1", "contrast/3")
+    assert [p.name for p in directory.iterdir()] == ["mine.txt"]
+    for nothing in (directory, tmp_path / "nowhere"):
+        with pytest.raises(BuildError, match="holds no build"):
+            corruptset.abandon(nothing)
+    assert not (directory / ".corruptset").exists()
+
+
+def test_what_a_manifest_names_is_never_taken_back(stopped: Built, files: Any, tmp_path: Path) -> None:
+    """Not even where build.json says so, nor what a link leads to."""
+    state = read_unfinished(stopped.directory)
+    assert state is not None
+    outside = tmp_path / "outside"
+    (outside / "photos").mkdir(parents=True)
+    (outside / "photos/mine.JPEG").write_bytes(b"mine")
+    (stopped.directory / "link").symlink_to(outside, target_is_directory=True)
+    places = {**state.places, "brightness/1": ["images/contrast/1", "manifest.json", "samples.jsonl"], "brightness/3": ["link/photos"]}
+    write_unfinished(stopped.directory, state.model_copy(update={"places": places}))
+    named = {f.path for f in stopped.manifest.files} | {"manifest.json", "SHA256SUMS"}
+    before = {path: data for path, data in files(stopped.directory).items() if path in named or path.startswith("images/contrast/")}
+    corruptset.abandon(stopped.directory)
+    assert before.items() <= files(stopped.directory).items()
+    assert (outside / "photos/mine.JPEG").read_bytes() == b"mine"
+
+
+def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = make(sets=["contrast/*"])
+    real = verifying.manifest_problems
+
+    def extended(manifest: Any) -> Any:
+        if manifest == first.manifest:
+            make(sets=["brightness/1"])
+        return real(manifest)
+
+    monkeypatch.setattr(verifying, "manifest_problems", extended)
+    report = verifying.verify_directory(first.directory)
+    assert [(p.path, p.kind) for p in report.problems] == [("manifest.json", "incomplete")]
+    assert "Verify again" in report.problems[0].detail
+    assert verifying.verify_directory(first.directory).ok
+
+
+def test_parts_of_other_clean_pixels_are_refused(make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another release of Pillow makes them: within a build, and between a finished one and its extension."""
+    real = worker.preprocess
+
+    def other(image: Any, how: Any) -> Any:
+        made = real(image, how).copy()
+        made[0, 0] ^= 1
+        return made
+
+    def stop(event: ProgressEvent) -> None:
+        if event.phase == "building" and event.parts_done == 1:
+            raise KeyboardInterrupt
+
+    first = make(sets=["contrast/*"])
+    before = layouts.files_of(first.directory)
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "preprocess", other)
+        with pytest.raises(BuildError, match=r"the sets that are there and those to be added were made from different clean pixels"):
+            make(sets=["brightness/*"])
+    corruptset.abandon(first.directory)
+    assert layouts.files_of(first.directory) == before
+    with pytest.raises(Interrupted):
+        make(sets=["brightness/*", "gaussian_noise/*", "contrast-3+*"], progress=stop)
+    monkeypatch.setattr(worker, "preprocess", other)
+    with pytest.raises(BuildError, match=r"parts of samples 0 to 7 were made from different clean pixels.*--abandon"):
+        make(sets=["brightness/*", "gaussian_noise/*", "contrast-3+*"])
 
 
 def test_textures_count_only_where_sets_have_them(tmp_path: Path, files: Any) -> None:
@@ -124,6 +295,9 @@ def test_textures_count_only_where_sets_have_them(tmp_path: Path, files: Any) ->
     assert grown.manifest.textures
     at_once = build("imagenet-c", "sample", tmp_path / "b", sets=["frost/1", "contrast/1"], **options)
     assert files(grown.directory) == files(at_once.directory)
+    other_way = build("imagenet-c", "sample", tmp_path / "d", sets=["frost/1"], **options)
+    other_way = build("imagenet-c", "sample", tmp_path / "d", sets=["contrast/1"], **options)
+    assert files(other_way.directory) == files(at_once.directory)  # textures of what was there stay named
     from PIL import Image
 
     mine = tmp_path / "mine"

@@ -243,7 +243,7 @@ def test_incomplete_builds(dataset: Make) -> None:
     (root / "manifest.json").unlink()
     report = verify_directory(root)
     assert [(p.path, p.kind) for p in report.problems] == [("manifest.json", "incomplete")]
-    (root / ".corruptset").mkdir()
+    (root / ".corruptset/parts").mkdir(parents=True)
     with pytest.raises(IncompleteBuild, match="Resume it by running the same `corruptset build`"):
         verify_directory(root).raise_for_problems()
 

@@ -1,0 +1,101 @@
+"""What an unfinished build says of itself, in `.corruptset/build.json`: what it is, its sets, and where their images go.
+
+A finished data set may be under extension: then manifest.json stands beside build.json and is true for the sets that it names. The files of
+the other sets are the extension's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from .files import BUILD, MANIFEST_CAP, WORK_FOLDER
+from .hashed import read_hashed, write_hashed
+from .models import Manifest, Record, SafePath, SetId, Sha256
+
+_TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.part")
+_ROWS = re.compile(r"sets/(.+)\.jsonl")
+_SHARD = re.compile(r"hdf5/(.+)-[0-9]{5,}\.h5")
+
+
+class Unfinished(Record):
+    """build.json."""
+
+    base: Sha256 | None
+    """Of the manifest.json that is being extended; None for a build that has none yet."""
+    sets: list[SetId]
+    """All that will be in the build, those of the base too."""
+    places: dict[SetId, list[SafePath]]
+    """Set -> the folder or the arrays of its images; none where they are in shards alone."""
+    identity: dict[str, Any]
+    """What the build is: fields of its manifest."""
+
+
+def write_unfinished(directory: Path, state: Unfinished) -> None:
+    """Write build.json."""
+    write_hashed(directory / BUILD, state.model_dump_json(indent=2).encode())
+
+
+def read_unfinished(directory: Path) -> Unfinished | None:
+    """Return what build.json says; None where there is none, or it is damaged, or of another version of corruptset.
+
+    Raises
+    ------
+    OSError
+        It is there and cannot be read.
+    """
+    data = read_hashed(directory / BUILD, MANIFEST_CAP)
+    if data is None:
+        return None
+    try:
+        return Unfinished.model_validate_json(data, strict=True)
+    except ValidationError:
+        return None
+
+
+@dataclass(frozen=True)
+class Own:
+    """The files of some sets of an unfinished build."""
+
+    sets: frozenset[str]
+    places: frozenset[str]
+    """Folders and arrays of their images."""
+
+    def __contains__(self, path: object) -> bool:
+        """Return whether a relative path is one of them, or a temporary file of a build."""
+        if not isinstance(path, str) or _TEMPORARY.fullmatch(path):
+            return isinstance(path, str)
+        named = _ROWS.fullmatch(path) or _SHARD.fullmatch(path)
+        if named is not None and named[1] in self.sets:
+            return True
+        return not self.places.isdisjoint([path, *(path[:at] for at, c in enumerate(path) if c == "/")])
+
+
+def own_files(state: Unfinished, sets: Iterable[str]) -> Own:
+    """Return the files of `sets`."""
+    some = frozenset(sets)
+    return Own(some, frozenset(place for s in some for place in state.places.get(s, ())))
+
+
+def extension(directory: Path, manifest: Manifest, sha256: str) -> Own | None:
+    """Return the files of an unfinished extension of a data set; None where there is none.
+
+    Parameters
+    ----------
+    directory : Path
+    manifest : Manifest
+    sha256 : str
+        Of manifest.json: what a build left behind that had another one is no extension of this data set.
+    """
+    try:
+        state = None if (directory / WORK_FOLDER).is_symlink() else read_unfinished(directory)
+    except OSError:
+        return None
+    if state is None or state.base != sha256:
+        return None
+    return own_files(state, set(state.sets) - {s.id for s in manifest.sets})
