@@ -11,6 +11,7 @@ import typer
 from ..starting import loading, without_scipy
 from .options import (
     DEFAULT_RECIPE,
+    AnyShape,
     AsJson,
     Calibration,
     Coupling,
@@ -107,6 +108,7 @@ def plan(
     images: ImagesOption = None,
     frost_textures: FrostTextures = None,
     view: View = None,
+    any_shape: AnyShape = False,
     second: Second = None,
     severities: Severities = None,
     levels: Levels = None,
@@ -148,6 +150,7 @@ def build(
     images: ImagesOption = None,
     frost_textures: FrostTextures = None,
     view: View = None,
+    any_shape: AnyShape = False,
     second: Second = None,
     severities: Severities = None,
     levels: Levels = None,
@@ -240,6 +243,7 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
         "images": given["images"],
         "frost_textures": given["frost_textures"],
         "view": given["view"],
+        "any_shape": given["any_shape"],
     }
 
 
@@ -252,7 +256,8 @@ def _print_plan(planned: Plan) -> None:
     console().print(table)
     put()
     put(f"Source:  {planned.source}, {planned.samples} samples")
-    put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}")
+    others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""
+    put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
     put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
     put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Sets, split_globs
+from .options import AnyShape, AsJson, Sets, split_globs
 from .output import put, put_json, size
 
 
@@ -42,6 +42,7 @@ def export(
             help="Export class folders although classes have no image: labels found by listing then differ from the manifest's.",
         ),
     ] = False,
+    any_shape: AnyShape = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a finished data set in the exact layout that a loader opens: image folders, arrays, tars, lists.
@@ -61,6 +62,7 @@ def export(
             severities=severities,
             images=images,
             allow_missing_classes=allow_missing_classes,
+            any_shape=any_shape,
             progress=progress.step,
         )
     if as_json:

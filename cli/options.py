@@ -177,6 +177,10 @@ FrostTextures = Annotated[
     Path | None,
     typer.Option("--frost-textures", metavar="DIR", help="Your own frost textures in place of corruptset's.", show_default=False),
 ]
+AnyShape = Annotated[
+    bool,
+    typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 
 

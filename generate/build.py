@@ -34,6 +34,7 @@ from .ending import settle
 from .finishing import CONTACT, finish
 from .loading import load_numba, numba_loading
 from .metrics import measured_indices
+from .nesting import refuse_nested
 from .overlap import refuse_overlap
 from .parts import Run, parts, runs
 from .preparing import Format, Options, Prepared, prepare, size_problem
@@ -45,7 +46,7 @@ from .sources.base import Source
 from .sources.checking import check
 from .views.arrays import ArrayLayout
 from .warming import any_prepared, warm_up
-from .worker import Chosen, Job, PartDone, load_clean
+from .worker import Chosen, Job, PartDone
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ def build(
     split: Literal["test", "train", "all"] | None = None,
     images: str | None = None,
     view: str | None = None,
+    any_shape: bool = False,
     disjoint_from: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Built:
@@ -158,6 +160,8 @@ def build(
         The name of the dataset of images, for ``hdf5``.
     view : str, optional
         Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder or openood.
+    any_shape : bool
+        Take images of any size and channels, also where the recipe or the view is made for others.
     disjoint_from : sequence of path
         Directories of finished builds with which this one must have no sample in common: a training set and its test set.
     progress : callable, optional
@@ -180,6 +184,7 @@ def build(
         seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
         optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
         frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, disjoint_from=tuple(disjoint_from),
+        any_shape=any_shape,
     )  # fmt: skip
     with resumable(Path(out)) as place:
         with loading():  # the modules of corruptions, and the list of samples
@@ -202,6 +207,7 @@ class Inspector(Protocol):
 
 def make_build(prepared: Prepared, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
     """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
+    refuse_nested(prepared.source, directory)
     refuse_foreign(directory)
     with workers_coming_up(_workers_at_once(prepared, directory)) as workers:
         return _make_build(prepared, directory, progress, inspector, workers)
@@ -227,9 +233,6 @@ def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspect
     identity = prepared.identity(chosen, digest, excluded)
     shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
     arrays = isinstance(layout, ArrayLayout)
-    if isinstance(layout, ArrayLayout):
-        height, width, channels = load_clean(prepared.source, chosen[0], prepared.recipe.preprocessing).shape
-        layout.check_shape((height, width, channels))
     if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.format == "png")):
         some = ", ".join(f"{h}x{w}" for h, w in shapes[:4])
         which, instead = ("arrays", "a view of image files") if arrays else ("HDF5 arrays", "--format folder")

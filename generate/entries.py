@@ -13,6 +13,9 @@ from ..errors import suggest
 from ..manifests.models import SetId
 
 Role = Literal["test", "validation", "train"]
+LONGEST_NAME = 200
+"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards, archives and temporary
+files have something added."""
 
 
 @dataclass(frozen=True)

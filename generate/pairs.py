@@ -43,7 +43,7 @@ def pairs(
     orders : {"both", "given"}
         Whether second before first is made too.
     calibration : str or path
-        Which table the severities are of. It also says what becomes of an image first and how it is stored: as in
+        Which table the severities are of. It also says what images are expected, what becomes of them first and how they are stored: as in
         ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``; for a table file as in ``imagenet-c``.
 
     Returns
@@ -75,6 +75,7 @@ def pairs(
         "description": "Pairs of corruptions, one after the other.",
         "calibration": str(calibration),
         "scale": "none",
+        "expects": base.expects,
         "preprocessing": base.preprocessing,
         "encoding": base.encoding,
         "stages": stages,

@@ -12,7 +12,7 @@ from ..corruptions.stages import Coupling, Scale
 from .entries import SetSpec
 from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
 from .parts import ROWS_BYTES, parts, runs
-from .preparing import Format, Options, Prepared, prepare, source_sizes
+from .preparing import Format, Options, Prepared, clean_sizes, looked_at, prepare
 from .recipe import Recipe
 from .sources.base import Source
 from .tree import buffers, stages_applied, stages_naive
@@ -40,7 +40,9 @@ class Plan:
     """``folder``, ``hdf5``, ``both`` or ``view``."""
     encoding: dict[str, Any]
     size: tuple[int, int]
-    """Width and height of an image; the mean of a few, where they differ."""
+    """Width and height of an image that is there; where they differ, of the middle one by area among those looked at."""
+    other_sizes: int
+    """How many other sizes the images looked at have, at most eight of them."""
     calibration: str
     seed: int
     stages_applied: int
@@ -81,6 +83,7 @@ def plan(
     split: Literal["test", "train", "all"] | None = None,
     images: str | None = None,
     view: str | None = None,
+    any_shape: bool = False,
 ) -> Plan:
     """Say what a build would make; the parameters are those of `build`.
 
@@ -91,7 +94,7 @@ def plan(
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
-        What was asked for cannot be built. Images are not checked: that is the build's first step.
+        What was asked for cannot be built. Only a few images are looked at: to check all is the build's first step.
 
     Examples
     --------
@@ -102,7 +105,7 @@ def plan(
     options = Options(
         seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
         optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
-        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view,
+        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, any_shape=any_shape,
     )  # fmt: skip
     return plan_of(prepare(recipe, source, options))
 
@@ -111,6 +114,11 @@ def plan_of(prepared: Prepared) -> Plan:
     """Return the plan of what was prepared."""
     sets = tuple(s for s in prepared.everything if s.id in set(prepared.asked))
     count, images = len(prepared.selected), len(prepared.selected) * len(sets)
+    looked = looked_at(prepared.source, prepared.selected)
+    if not looked.good:
+        looked.raise_for_bad(prepared.source.notes)
+    prepared.refuse_other(looked, all_seen=True)
+    sizes = sorted(clean_sizes(prepared.recipe, looked), key=lambda size: (size[0] * size[1], size))
     width, height = prepared.image_size
     clean = width * height * 3
     tree = prepared.tree(prepared.asked)
@@ -120,7 +128,7 @@ def plan_of(prepared: Prepared) -> Plan:
     applied = sum(stages_applied(prepared.tree(group)) for group in groups)
     rows = max(len(g) for g in groups) * all_runs[0].count * (prepared.stored_bytes() if "hdf5" in prepared.containers else 1024)
     held = (buffers(tree) + 6) * max(BATCH_BYTES, clean)
-    decoding = DECODED_COPIES * 3 * max(w * h for w, h in source_sizes(prepared.source, prepared.selected) or [(width, height)])
+    decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in looked.good)
     return Plan(
         recipe=prepared.recipe.name,
         version=prepared.recipe.version,
@@ -140,7 +148,8 @@ def plan_of(prepared: Prepared) -> Plan:
         memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + held + decoding,
         format="both" if len(prepared.containers) == 2 else prepared.containers[0],
         encoding=prepared.encoding.as_json(prepared.containers),
-        size=prepared.image_size,
+        size=sizes[len(sizes) // 2],
+        other_sizes=len(set(sizes)) - 1,
         calibration=prepared.table.name,
         seed=prepared.options.seed,
         stages_applied=applied,

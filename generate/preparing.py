@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +20,13 @@ from .choosing import CLEAN, choose_sets
 from .encoding import Encoding
 from .entries import SetSpec
 from .estimates import stored_bytes
+from .expecting import Named
+from .fitting import refuse_other_source
 from .metrics import DEFAULT_IMAGES
 from .parts import Run, groups
 from .recipe import Recipe, load_recipe
-from .sources.base import BadSample, Sample, Source, open_source
-from .sources.checking import Checked
+from .sources.base import Sample, Source, open_source
+from .sources.checking import Checked, check
 from .sources.selection import select, selection_record
 from .tree import Node, grow, merge_aliases, walk_order
 from .views.arrays import ArrayLayout
@@ -64,6 +65,7 @@ class Options:
     images: str | None = None
     view: str | None = None
     disjoint_from: Sequence[str | Path] = ()
+    any_shape: bool = False
 
     def check(self) -> None:
         """Raise for every option that is not what it can be."""
@@ -133,10 +135,16 @@ class Prepared:
         return self.source.classes
 
     def accept(self, found: Checked) -> list[tuple[str, str]]:
-        """Return what is left out, as (path, reason); raise `SourceError` where the images that were checked cannot be built from."""
+        """Return what is left out, as (path, reason); raise where the images that were checked cannot be built from."""
         if not self.options.skip_bad or not found.good:
             found.raise_for_bad(self.source.notes)
+        self.refuse_other(found, all_seen=True)
         return sorted([*self.source.notes, *found.bad])
+
+    def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
+        """Raise for images that the recipe or the view is not made for, unless they are insisted on."""
+        if not self.options.any_shape:
+            refuse_other_source(self.recipe, self.options.view, named_shapes(found), all_seen=all_seen)
 
     @cached_property
     def by_id(self) -> Mapping[str, SetSpec]:
@@ -230,7 +238,7 @@ class Prepared:
             "seed": self.options.seed,
             "coupling": self.options.coupling,
             "scale": self.scale,
-            "recipe": self.recipe_record(),
+            "recipe": self.recipe_record() | self._unexpected(chosen),
             "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
             "preprocessing": self.recipe.preprocessing.as_json(),
             "encoding": self.encoding.as_json(self.containers),
@@ -240,6 +248,12 @@ class Prepared:
             "views": self._views([c.sample for c in chosen]),
             "metrics": self.metrics_images(len(chosen)),
         }
+
+    def _unexpected(self, chosen: Sequence[Chosen]) -> dict[str, Any]:
+        """Return what the recipe did not expect of the source and was insisted on, as it stands with the recipe in the manifest."""
+        images = [(c.sample.id, (c.width, c.height, c.channels)) for c in chosen]
+        problems = self.recipe.expects.problems(images) if self.recipe.expects is not None else []
+        return {"unexpected": problems} if problems else {}
 
     def _views(self, samples: Sequence[Sample]) -> list[dict[str, Any]]:
         layout = self.layout(self.asked, samples)
@@ -274,7 +288,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: Options)
         if encoding.format != "jpeg":
             raise BuildError(f"--optimize is for JPEG; the recipe {loaded.name} stores {encoding.format}. Leave it out.")
         encoding = Encoding("jpeg", encoding.quality, True, encoding.subsampling)
-    sizes = some_sizes(loaded, opened, selected)
+    looked = looked_at(opened, selected) if own_sizes(loaded) else Checked()
+    sizes = clean_sizes(loaded, looked)
     size = round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
     asked_format = options.format
     if asked_format is None and encoding.format == "png" and len(set(sizes)) > 1:
@@ -282,24 +297,31 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: Options)
     containers = ("view",) if options.view is not None else _containers(asked_format, encoding, size, own * len(selected))
     prepared = Prepared(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
     prepared.layout(asked)  # refuses what does not fit before anything is looked at
+    prepared.refuse_other(looked, all_seen=False)
     return prepared
 
 
-def some_sizes(recipe: Recipe, source: Source, selected: Sequence[Sample]) -> list[tuple[int, int]]:
-    """Return (width, height) of clean images: the one of the preprocessing, or those of up to eight samples spread evenly."""
-    size = recipe.preprocessing.size(640, 480)
-    if size == recipe.preprocessing.size(300, 500):
-        return [size]
-    return [recipe.preprocessing.size(*size) for size in source_sizes(source, selected)] or [(500, 375)]
+def looked_at(source: Source, selected: Sequence[Sample]) -> Checked:
+    """Check up to eight of a source's images, spread evenly; where none of them is good, all."""
+    found = check(source, select(selected, samples=_PROBED))
+    return found if found.good else check(source, selected)
 
 
-def source_sizes(source: Source, selected: Sequence[Sample]) -> list[tuple[int, int]]:
-    """Return (width, height) of up to eight of a source's images, spread evenly; of bad ones nothing."""
-    sizes = []
-    for sample in select(selected, samples=_PROBED):
-        with contextlib.suppress(BadSample):
-            sizes.append(source.probe(sample)[1:])
-    return sizes
+def named_shapes(found: Checked) -> list[Named]:
+    """Return the shapes of images that were checked, as they are in the source."""
+    return [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in found.good]
+
+
+def own_sizes(recipe: Recipe) -> bool:
+    """Whether clean images have the size that they have in the source."""
+    return recipe.preprocessing.size(640, 480) != recipe.preprocessing.size(300, 500)
+
+
+def clean_sizes(recipe: Recipe, found: Checked) -> list[tuple[int, int]]:
+    """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were checked."""
+    if not own_sizes(recipe):
+        return [recipe.preprocessing.size(0, 0)]
+    return [recipe.preprocessing.size(width, height) for _, _, width, height, _ in found.good] or [(500, 375)]
 
 
 def size_problem(recipe: Recipe, width: int, height: int) -> str | None:

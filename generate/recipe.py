@@ -16,7 +16,8 @@ from pydantic import Field, ValidationError, model_validator
 from ..corruptions.calibrations import Calibration, get_calibration
 from ..corruptions.ladders import DEFAULT_LADDER
 from ..errors import CorruptsetError, RecipeError, suggest
-from .entries import Entry, PairEntry, SetEntry, SetSpec, StageEntry, StageName
+from .entries import LONGEST_NAME, Entry, PairEntry, SetEntry, SetSpec, StageEntry, StageName
+from .expecting import Expects
 from .mistakes import said
 from .preprocessing import Preprocessing
 from .resolving import resolve_sets
@@ -56,6 +57,8 @@ class Recipe(Entry):
     ladder: Literal["evaluated", "text"] = "evaluated"
     """Whose parameters gradual degradations have."""
     scale: Literal["none", "side"] = "none"
+    expects: Expects | None = None
+    """What images of a source are like; None is any. What is built does not depend on it, so a manifest's recipe is without."""
     preprocessing: Preprocessing
     encoding: Encoding
     stages: dict[StageName, StageEntry] = {}
@@ -67,6 +70,15 @@ class Recipe(Entry):
     def _makes_something(self) -> Recipe:
         if not self.sets and not self.pairs:
             raise ValueError("the recipe has neither [[sets]] nor [[pairs]]; expected at least one")
+        return self
+
+    @model_validator(mode="after")
+    def _names_a_folder(self) -> Recipe:
+        folder = f"{self.name}-{self.version}"
+        if len(folder) > LONGEST_NAME:
+            raise ValueError(
+                f"name and version make a folder's name of {len(folder)} characters, {folder[:20]}...; expected at most {LONGEST_NAME}"
+            )
         return self
 
     def table(self, calibration: str | Path | Calibration | None = None) -> Calibration:
@@ -96,7 +108,7 @@ class Recipe(Entry):
 
     def as_json(self, calibration: str | Path | Calibration | None = None) -> dict[str, Any]:
         """Return the recipe as it stands in a manifest: everything said, the calibration by name and never by path."""
-        data = self.model_dump(mode="json", exclude_none=True)
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"expects"})
         for entry in data["sets"]:
             if "corruptions" not in entry or "levels" in entry:
                 del entry["severities"]

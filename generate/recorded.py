@@ -56,14 +56,14 @@ class Recorded(Prepared):
     def accept(self, found: Checked) -> list[tuple[str, str]]:
         """Hold the checked samples against the records, then a few clean images: both before anything is written."""
         bad = dict(found.bad)
-        by_id = {sample.id: (sample, sha256) for sample, sha256, _, _ in found.good}
+        by_id = {sample.id: (sample, sha256) for sample, sha256, *_ in found.good}
         problems: list[str] = []
         for sample, record in zip(self.selected, self.samples, strict=True):
             if record.id not in by_id:
                 problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
             else:
                 problems += differing(record, sample, by_id[record.id][1])
-        refuse_other_source(problems, [(s.id, s.label, sha256) for s, sha256, _, _ in found.good], self.manifest, self.where)
+        refuse_other_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good], self.manifest, self.where)
         self._refuse_other_pixels([Chosen(*entry) for entry in found.good])
         return [(e.path, e.reason) for e in self.manifest.excluded]
 

@@ -11,7 +11,7 @@ from ..corruptions.calibrations import Calibration
 from ..corruptions.registry import corruption_names, get_corruption
 from ..corruptions.stages import Stage, parse_chain, resolve_stage, set_id
 from ..errors import CorruptsetError, suggest
-from .entries import PairEntry, Role, SetEntry, SetSpec, StageEntry
+from .entries import LONGEST_NAME, PairEntry, Role, SetEntry, SetSpec, StageEntry
 
 Named = tuple[str, Stage]
 """What a stage is called in the id of a chain, and the stage."""
@@ -199,7 +199,7 @@ def _id_problem(name: str, stages: tuple[Stage, ...], table: Calibration) -> lis
 
 
 def _clashes(specs: list[SetSpec]) -> list[str]:
-    """Return what is wrong with the ids and aliases of sets that stand side by side."""
+    """Return what is wrong with the ids and aliases of sets, alone and side by side."""
     problems: list[str] = []
     owner: dict[str, SetSpec] = {}
     for spec in specs:
@@ -209,6 +209,12 @@ def _clashes(specs: list[SetSpec]) -> list[str]:
             owner.setdefault(name, spec)
     ids = {s.id for s in specs}
     for one in sorted(ids):
+        longest = max(one.split("/"), key=len)
+        if len(longest) > LONGEST_NAME:
+            problems.append(
+                f"the set id {one[:40]!r}... needs a file's name of {len(longest)} characters; expected at most {LONGEST_NAME}: "
+                'give a chain a short one, id = "..."'
+            )
         above = one.split("/")
         for i in range(1, len(above)):
             if "/".join(above[:i]) in ids:

@@ -54,6 +54,8 @@ class Chosen:
     sha256: str
     width: int
     height: int
+    channels: int = 0
+    """1 (grey) or 3; 0 where it was not looked at again."""
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def val_images(count=7):
     picture = skimage.data.astronaut()
     files = {}
     for i in range(1, count + 1):
-        crop = picture[i * 20 : i * 20 + 90 + i, i * 30 : i * 30 + 120]
+        crop = picture[i * 20 : i * 20 + 130 + i, i * 30 : i * 30 + 160]
         data = jpeg(crop, mode={2: "CMYK", 4: "L"}.get(i, "RGB"))
         if i == 3:
             buffer = io.BytesIO()

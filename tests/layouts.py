@@ -60,11 +60,18 @@ def write_recipe(
 
 
 def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
-    """Build all sets in this process and return the data set's directory."""
+    """Build all sets in this process, straight into any view, and return the data set's directory."""
     from corruptset.generate.build import build
 
-    options = {"jobs": 1, "metrics": 0, "sets": ["*"], **options}
+    options = {"jobs": 1, "metrics": 0, "sets": ["*"], "any_shape": True, **options}
     return build(recipe, f"folder:{source}", out, **options).directory
+
+
+def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
+    """Export small crops into any view; what images a view expects is tests/generate/test_expecting.py's."""
+    from corruptset.generate.views.exporting import export
+
+    return export(view, directory, out, any_shape=True, **options)
 
 
 def files_of(directory: Path) -> dict[str, bytes]:

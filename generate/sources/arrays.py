@@ -14,10 +14,9 @@ from ...manifests.arrays import NotAShard, map_array
 from ...manifests.models import ClassRecord
 from ..decoding import MAX_PIXELS
 from .blocks import Block
+from .labels import MAX_LABEL
 from .rows import RowSource
 from .streams import Place
-
-MOST_LABEL = 99_999
 
 
 def open(rest: str, *, labels: Path | None = None) -> RowSource:
@@ -91,9 +90,9 @@ def whole_labels(values: NDArray[Any], count: int, where: str) -> NDArray[np.int
         )
     if len(values) != count:
         raise SourceError(f"{where} has {len(values)} labels for {count} images; expected one an image. Do the two files belong together?")
-    wrong = np.flatnonzero((values < 0) | (values > MOST_LABEL))
+    wrong = np.flatnonzero((values < 0) | (values > MAX_LABEL))
     if len(wrong):
-        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MOST_LABEL}.")
+        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MAX_LABEL}.")
     return values.astype(np.int64)
 
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,17 @@ class Loaded:
     """``sha256:<hex>`` of the file's bytes, or of the C-order pixel bytes where a source has no files."""
 
 
+class Probe(NamedTuple):
+    """What is known of a sample that was decoded and let go."""
+
+    sha256: str
+    """As of `Loaded`."""
+    width: int
+    height: int
+    channels: int
+    """1 (grey) or 3 (RGB)."""
+
+
 class BadSample(Exception):
     """A sample that cannot be used; the message is one sentence with the reason and what to do."""
 
@@ -62,8 +73,8 @@ class Source(Protocol):
         """Return the sha256 that `load` would, without more work than it needs; or raise `BadSample`."""
         ...
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Decode a sample fully, keep nothing, and return its (sha256, width, height); or raise `BadSample`."""
+    def probe(self, sample: Sample) -> Probe:
+        """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
         ...
 
 

@@ -26,8 +26,8 @@ Judge = Callable[[int, int], str | None]
 class Checked:
     """What a check found, in the source's order."""
 
-    good: list[tuple[Sample, str, int, int]] = field(default_factory=list)
-    """(sample, sha256, width, height)"""
+    good: list[tuple[Sample, str, int, int, int]] = field(default_factory=list)
+    """(sample, sha256, width, height, channels)"""
     bad: list[tuple[str, str]] = field(default_factory=list)
     """(path or id, reason)"""
 
@@ -83,12 +83,12 @@ def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -
     found = Checked()
     for sample in batch:
         try:
-            sha256, width, height = source.probe(sample)
-            problem = judge(width, height) if judge is not None else None
+            probe = source.probe(sample)
+            problem = judge(probe.width, probe.height) if judge is not None else None
             if problem is not None:
                 raise BadSample(problem)
         except BadSample as e:
             found.bad.append((sample.path or sample.id, str(e)))
         else:
-            found.good.append((sample, sha256, width, height))
+            found.good.append((sample, *probe))
     return found

@@ -10,7 +10,7 @@ from ...errors import SourceError, listed
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
 from ..decoding import MAX_FILE_BYTES, decode, probe
-from .base import BadSample, Loaded, Sample
+from .base import BadSample, Loaded, Probe, Sample
 from .labels import Labels, read_labels
 from .listing import Listing, list_folder
 from .naming import find_clashes, find_equal, name_problem, sample_id, shown
@@ -32,6 +32,8 @@ class FolderSource:
 
     def __init__(self, root: Path, samples: tuple[Sample, ...], classes: tuple[ClassRecord, ...], notes: tuple[Note, ...]) -> None:
         self.root = root
+        self.listed = root
+        """The folder that is listed, by every command anew."""
         self.samples = samples
         self.classes = classes
         self.notes = notes
@@ -45,11 +47,10 @@ class FolderSource:
         """Return the sha256 of an image's file."""
         return sha256_bytes(self._read(sample))
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Read and decode an image, keep nothing, and return its (sha256, width, height)."""
+    def probe(self, sample: Sample) -> Probe:
+        """Read and decode an image and keep nothing."""
         data = self._read(sample)
-        width, height, _ = probe(data)
-        return sha256_bytes(data), width, height
+        return Probe(sha256_bytes(data), *probe(data))
 
     def _read(self, sample: Sample) -> bytes:
         assert sample.path is not None

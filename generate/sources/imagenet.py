@@ -36,6 +36,8 @@ class _Place:
     listing: Listing
     root: str
     """The folder in the tar that the images are listed from."""
+    listed: Path | None = None
+    """The folder that was given and listed, where it is one."""
 
 
 def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource:
@@ -96,11 +98,11 @@ def _place(rest: str, labels: Path | None) -> _Place:
 
 
 def _folder(path: Path, labels: Path | None) -> _Place:
-    listing = _without_devkit(list_folder(path, ignore=labels))
+    listed, listing = path, _without_devkit(list_folder(path, ignore=labels))
     if listing.folders == ["val"] and all("/" in image for image in listing.images):
         path = path / "val"
         listing = _without_devkit(list_folder(path, ignore=labels))
-    return _Place(path, None, listing, "")
+    return _Place(path, None, listing, "", listed)
 
 
 def _without_devkit(listing: Listing) -> Listing:
@@ -196,7 +198,7 @@ def _source(place: _Place, pairs: list[tuple[str, str]], wnids: tuple[str, ...])
     if place.tar is not None:
         return TarSource("imagenet", with_places(samples, place.tar, place.root), classes, said)
     source = FolderSource(place.path, samples, classes, said)
-    source.scheme = "imagenet"
+    source.scheme, source.listed = "imagenet", place.listed or place.path
     return source
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import SourceError
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
-from .base import Loaded, Sample
+from .base import Loaded, Probe, Sample
 from .blocks import Block, read_image
 from .naming import name_problem
 
@@ -60,10 +60,10 @@ class RowSource:
         block, row = self._place(sample)
         return block.known(row) or sha256_bytes(read_image(block, row).data)
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Return a row's (sha256, width, height); nothing is read where the sha256 is known from the listing."""
-        height, width, _ = self._place(sample)[0].shape
-        return self.fingerprint(sample), width, height
+    def probe(self, sample: Sample) -> Probe:
+        """Return what a row is; nothing is read where the sha256 is known from the listing."""
+        height, width, channels = self._place(sample)[0].shape
+        return Probe(self.fingerprint(sample), width, height, channels)
 
     def _place(self, sample: Sample) -> tuple[Block, int]:
         """Return the block that a sample is in, and its row there."""

@@ -14,7 +14,7 @@ from ...errors import SourceError, listed
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
 from ..decoding import decode
-from .base import BadSample, Loaded, Sample
+from .base import BadSample, Loaded, Probe, Sample
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,11 @@ class SampleSource:
         """Return the sha256 of a photograph's pixels, which must be read for it."""
         return self._read(sample)[1]
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Decode a photograph and return its (sha256, width, height)."""
+    def probe(self, sample: Sample) -> Probe:
+        """Decode a photograph and keep nothing."""
         image, sha256 = self._read(sample)
-        return sha256, image.shape[1], image.shape[0]
+        height, width, channels = image.shape
+        return Probe(sha256, width, height, channels)
 
     def _read(self, sample: Sample) -> tuple[NDArray[np.uint8], str]:
         photograph = PHOTOGRAPHS[sample.id]

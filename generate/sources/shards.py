@@ -21,7 +21,7 @@ from ...manifests.models import ClassRecord
 from ...manifests.reader import open as open_build
 from ..decoding import MAX_FILE_BYTES, decode
 from .arrays import image_shape, numbered_classes, whole_labels
-from .base import BadSample, Loaded, Sample
+from .base import BadSample, Loaded, Probe, Sample
 
 MOST_RATIO = 1100
 """How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
@@ -72,10 +72,11 @@ class Hdf5Source:
         """Return the sha256 of a row: of its pixels, or of its encoded bytes."""
         return sha256_bytes(self._read(sample).data)
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Read a row, keep nothing, and return its (sha256, width, height)."""
+    def probe(self, sample: Sample) -> Probe:
+        """Read a row and keep nothing."""
         loaded = self.load(sample)
-        return loaded.sha256, loaded.image.shape[1], loaded.image.shape[0]
+        height, width, channels = loaded.image.shape
+        return Probe(loaded.sha256, width, height, channels)
 
     def _read(self, sample: Sample) -> NDArray[np.uint8]:
         assert isinstance(sample, Row)

@@ -14,7 +14,7 @@ from ...errors import SourceError
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
 from ..decoding import MAX_FILE_BYTES, decode, probe
-from .base import Loaded, Sample
+from .base import Loaded, Probe, Sample
 from .listing import DOCUMENT_NAMES, DOCUMENT_SUFFIXES, IMAGE_SUFFIXES, Listing, ignored
 from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_row, reading, unpacking, unpacking_anew
 
@@ -234,11 +234,10 @@ class TarSource:
         """Return the sha256 of an image's file."""
         return sha256_bytes(self._read(sample))
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
-        """Read and decode an image, keep nothing, and return its (sha256, width, height)."""
+    def probe(self, sample: Sample) -> Probe:
+        """Read and decode an image and keep nothing."""
         data = self._read(sample)
-        width, height, _ = probe(data)
-        return sha256_bytes(data), width, height
+        return Probe(sha256_bytes(data), *probe(data))
 
     def _read(self, sample: Sample) -> bytes:
         assert isinstance(sample, Member)

@@ -58,14 +58,10 @@ class ArrayLayout(Layout):
         """Return set id -> how many of its images are in its array."""
         return {set_id: len(plan.samples) for plan in self.arrays() for set_id in plan.sets}
 
-    def check_shape(self, shape: tuple[int, int, int]) -> None:
-        """Raise `BuildError` if a loader of this view cannot take images of this shape (H, W, C)."""
-
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every array, then the labels."""
         for plan in self.arrays():
             shape = data[plan.sets[0]].image(0).shape
-            self.check_shape((shape[0], shape[1], shape[2]))
             writer.array(plan.path, (plan.rows, *shape), np.uint8, self._blocks(data, plan, shape, writer))
         for path, text in self.texts({}):
             writer.text(path, text)

@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BuildError
+from ..expecting import Expects
 from .arrays import ArrayLayout, ArrayPlan
 from .base import SEVERITIES, Subject, ViewOptions, refuse
 from .severities import grid
 
 TAKES = ("severities",)
+EXPECTS = Expects(sizes=((32, 32),), channels="rgb")
+"""Loaders transpose to (3, H, W), and their networks are made for 32x32."""
 
 
 class CifarC(ArrayLayout):
@@ -41,11 +43,6 @@ class CifarC(ArrayLayout):
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
         """Return labels.npy."""
         return {f"{self.top}/labels.npy": np.tile(np.array([s.label for s in self.subject.samples], np.uint8), len(SEVERITIES))}
-
-    def check_shape(self, shape: tuple[int, int, int]) -> None:
-        """Colour only: loaders transpose to (3, H, W)."""
-        if shape[2] != 3:
-            raise BuildError("The view cifar-c holds colour images; these are grey. Choose mnist-c, or a recipe with channels rgb.")
 
 
 def layout(subject: Subject, options: ViewOptions) -> CifarC:

@@ -12,7 +12,10 @@ from ...errors import BuildError, suggest
 from ...manifests.files import write_atomic
 from ...manifests.reader import DataSet
 from ...manifests.views import VIEW, ViewRecord, ViewSetRecord
+from ..expecting import Named
+from ..preprocessing import parse_preprocessing
 from .base import Layout, Subject, ViewOptions
+from .fitting import unexpected
 from .imagenet_c_5k import read_list
 from .registry import get_view, make_layout
 from .severities import read_severities
@@ -44,6 +47,7 @@ def export(
     severities: str | Path | Mapping[str, Sequence[str]] | None = None,
     images: str | Path | Sequence[str] | None = None,
     allow_missing_classes: bool = False,
+    any_shape: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Exported:
     """Export a data set as a view.
@@ -64,6 +68,8 @@ def export(
         The list of imagenet-c-5k.
     allow_missing_classes : bool
         Export folders by class even though classes have no image, so that labels found by listing differ.
+    any_shape : bool
+        Export images of any size and channels, also where the view's loaders expect others.
     progress : callable, optional
         Called with the step, what is done and the total.
 
@@ -90,7 +96,15 @@ def export(
     )
     subject = Subject.of(data)
     subject = subject.only(_chosen(subject, sets))
-    layout = make_layout(view, subject, options)
+    problem = unexpected(view, _shapes(data, subject))
+    try:
+        layout = make_layout(view, subject, options)
+    except BuildError as e:
+        raise e if problem is None or any_shape else BuildError(f"{e}\n{problem}") from None
+    if problem is not None and not any_shape:
+        raise BuildError(f"{problem} Nothing was written.")
+    if problem is not None:
+        layout.notes.append(problem.partition(" These are others:")[0])
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, progress)
         writer.total = sum(layout.counts().values())
@@ -127,6 +141,13 @@ def view_record(view: str, data: DataSet, layout: Layout, options: ViewOptions, 
         files=sorted(writer.files, key=lambda f: f.path),
         folders=sorted(writer.folders, key=lambda f: f.path),
     )
+
+
+def _shapes(data: DataSet, subject: Subject) -> list[Named]:
+    """Return the shape of every image of a set; channels are those of the first."""
+    preprocessing = parse_preprocessing(data.manifest.preprocessing)
+    channels = next(data[subject.sets[0].id].images()).shape[2] if subject.sets else 3
+    return [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]
 
 
 def _mapping(severities: str | Path | Mapping[str, Sequence[str]] | None) -> Mapping[str, tuple[str, ...]]:

@@ -5,10 +5,13 @@ Read by torchvision's ImageFolder, timm, RobustBench and the published evaluatio
 
 from __future__ import annotations
 
+from ..expecting import Expects
 from .base import Subject, ViewOptions
 from .folders import SeverityFolders
 
 TAKES = ("severities", "allow_missing_classes")
+EXPECTS = Expects(least_side=128)
+"""224 as published, 299 for Inception; loaders crop or shrink what is larger, and would enlarge what is smaller without a word."""
 
 
 def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from ...errors import BuildError
 from .base import Subject, ViewOptions, refuse
 from .folders import SeverityFolders
+from .imagenet_c import EXPECTS as EXPECTS
 
 TAKES = ("severities", "images", "allow_missing_classes")
 _SUFFIXES = (".jpeg", ".jpg", ".png")

@@ -12,12 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import BuildError
+from ..expecting import Expects
 from .arrays import ArrayLayout, ArrayPlan
 from .base import Subject, ViewOptions, refuse
 from .severities import single
 
 TAKES = ("severities",)
+EXPECTS = Expects(sizes=((28, 28),), channels="grey")
 
 
 class MnistC(ArrayLayout):
@@ -50,11 +51,6 @@ class MnistC(ArrayLayout):
         """Return the labels of each split, beside its images."""
         by = {split: np.array([self.subject.samples[i].label for i in samples], np.int64) for split, samples in self._splits.items()}
         return {f"{self.top}/{name}/{split}_labels.npy": labels for name in self._names for split, labels in by.items()}
-
-    def check_shape(self, shape: tuple[int, int, int]) -> None:
-        """Grey only."""
-        if shape[2] != 1:
-            raise BuildError("The view mnist-c holds grey images; these are in colour. Choose cifar-c, or a recipe with channels keep.")
 
 
 def layout(subject: Subject, options: ViewOptions) -> MnistC:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...errors import BuildError, listed, suggest
+from ..entries import LONGEST_NAME
 from .base import SEVERITIES, SetRef, Subject, ViewOptions, refuse
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
@@ -119,8 +120,8 @@ def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: 
     known = {name: ref.id for ref in subject.sets for name in (ref.id, *ref.aliases)}
     found: dict[str, tuple[str, ...]] = {}
     for name, sets in options.severities.items():
-        if not _NAME.fullmatch(name):
-            problems.append(f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -)")
+        if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+            problems.append(f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -, at most {LONGEST_NAME})")
         if len(sets) != count:
             problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")
         strange = [s for s in sets if s not in known]

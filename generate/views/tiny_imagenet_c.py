@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ..expecting import Expects
 from .base import Subject, ViewOptions
 from .folders import SeverityFolders
 
 TAKES = ("severities", "allow_missing_classes")
+EXPECTS = Expects(sizes=((64, 64),))
 
 
 def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:

@@ -33,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "images": None,
     "frost_textures": None,
     "view": None,
+    "any_shape": False,
 }
 GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ([], {}),
@@ -49,7 +50,7 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ),
     (["--metrics", "all"], {"metrics": "all"}),
     (["--metrics", "0"], {"metrics": 0}),
-    (["--view", "cifar-c"], {"view": "cifar-c"}),
+    (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
     (["--labels", "a.csv", "--frost-textures", "ice"], {"labels": Path("a.csv"), "frost_textures": Path("ice")}),
 ]
 

@@ -31,7 +31,6 @@ from corruptset.generate.decoding import MAX_PIXELS, decode, probe
 from corruptset.generate.sources import streams
 from corruptset.generate.sources.base import BadSample, open_source
 from corruptset.generate.sources.checking import check
-from corruptset.generate.views.exporting import export
 from corruptset.manifests.files import sha256sums_bytes
 from corruptset.manifests.models import FileRecord
 from corruptset.manifests.verifying import verify_directory
@@ -222,7 +221,7 @@ def test_records_of_a_stranger_write_nothing_outside(stranger: Path, edit: str, 
     target = stranger.parent / "view"
     try:
         verify_directory(stranger)
-        export(view, stranger, target, sets=["contrast/*"])
+        layouts.export(view, stranger, target, sets=["contrast/*"])
     except CorruptsetError:
         assert outside(stranger) == before
     else:
@@ -244,7 +243,7 @@ def test_samples_of_a_stranger_write_nothing_outside(stranger: Path, edit: str) 
     for view in ("imagenet-c", "imagefolder", "webdataset"):
         target = stranger.parent / view
         try:
-            export(view, stranger, target, sets=["contrast/*"])
+            layouts.export(view, stranger, target, sets=["contrast/*"])
         except CorruptsetError:
             assert outside(stranger) - before <= {
                 p for p in outside(stranger) if p.startswith(("home/imagenet-c", "home/imagefolder", "home/web"))
@@ -277,7 +276,7 @@ def test_links_that_lead_out_are_not_followed(stranger: Path, name: str, monkeyp
         list(corruptset.open(stranger, prefer=prefer)["contrast/1"])
     if name != "shard":
         with pytest.raises(CorruptsetError, match="symbolic link that leads out"):
-            export("imagenet-c", stranger, stranger.parent / "view", sets=["contrast/*"])
+            layouts.export("imagenet-c", stranger, stranger.parent / "view", sets=["contrast/*"])
         assert not (stranger.parent / "view").exists()
     assert not verify_directory(stranger).ok
     assert not any(o.startswith(str(elsewhere)) for o in opened)

@@ -16,7 +16,7 @@ import killing
 import pytest
 
 from corruptset.generate.sources import checking
-from corruptset.generate.sources.base import Sample
+from corruptset.generate.sources.base import Probe, Sample
 
 
 def check(moments: int, seed: int, sinks: str = ",".join(killing.SINKS)) -> str:
@@ -55,9 +55,9 @@ class Listening:
 
     samples = notes = ()
 
-    def probe(self, sample: Sample) -> tuple[str, int, int]:
+    def probe(self, sample: Sample) -> Probe:
         status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
-        return f"{os.getpid()} {int(status['SigBlk'], 16) >> (signal.SIGINT - 1) & 1}", 8, 8
+        return Probe(f"{os.getpid()} {int(status['SigBlk'], 16) >> (signal.SIGINT - 1) & 1}", 8, 8, 3)
 
 
 def test_workers_of_a_check_never_get_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_splits_pixels_and_the_check(tmp_path):
         assert loaded.image.flags.writeable
     checked = check(source, source.samples)
     assert (len(checked.good), checked.bad) == (23, [])
-    assert checked.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32)
+    assert checked.good[5][1:] == (source.fingerprint(source.samples[5]), 32, 32, 3)
     train = open_source(f"cifar10:{path}", split="train")
     assert [s.id for s in train.samples][-1] == "train/00045"
     with pytest.raises(SourceError, match="--split is 'tests'; expected one of test, train, all"):

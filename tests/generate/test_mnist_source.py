@@ -53,7 +53,7 @@ def test_images_are_grey_and_classes_are_all_ten(tmp_path):
     assert loaded.image.shape == (28, 28, 1)
     assert np.array_equal(loaded.image[..., 0], IMAGES[7])
     assert loaded.image.flags.writeable
-    assert source.probe(source.samples[7]) == (loaded.sha256, 28, 28)
+    assert source.probe(source.samples[7]) == (loaded.sha256, 28, 28, 1)
     assert len(pickle.dumps(source)) < 10_000
     with pytest.raises(SourceError, match=r"has no files of the split train \(it has test\)"):
         open_source(f"mnist:{tmp_path}", split="train")

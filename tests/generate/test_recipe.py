@@ -392,3 +392,25 @@ def test_the_documented_recipes_work(tmp_path):
     for model in Recipe.model_fields, Jpeg.model_fields, ResizeCrop.model_fields:
         for key in model:
             assert f"`{key}`" in text, key
+
+
+@pytest.mark.parametrize(
+    ("expects", "said"),
+    [
+        ("sizes = [[32, 32]]\nleast_side = 32", "expects: has sizes and least_side; give one of them"),
+        ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2 is 4; expected a number from 8 upwards"),
+        ('channels = "gray"', "expects, channels is 'gray'; expected one of 'rgb' or 'grey'"),
+        ("side = 32", "expects, side: there is no such key. Did you mean 'sizes'? Known here: sizes, least_side, channels"),
+    ],
+)
+def test_mistakes_in_what_a_recipe_expects(expects, said):
+    assert mistakes(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
+
+
+def test_every_shipped_recipe_says_what_images_it_is_made_for():
+    page = (Path(__file__).parents[2] / "docs" / "recipes.md").read_text(encoding="utf-8")
+    for name in recipe_names():
+        expects = load_recipe(name).expects
+        assert expects is not None, name
+        assert expects.said in page, name
+        assert "expects" not in load_recipe(name).as_json()

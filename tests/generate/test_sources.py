@@ -62,7 +62,7 @@ def test_the_eight_photographs():
         assert loaded.sha256 == "sha256:" + hashlib.sha256(loaded.image.tobytes()).hexdigest() == PHOTOGRAPHS[sample.id].sha256
         assert source.fingerprint(sample) == loaded.sha256
     found = check(source, source.samples)
-    assert [g[1:] for g in found.good][:2] == [(PHOTOGRAPHS["astronaut"].sha256, 512, 512), (PHOTOGRAPHS["chelsea"].sha256, 451, 300)]
+    assert [g[1:] for g in found.good][:2] == [(PHOTOGRAPHS["astronaut"].sha256, 512, 512, 3), (PHOTOGRAPHS["chelsea"].sha256, 451, 300, 3)]
     assert found.bad == []
     assert pickle.loads(pickle.dumps(source)).samples == source.samples
 
@@ -120,7 +120,7 @@ def test_class_folders(tmp_path):
     loaded = source.load(sample)
     np.testing.assert_array_equal(loaded.image, (RGB + 1).astype(np.uint8))
     assert loaded.sha256 == source.fingerprint(sample) == "sha256:" + hashlib.sha256((tmp_path / "b/10.png").read_bytes()).hexdigest()
-    assert source.probe(sample) == (loaded.sha256, 10, 12)
+    assert source.probe(sample) == (loaded.sha256, 10, 12, 3)
 
 
 def test_where_images_are_stored():

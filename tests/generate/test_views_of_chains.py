@@ -11,13 +11,13 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
+from layouts import export
 
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
 from corruptset.generate.views.base import set_ref
 from corruptset.generate.views.checking import check_view
-from corruptset.generate.views.exporting import export
 from corruptset.generate.views.registry import VIEWS
 from corruptset.manifests.views import verify_view
 

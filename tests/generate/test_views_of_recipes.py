@@ -108,7 +108,7 @@ def test_a_build_into_mnist_c_is_extended_set_by_set(mnist: str, tmp_path: Path)
 def test_what_mnist_c_cannot_hold_is_refused(mnist: str, tmp_path: Path) -> None:
     crops = layouts.write_crops(tmp_path / "crops", classes=2, side=28)
     colour = layouts.make(layouts.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out")
-    with pytest.raises(BuildError, match="these are in colour"):
+    with pytest.raises(BuildError, match="4 of 4 images are in colour"):
         export("mnist-c", colour, tmp_path / "view")
     # the recipe's corruptions are at one severity each, so the views of five refuse them all, by name
     built = build("mnist-c", mnist, tmp_path / "out", metrics=0, jobs=1, sets=["clean", "rotate", "fog"]).directory
@@ -168,7 +168,7 @@ def test_thirty_levels_go_whole_into_the_views_of_any_set(ladders: Path, tmp_pat
 @pytest.mark.parametrize("view", FIVE)
 def test_two_factor_69_is_mapped_or_refused_by_the_views_of_five_severities(two_factor: Path, tmp_path: Path, view: str) -> None:
     with pytest.raises(BuildError) as e:
-        export(view, two_factor, tmp_path / "view")
+        layouts.export(view, two_factor, tmp_path / "view")
     first, *lines, rest, then = str(e.value).splitlines()
     assert view in first
     why = dict(line.strip().split(": ") for line in lines)
@@ -181,7 +181,7 @@ def test_two_factor_69_is_mapped_or_refused_by_the_views_of_five_severities(two_
     assert "--severities FILE" in then
     assert list(tmp_path.iterdir()) == []
     names = {"salt_pepper+gaussian": ["CLEAN", "SP0.1GA0.1", "SP0.15GA0.15", "type 16", "sp020+ga020"]}
-    done = export(view, two_factor, tmp_path / "view", severities=names)
+    done = layouts.export(view, two_factor, tmp_path / "view", severities=names)
     assert {p.name.removesuffix(".npy") for p in done.top.iterdir()} - {"labels"} == set(names)
     assert any("Left out" in note and "ga010, ga010+sp010" in note and note.endswith(" and 41 more.") for note in done.notes)
     data = corruptset.open(two_factor)
@@ -198,10 +198,10 @@ def test_thirty_levels_are_mapped_or_refused_by_the_views_of_five_severities(lad
     # five levels are not five severities, were they the levels 1 to 5
     for sets in (["black_lines/*"], [f"black_lines/0{n}" for n in range(1, 6)]):
         with pytest.raises(BuildError, match=r"black_lines/01 \.\.\. black_lines/(30 \(30|05 \(5) sets\): levels are not severities"):
-            export(view, ladders, tmp_path / "view", sets=sets, **missing)
+            layouts.export(view, ladders, tmp_path / "view", sets=sets, **missing)
     assert list(tmp_path.iterdir()) == []
     names = {"black_lines": [f"black_lines/{n:02d}" for n in (6, 12, 18, 24, 30)]}
-    done = export(view, ladders, tmp_path / "view", severities=names, sets=["black_lines/*"], **missing)
+    done = layouts.export(view, ladders, tmp_path / "view", severities=names, sets=["black_lines/*"], **missing)
     report = check_view(ladders, tmp_path / "view")
     assert report.ok, report.problems
     assert done.images == 5

@@ -12,10 +12,10 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
+from layouts import export
 
 import corruptset
 from corruptset.generate.views.checking import check_view
-from corruptset.generate.views.exporting import export
 from corruptset.manifests.views import verify_view
 
 SETS = ["contrast/*"]
