@@ -65,7 +65,7 @@ def folder(tmp_path: Path) -> Path:
     """Return a folder of two classes with an image each."""
     for name in ("a", "b"):
         (tmp_path / "source" / name).mkdir(parents=True)
-        Image.fromarray(np.full((32, 32, 3), 100, np.uint8)).save(tmp_path / "source" / name / "one.png")
+        Image.fromarray(np.full((160, 160, 3), 100, np.uint8)).save(tmp_path / "source" / name / "one.png")
     return tmp_path / "source"
 
 

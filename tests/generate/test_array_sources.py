@@ -97,6 +97,30 @@ def test_hdf5(tmp_path):
         source.load(source.samples[0])
 
 
+def test_a_later_shard_has_the_samples_that_its_index_says(tmp_path):
+    """A build's second shard begins with its row 0, which is another sample; rows are encoded images here."""
+    a.write(tmp_path / "val", {f"n0{i % 2}/{i:02d}.JPEG": a.jpeg(np.tile(IMAGES[i], (4, 4, 1))) for i in range(12)})
+    made = build("imagenet-c", f"folder:{tmp_path / 'val'}", tmp_path, sets=["contrast/2"], format="hdf5", metrics=0, jobs=1)
+    (first, second) = sorted((made.directory / "hdf5/contrast").iterdir())
+    data = corruptset.open(made.directory)
+    ids, images = [s.id for s in data.samples], list(data["contrast/2"].images())
+    source = open_source(f"hdf5:{second}")
+    assert [s.id for s in source.samples] == ids[8:]
+    for sample in reversed(source.samples):
+        assert np.array_equal(source.load(sample).image, images[ids.index(sample.id)])
+        assert source.probe(sample) == (source.fingerprint(sample), 224, 224, 3)
+    # labels of others: the shard was changed, or another build's put in its place
+    with h5py.File(second, "r+") as f:
+        f["labels"][0] = 1 - f["labels"][0]
+    with pytest.raises(SourceError, match=r"does not belong to the build in .*: its labels are others"):
+        open_source(f"hdf5:{second}")
+    shutil.copy(first, second)
+    with h5py.File(second, "r+") as f:
+        f["index"][0] = len(ids)
+    with pytest.raises(SourceError, match="does not belong to the build in "):
+        open_source(f"hdf5:{second}")
+
+
 def test_hdf5_files_that_are_refused(tmp_path):
     with h5py.File(tmp_path / "other.h5", "w") as f:
         f["images"] = IMAGES
@@ -149,6 +173,9 @@ def test_a_shard_of_ones_own_keeps_its_ids(tmp_path):
     foggy = open_source(f"hdf5:{made.directory / 'hdf5' / 'contrast' / '2-00000.h5'}")
     assert [s.id for s in foggy.samples] == chosen
     assert np.array_equal(foggy.load(foggy.samples[3]).image, corruptset.open(made.directory)["contrast/2"].image(3))
+    # who names the datasets has rows, whatever build the shard is of
+    named = open_source(f"hdf5:{made.directory / 'hdf5' / 'clean-00000.h5'}", labels="labels")
+    assert [(s.id, s.label) for s in named.samples] == [(f"data/{i}", s.label) for i, s in enumerate(source.samples)]
     shutil.copy(made.directory / "hdf5" / "clean-00000.h5", tmp_path / "alone.h5")
     with pytest.raises(SourceError, match=r"holds no manifest\.json"):
         open_source(f"hdf5:{tmp_path / 'alone.h5'}")

@@ -61,7 +61,7 @@ def forms_of_npy(root):
     [
         (forms_of_cifar10, "cifar10-c", {"split": "all", "per_class": 1, "jobs": 1}),
         (forms_of_cifar100, "cifar100-c", {"labels": "coarse", "first": 7, "jobs": 1}),
-        (forms_of_mnist, "mnist-c", {"jobs": 1}),
+        (forms_of_mnist, "cifar10-c", {"jobs": 1, "any_shape": True}),
         (forms_of_imagenet, "imagenet-c", {"jobs": 1}),
         (forms_of_npy, "cifar10-c", {"ids": ["data/3", "data/11"], "jobs": 1}),
     ],

@@ -16,6 +16,7 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
+from corruptset.generate.decoding import decode
 from corruptset.generate.sources import shards
 from corruptset.generate.sources.base import BadSample, open_source
 from corruptset.manifests.guarded import GUARD, SECONDS_VARIABLE, NoAnswer
@@ -46,7 +47,9 @@ def loop(path):
     path.write_bytes(data)
 
 
-@pytest.mark.parametrize("options", [{}, {"chunks": (7, 32, 32, 3), "compression": "gzip"}], ids=["plain", "compressed"])
+@pytest.mark.parametrize(
+    "options", [{}, {"chunks": (7, 32, 32, 3), "compression": "gzip"}, {"encoded": True}], ids=["plain", "compressed", "encoded"]
+)
 @pytest.mark.parametrize("order", ["forwards", "backwards", "every third", "random", "twice"])
 def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, options, order):
     source = open_source(write(tmp_path / "x.h5", **options))
@@ -63,7 +66,7 @@ def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, opt
     }[order]
     for i in places:
         image = source.load(source.samples[i]).image
-        assert np.array_equal(image, IMAGES[i])
+        assert np.array_equal(image, decode(a.jpeg(IMAGES[i])) if "encoded" in options else IMAGES[i])
         image[:] = 0  # it is the caller's
     assert max(given["count"] for given in asked) <= shards.MOST_AHEAD
     if order in ("forwards", "twice"):

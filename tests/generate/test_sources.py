@@ -6,6 +6,8 @@ import hashlib
 import io
 import pickle
 import shutil
+import tarfile
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +142,41 @@ def test_flat_with_whole_numbers(tmp_path):
     assert source.load(source.samples[0]).image.shape == (12, 10, 3)
 
 
+@pytest.mark.parametrize("form", ["folder", "tar", "csv"])
+def test_ids_and_classes_are_in_the_order_of_their_own_letters(tmp_path, form):
+    """Not of paths with suffixes, not folder by folder, and not of names as a disk has them in pieces."""
+    root, decomposed = tmp_path / "root", unicodedata.normalize("NFD", "é")
+    paths = [
+        f"{decomposed}/a.png",
+        "a/b.png",
+        "a/b-1.png",
+        "a/b!.png",
+        "a/b.c.png",
+        "a/z.png",
+        f"a/{decomposed}.png",
+        "a-b/x.png",
+        "z/y.png",
+    ]
+    for path in paths:
+        put(root, path)
+    if form == "csv":
+        # who types a name in one piece means the file whose name is in two, and a class is one, however it is typed
+        rows = "".join(f"{unicodedata.normalize('NFC', path)},{path.partition('/')[0]}\n" for path in paths)
+        source = labelled(root, f"file,label\n{rows}")
+    elif form == "tar":
+        with tarfile.open(tmp_path / "x.tar", "w") as archive:
+            for path in paths:
+                archive.add(root / path, path)
+        source = open_source(f"folder:{tmp_path / 'x.tar'}")
+    else:
+        source = open_source(f"folder:{root}")
+    assert [s.id for s in source.samples] == ["a-b/x", "a/b", "a/b!", "a/b-1", "a/b.c", "a/z", "a/é", "z/y", "é/a"]
+    assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, n, n) for i, n in enumerate(["a", "a-b", "z", "é"])]
+    assert [s.label for s in source.samples] == [1, 0, 0, 0, 0, 0, 0, 2, 3]
+    assert source.samples[8].path == f"{decomposed}/a.png"
+    assert (source.notes, source.load(source.samples[8]).image.shape) == ((), (12, 10, 3))
+
+
 def test_flat_with_class_names(tmp_path):
     root = tmp_path / "flat"
     for path in ("1.png", "2.png", "3.png", "unlabelled.png"):
@@ -199,7 +236,7 @@ def test_class_names_that_cannot_be_folders(tmp_path):
         ("0.png,1\n", "begin with '0.png,1'"),
         ("label,file\n", "begin with 'label,file'"),
         ("file,label\n", "a header and no rows"),
-        ("file,label\n0.png,1000000\n", "above 99999"),
+        ("file,label\n0.png,100000\n", "the label 100000 is above 99999"),
         ('file,label\n"0.png,1\n', "line 2"),
         ("file,label\n0.png,-1\n", None),
     ],
