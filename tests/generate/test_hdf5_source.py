@@ -19,6 +19,7 @@ from corruptset.generate.build import build
 from corruptset.generate.decoding import decode
 from corruptset.generate.sources import shards
 from corruptset.generate.sources.base import BadSample, open_source
+from corruptset.manifests.digests import sha256_bytes
 from corruptset.manifests.guarded import GUARD, SECONDS_VARIABLE, NoAnswer
 
 IMAGES, LABELS = a.crops(60)
@@ -65,8 +66,10 @@ def test_rows_are_those_of_the_file_in_whatever_order(tmp_path, monkeypatch, opt
         "twice": [i for i in range(n) for _ in range(2)],
     }[order]
     for i in places:
-        image = source.load(source.samples[i]).image
-        assert np.array_equal(image, decode(a.jpeg(IMAGES[i])) if "encoded" in options else IMAGES[i])
+        image, sha256 = vars(source.load(source.samples[i])).values()
+        stored = a.jpeg(IMAGES[i]) if "encoded" in options else IMAGES[i].tobytes()
+        assert sha256 == sha256_bytes(stored)
+        assert np.array_equal(image, decode(stored) if "encoded" in options else IMAGES[i])
         image[:] = 0  # it is the caller's
     assert max(given["count"] for given in asked) <= shards.MOST_AHEAD
     if order in ("forwards", "twice"):
