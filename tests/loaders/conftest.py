@@ -25,7 +25,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plain = '[[sets]]\ncorruptions = ["contrast", "brightness"]\n'
     cifar = layouts.write_recipe(root, name="cifar10-c", more=plain)
     layouts.make(cifar, crops, root, format="both")
-    layouts.make(layouts.write_recipe(root, name="imagenet-c", encoding="jpeg", more=plain), crops, root, format="both")
+    photographs = layouts.write_crops(root / "photographs", side=160)
+    layouts.make(layouts.write_recipe(root, name="imagenet-c", encoding="jpeg", more=plain), photographs, root, format="both")
     digits = layouts.write_recipe(root, name="mnist-c", channels="keep", more=plain + "\n[[sets]]\nclean = true\n")
     layouts.make(digits, grey, root)
     cifar.rename(root / "cifar10-c.toml")
