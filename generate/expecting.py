@@ -84,7 +84,7 @@ class Expects(Entry):
 def refusal(what: str, expects: Expects, problems: Iterable[str], instead: str) -> str:
     """Return the words of a refusal: what was expected, what was given, what fits, and how to insist."""
     lines = "".join(f"\n  {p}" for p in problems)
-    return f"{what} is made for {expects.said}. These are others:{lines}\n{instead} With {INSIST} they are taken all the same."
+    return f"{what} is made for {expects.said}. Of the images looked at:{lines}\n{instead} With {INSIST} they are taken all the same."
 
 
 def _count(wrong: Sequence[Named], images: Sequence[Named]) -> str:

@@ -104,7 +104,7 @@ def export(
     if problem is not None and not any_shape:
         raise BuildError(f"{problem} Nothing was written.")
     if problem is not None:
-        layout.notes.append(problem.partition(" These are others:")[0])
+        layout.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, progress)
         writer.total = sum(layout.counts().values())
