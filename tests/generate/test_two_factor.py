@@ -147,7 +147,7 @@ def test_fewer_samples_are_the_same_images(built: Built, crops: str, tmp_path: P
     shared = [s for s in few.samples if s.id in rows]
     assert shared
     for sample in shared:
-        assert np.array_equal(few["sp010+ga020"][sample.index], many["sp010+ga020"][rows[sample.id]])
+        assert np.array_equal(few["sp010+ga020"].image(sample.index), many["sp010+ga020"].image(rows[sample.id]))
 
 
 def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
