@@ -13,6 +13,8 @@ import pytest
 from corruptset.errors import Interrupted
 from corruptset.generate import build as building
 from corruptset.generate.build import ProgressEvent
+from corruptset.generate.encoding import Encoding
+from corruptset.generate.estimates import stored_bytes
 from corruptset.generate.planning import plan
 
 SETS = ["contrast/*", "brightness/*"]
@@ -54,6 +56,9 @@ def test_everything_is_on_disk_before_what_speaks_for_it(tmp_path: Path, monkeyp
             named.append((target, os.path.dirname(target)))
     assert named == []
     assert sidecars == len({what[1] for kind, what in calls if kind == "replace" and "/parts/" in what[1]}) > 1
+    first = next(i for i, (kind, what) in enumerate(calls) if kind == "replace" and "/parts/" in what[1])
+    arrays = {os.fspath(p.parent) for p in root.rglob("*.npy")}
+    assert arrays <= {what for kind, what in calls[:first] if kind == "folder"}, "an array's rows count before its name is on disk"
     rows = [p for p in root.rglob("*") if p.suffix in (".npy", ".h5", ".jsonl") and p.name != "labels.npy"]
     assert rows
     assert {os.fspath(p) for p in rows} <= synced
@@ -77,7 +82,7 @@ def test_the_space_that_is_asked_for_is_that_of_what_is_left(tmp_path: Path, mon
     layouts.make(recipe, crops, tmp_path / "out", sets=[*SETS, "clean"], format="both")
     one = whole.bytes // whole.images
     assert whole.images == 100
-    assert one > 2 * 32 * 32 * 2  # in both containers
+    assert one == stored_bytes(Encoding("png"), (32, 32), "folder") + stored_bytes(Encoding("png"), (32, 32), "hdf5")
     first, resumed, extended = needed
     assert first == 100 * one
     assert 0 < resumed < first

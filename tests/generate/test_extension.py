@@ -11,7 +11,7 @@ import pytest
 
 import corruptset
 from corruptset.errors import BuildError, Interrupted
-from corruptset.generate import committing, ending, worker
+from corruptset.generate import abandoning, committing, ending, worker
 from corruptset.generate.build import Built, ProgressEvent, build
 from corruptset.generate.committing import finished
 from corruptset.manifests import verifying
@@ -207,6 +207,26 @@ def test_an_extension_is_taken_back(make: Callable[..., Built], stopped: Built, 
     assert corruptset.abandon(stopped.directory) == ()
     assert files(stopped.directory) == left
     assert files(make().directory) == files(whole.directory)
+
+
+def test_what_was_taken_back_half_counts_for_nothing(
+    make: Callable[..., Built], stopped: Built, whole: Built, files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(abandoning, "remove_strays", kill)
+        with pytest.raises(Killed):
+            corruptset.abandon(stopped.directory)
+    assert files(make().directory) == files(whole.directory)
+
+
+def test_an_array_that_was_damaged_is_not_recorded_anew(tmp_path: Path) -> None:
+    crops = layouts.write_crops(tmp_path / "crops", each=1)
+    recipe = layouts.write_recipe(tmp_path)
+    root = layouts.make(recipe, crops, tmp_path / "out", sets=["contrast/*"], view="cifar-c")
+    array = next(root.glob("*/contrast.npy"))
+    array.write_bytes(array.read_bytes()[:-1] + b"\xff")
+    layouts.make(recipe, crops, tmp_path / "out", sets=["brightness/*"], view="cifar-c")
+    assert ("CIFAR-10-C/contrast.npy", "hash") in {(p.path, p.kind) for p in verifying.verify_directory(root).problems}
 
 
 def test_a_build_that_was_never_finished_is_taken_back_whole(make: Callable[..., Built], tmp_path: Path) -> None:
