@@ -41,37 +41,42 @@ def _mix(image, texture, image_weight, frost_weight, half, out):  # type: ignore
 
 
 @inlined
-def _source(position, scale, size):  # type: ignore[no-untyped-def]
-    """Return the first of two source pixels and the second's weight in 1/2048, as OpenCV's linear resize has them."""
-    where = (position + 0.5) / scale - 0.5
+def _sources(position, scale, size, clamped):  # type: ignore[no-untyped-def]
+    """Return two source pixels and their weights in 1/2048, as OpenCV's linear resize has them: places are float32.
+
+    Beyond the first and last pixel, columns take that pixel alone (`clamped`), rows take it twice.
+    """
+    where = np.float32((position + 0.5) * (1.0 / scale) - 0.5)
     first = np.int64(np.floor(where))
-    weight = np.int64(np.floor((where - first) * 2048.0 + 0.5))
-    if first < 0:
-        return np.int64(0), np.int64(0)
-    if first >= size - 1:
-        return size - 1, np.int64(0)
-    return first, weight
+    part = np.float32(where - np.float32(first))
+    if clamped and (first < 0 or first >= size - 1):
+        part = np.float32(0.0)
+        first = np.int64(min(max(first, 0), size - 1))
+    before = np.int64(np.rint(np.float32(np.float32(1.0) - part) * np.float32(2048.0)))
+    after = np.int64(np.rint(part * np.float32(2048.0)))
+    return min(max(first, 0), size - 1), min(max(first + 1, 0), size - 1), before, after
 
 
 @kernel
 def _cut(texture, scale, row, column, out):  # type: ignore[no-untyped-def]
-    """Cut `out` (H, W, C) from a texture (h, w, 3) resized by `scale`, without resizing all of it."""
+    """Cut `out` (H, W, C) from a texture (h, w, 3) resized by `scale`, without resizing all of it.
+
+    Bit for bit ``cv2.resize(texture, (0, 0), fx=scale, fy=scale)``, which drops bits on its way, cut at (row, column).
+    """
     height, width, channels = out.shape
     rows, columns = texture.shape[:2]
-    lefts = np.empty((width, 2), np.int64)
+    across = np.empty((width, 4), np.int64)
     for x in range(width):
-        lefts[x, 0], lefts[x, 1] = _source(column + x, scale, columns)
+        across[x, 0], across[x, 1], across[x, 2], across[x, 3] = _sources(column + x, scale, columns, True)
     rgb = np.empty(3, np.int64)
     for y in range(height):
-        top, wy = _source(row + y, scale, rows)
-        bottom = min(top + 1, rows - 1)
+        top, bottom, upper, lower = _sources(row + y, scale, rows, False)
         for x in range(width):
-            left, wx = lefts[x, 0], lefts[x, 1]
-            right = min(left + 1, columns - 1)
+            left, right, before, after = across[x, 0], across[x, 1], across[x, 2], across[x, 3]
             for c in range(3):
-                a = np.int64(texture[top, left, c]) * (2048 - wx) + np.int64(texture[top, right, c]) * wx
-                b = np.int64(texture[bottom, left, c]) * (2048 - wx) + np.int64(texture[bottom, right, c]) * wx
-                rgb[c] = (a * (2048 - wy) + b * wy + (1 << 21)) >> 22
+                a = np.int64(texture[top, left, c]) * before + np.int64(texture[top, right, c]) * after
+                b = np.int64(texture[bottom, left, c]) * before + np.int64(texture[bottom, right, c]) * after
+                rgb[c] = ((((a >> 4) * upper) >> 16) + (((b >> 4) * lower) >> 16) + 2) >> 2
             if channels == 3:
                 out[y, x, 0], out[y, x, 1], out[y, x, 2] = rgb[0], rgb[1], rgb[2]
             else:
@@ -129,7 +134,7 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
 
 @corruption(
     family="weather",
-    revision=1,
+    revision=2,
     reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, frost",
     parameters=(
         Parameter("image_weight", low=0.0, high=100.0, about="weight of the image"),
@@ -184,9 +189,9 @@ def frost(
     Notes
     -----
     The released generators crop six photographs, of which the sixth is never picked and the second and third are the
-    same. The default textures here are rendered, four of them with weights 1:2:1:1, like the photographs in mean
-    colour, contrast, spectrum and grain. For grey images the crop becomes
-    ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
+    same. The default textures here are rendered, four of them with weights 1:2:1:1; levels, skew, gradients and
+    the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it, bit for
+    bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
 
     References
     ----------
