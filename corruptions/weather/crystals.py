@@ -80,6 +80,17 @@ def clouds(layer, cell_x, cell_y, octaves, gain, seed):  # type: ignore[no-untyp
 
 
 @kernel
+def rim(layer):  # type: ignore[no-untyped-def]
+    """Add a light that grows towards the edges, most to the upper right and lower left: day behind a frozen pane."""
+    rows, columns = layer.shape
+    for y in range(rows):
+        for x in range(columns):
+            u, v = 2.0 * x / columns - 1.0, 1.0 - 2.0 * y / rows
+            square = u * u + v * v
+            layer[y, x] += np.float32(square * square + 0.5 * max(u * v, 0.0) * (1.0 + u))
+
+
+@kernel
 def creases(layer, cell, octaves, gain, warp, seed):  # type: ignore[no-untyped-def]
     """Add folds: ridges of gradient noise (1 - |n|), bent by a slower noise of `warp` cells."""
     for y in range(layer.shape[0]):
@@ -170,64 +181,107 @@ def blade(layer, x, y, angle, length, width, value, bevel, opacity):  # type: ig
 
 
 @inner
-def fern(layer, cursor, x, y, angle, length, spacing, slant, light, film):  # type: ignore[no-untyped-def]
-    """Draw a dendrite: a bent spine, barbs on both sides that shorten towards the tip, and side barbs on the long ones.
+def hollow(layer, x, y, radius, value, opacity):  # type: ignore[no-untyped-def]
+    """Shade a soft disc: the clear glass from which a crystal took its water."""
+    for py in range(_within(y - radius, 0, layer.shape[0]), _within(y + radius + 1.0, 0, layer.shape[0])):
+        for px in range(_within(x - radius, 0, layer.shape[1]), _within(x + radius + 1.0, 0, layer.shape[1])):
+            dx, dy = (px - x) / radius, (py - y) / radius
+            inside = 1.0 - dx * dx - dy * dy
+            if inside > 0.0:
+                layer[py, px] += np.float32((value - layer[py, px]) * inside * inside * opacity)
 
-    A pale film lies under it, and a dark line beside every barb, so that ferns stand out from each other.
+
+@inner
+def dendrite(layer, cursor, x, y, angle, length, light):  # type: ignore[no-untyped-def]
+    """Grow one arm: a wavering spine with barbs on both sides, and twigs on the long ones.
+
+    No two barbs are alike in place, angle, length or light, and some are missing: even ones look like a leaf's veins.
     """
-    bend = between(cursor, -0.006, 0.006)
-    blade(layer, x, y, angle + 0.5 * bend * length, length, length * 0.27, light * film, 0.25 * light, 0.6)
-    steps = np.int64(length / spacing)
-    spread_sine, spread_cosine = sine_cosine(slant)
-    lean = between(cursor, 0.75, 1.0)
-    px, py = x, y
-    for k in range(steps):
-        t = k / steps
-        s, c = sine_cosine(angle + bend * k * spacing)
-        nx, ny = px + c * spacing, py + s * spacing
-        line(layer, px, py, c, s, spacing, 0.9 - 0.5 * t, 1.3 * light, 1.3 * light, 0.9)
-        size = length * 0.36 * min(1.0, 0.35 + 3.0 * t) * (1.0 - t) * between(cursor, 0.65, 1.15)
+    bend = between(cursor, -0.015, 0.015)
+    slant = between(cursor, 0.75, 1.15)
+    spacing = between(cursor, 1.4, 2.2)
+    broad = between(cursor, 0.35, 0.75)
+    grown = 0.0
+    while grown < length:
+        step = spacing * between(cursor, 0.6, 1.5)
+        t = grown / length
+        angle += bend * step + between(cursor, -0.04, 0.04)
+        s, c = sine_cosine(angle)
+        shade = light * between(cursor, 0.6, 1.3)
+        line(layer, x, y, c, s, step, 0.6 - 0.3 * t, shade, shade, 0.8)
         for side in range(-1, 2, 2):
-            bx = c * spread_cosine - side * s * spread_sine
-            by = s * spread_cosine + side * c * spread_sine
-            shade = light * (1.0 if side > 0 else lean) * between(cursor, 0.75, 1.1)
-            if size > 2.0:
-                line(layer, px + 0.9, py + 1.0, bx, by, size, 0.7, -0.7, -0.3, 0.3)
-                line(layer, px, py, bx, by, size, 0.65, shade, shade * 0.55, 0.65)
-                twig = 3.0
-                while twig < size * 0.8 and size > 9.0:
-                    # Side barbs run with the spine: crystals branch at one angle only.
-                    line(layer, px + bx * twig, py + by * twig, c, s, (size - twig) * 0.35, 0.45, shade * 0.85, shade * 0.4, 0.6)
-                    twig += 3.0
-        px, py = nx, ny
+            reach = broad * length * min(1.0, 0.4 + 2.0 * t) * (1.0 - t) * between(cursor, 0.4, 1.1)
+            if reach < 1.2 or chance(cursor) < 0.12:
+                continue
+            bs, bc = sine_cosine(angle + side * (slant + between(cursor, -0.18, 0.18)))
+            tone = shade * between(cursor, 0.5, 1.0)
+            # The clear glass beside a barb sets it off from what lies under it.
+            line(layer, x + 0.8, y + 1.1, bc, bs, reach, 0.6, -0.8, -0.4, 0.4)
+            line(layer, x, y, bc, bs, reach, 0.5, tone, 0.4 * tone, 0.8)
+            twig = between(cursor, 1.5, 4.0)
+            while reach > 6.0 and twig < 0.85 * reach:
+                # Twigs run with the spine: crystals branch at one angle only.
+                line(layer, x + bc * twig, y + bs * twig, c, s, (reach - twig) * between(cursor, 0.2, 0.5), 0.4, tone, 0.3 * tone, 0.5)
+                twig += between(cursor, 1.8, 4.5)
+        x, y = x + c * step, y + s * step
+        grown += step
 
 
 @kernel
-def ferns(layer, cursor, count, least, most, spacing, film, seed):  # type: ignore[no-untyped-def]
-    """Grow `count` clusters of ferns, each from one nucleus in a few directions."""
+def dendrites(layer, cursor, count, least, most, cell, crowding, seed):  # type: ignore[no-untyped-def]
+    """Grow `count` stars, each of a few arms from one nucleus; where a slow noise is low there are fewer and fainter ones."""
+    rows, columns = layer.shape
+    for _ in range(count):
+        x = between(cursor, -most, columns + most)
+        y = between(cursor, -most, rows + most)
+        crowd = crowding * gradient_noise(x / cell, y / cell, seed)
+        arms = 2 + np.int64(4.0 * chance(cursor))
+        heading = 2.0 * math.pi * chance(cursor)
+        length = least + (most - least) * chance(cursor) * chance(cursor)
+        light = between(cursor, 0.3, 1.2) * min(max(1.0 + 0.8 * crowd, 0.25), 1.8)
+        if chance(cursor) > 0.6 + crowd:
+            continue
+        hollow(layer, x, y, length, -0.8, 0.45)
+        for _ in range(arms):
+            dendrite(layer, cursor, x, y, heading, length * between(cursor, 0.5, 1.0), light * between(cursor, 0.7, 1.2))
+            # The angles of a hexagon, about
+            heading += math.pi / 3.0 * (1 + np.int64(2.2 * chance(cursor))) + between(cursor, -0.2, 0.2)
+
+
+@inner
+def splinter(layer, cursor, x, y, angle, length, width, light):  # type: ignore[no-untyped-def]
+    """Draw a rough shard: streaks side by side, light and dark, each in short pieces that waver and break."""
+    blade(layer, x, y, angle, length, width, 0.4 * light, 0.1, 0.5)
+    for _ in range(np.int64(2.0 + 0.9 * width)):
+        s, c = sine_cosine(angle + between(cursor, -0.05, 0.05))
+        across = width * between(cursor, -0.9, 0.9)
+        along = length * between(cursor, 0.0, 0.4)
+        end = along + length * between(cursor, 0.2, 0.6)
+        tone = light * between(cursor, 0.4, 1.2) if chance(cursor) < 0.6 else -light * between(cursor, 0.1, 0.9)
+        half = between(cursor, 0.2, 0.9)
+        while along < end:
+            piece = between(cursor, 2.0, 7.0)
+            across += between(cursor, -0.7, 0.7)
+            if chance(cursor) > 0.1:
+                shade = tone + between(cursor, -0.3, 0.3)
+                line(layer, x + c * along - s * across, y + s * along + c * across, c, s, piece, half, shade, shade, 0.8)
+            along += piece
+
+
+@kernel
+def splinters(layer, cursor, count, least, most, cell, seed):  # type: ignore[no-untyped-def]
+    """Throw `count` sheaves of shards; their heading follows a slow noise, as that of crystals that grew together does."""
     rows, columns = layer.shape
     for _ in range(count):
         x = between(cursor, -0.5 * most, columns + 0.5 * most)
         y = between(cursor, -0.5 * most, rows + 0.5 * most)
-        arms = 1 + np.int64(3.5 * chance(cursor))
-        heading = 2.0 * math.pi * chance(cursor)
-        vigour = 0.6 + 0.9 * gradient_noise(x / 130.0, y / 130.0, seed)
+        heading = 6.0 * gradient_noise(x / cell, y / cell, seed) + between(cursor, -1.2, 1.2)
         length = least + (most - least) * chance(cursor) * chance(cursor)
-        for _ in range(arms):
-            light = min(max(vigour + between(cursor, -0.35, 0.35), 0.12), 1.4)
-            fern(
-                layer,
-                cursor,
-                x,
-                y,
-                heading,
-                length * between(cursor, 0.6, 1.0),
-                spacing * between(cursor, 0.85, 1.25),
-                between(cursor, 0.75, 1.05),
-                light,
-                film,
-            )
-            heading += between(cursor, 0.5, 1.3)
+        for _ in range(1 + np.int64(4.0 * chance(cursor))):
+            x += length * between(cursor, -0.15, 0.15)
+            y += length * between(cursor, -0.15, 0.15)
+            angle = heading + between(cursor, -0.25, 0.25)
+            splinter(layer, cursor, x, y, angle, length, 0.8 + 0.045 * length * between(cursor, 0.4, 1.4), between(cursor, 0.5, 1.3))
 
 
 @kernel
@@ -280,60 +334,12 @@ def droplets(layer, cursor, count, least, most, column, seed):  # type: ignore[n
 
 
 @kernel
-def grain(layer, cursor, strength):  # type: ignore[no-untyped-def]
-    """Add fine independent grain (a triangular distribution of the given half width)."""
+def grain(layer, cursor, strength, cell):  # type: ignore[no-untyped-def]
+    """Add fine independent grain (a triangular distribution of about the given half width), in patches of `cell` pixels."""
     seed = np.uint32(cursor[1])
     for y in range(layer.shape[0]):
         for x in range(layer.shape[1]):
             h = _mixed(x, y, seed)
             pair = np.float64(h & np.uint32(0xFFFF)) + np.float64(h >> np.uint32(16))
-            layer[y, x] += np.float32((pair / 65536.0 - 1.0) * strength)
-
-
-@kernel
-def standardise(layer):  # type: ignore[no-untyped-def]
-    """Shift and scale a layer to mean 0 and standard deviation 1, summing in one fixed order."""
-    total = 0.0
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            total += layer[y, x]
-    mean = total / layer.size
-    square = 0.0
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            d = layer[y, x] - mean
-            square += d * d
-    scale = 1.0 / math.sqrt(square / layer.size) if square > 0.0 else 0.0
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            layer[y, x] = np.float32((layer[y, x] - mean) * scale)
-
-
-@kernel
-def add(layer, other, weight):  # type: ignore[no-untyped-def]
-    """Add `weight` times another layer."""
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            layer[y, x] += np.float32(weight * other[y, x])
-
-
-@kernel
-def coloured(light, tint, means, by_light, by_tint):  # type: ignore[no-untyped-def]
-    """Return uint8 (H, W, 3): each channel its mean plus its shares of two standardised layers, rounded.
-
-    The light is limited softly, so that highlights do not end in flat white.
-    """
-    rows, columns = light.shape
-    out = np.empty((rows, columns, 3), np.uint8)
-    for y in range(rows):
-        for x in range(columns):
-            for c in range(3):
-                value = means[c] + by_light[c] * light[y, x] + by_tint[c] * tint[y, x]
-                if value > 225.0:
-                    over = (value - 225.0) / 30.0
-                    value = 225.0 + 30.0 * over / (1.0 + over)
-                elif value < 25.0:
-                    under = (25.0 - value) / 25.0
-                    value = 25.0 - 25.0 * under / (1.0 + under)
-                out[y, x, c] = np.uint8(value + 0.5)
-    return out
+            patch = max(1.0 + 2.0 * gradient_noise(x / cell, y / cell, seed), 0.0)
+            layer[y, x] += np.float32((pair / 65536.0 - 1.0) * strength * patch)
