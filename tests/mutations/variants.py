@@ -232,6 +232,15 @@ VARIANTS = [
     ),
     Variant("frost", "always from the upper edge", FROST, "spans[texture, 0]) >> 32", "np.int64(0)) >> 32", "frost"),
     Variant("frost", "textures equally likely", "weather/textures.py", "(0, 1, 1, 2, 3)", "(0, 1, 2, 3)", "frost textures"),
+    Variant(
+        "frost",
+        "resized textures rounded once",
+        FROST,
+        "((((a >> 4) * upper) >> 16) + (((b >> 4) * lower) >> 16) + 2) >> 2",
+        "(a * upper + b * lower + (1 << 21)) >> 22",
+        "frost",
+    ),
+    Variant("frost", "no contrast of its own at each scale", "weather/grading.py", "deviations[k] / deviation if", "1.0 if", "textures"),
     Variant("frost", "the sixth picture too", "weather/textures.py", "tuple(range(5)) if", "tuple(range(6)) if", "frost textures"),
     Variant("brightness", "rounded", "weather/brightness.py", ", rounding).ravel()", ', "round").ravel()', "brightness"),
     Variant(
