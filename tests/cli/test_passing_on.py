@@ -92,7 +92,7 @@ def test_no_option_of_plan_or_build_is_left_out_of_these_tests() -> None:
 
     known: Any = typer.main.get_command(app)
     own = {"recipe", "source", "as_json", "second", "severities", "levels", "orders"}  # the recipe of pairs: test_pairing
-    for name, others in {"plan": own, "build": own | {"out", "disjoint_from"}}.items():
+    for name, others in {"plan": own, "build": own | {"out", "disjoint_from", "abandon"}}.items():
         assert {p.name for p in known.commands[name].params} - {"help"} == set(DEFAULTS) | others
 
 
