@@ -8,9 +8,11 @@ sets), `open` (read a build back), `verify` (check one) and `rebuild` (make one 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing's own would be the larger part of what an import costs, and of the time before the command hears Ctrl-C
 if TYPE_CHECKING:
+    from typing import Any
+
     from .corruptions.call import corrupt
     from .generate.abandoning import abandon
     from .generate.build import build

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 
 from .errors import CorruptsetWarning, MachineError
+from .starting import fill_standard_descriptors
+from .stopping import held_back
 
 
 @contextmanager
@@ -20,16 +23,21 @@ def interrupts_held_back() -> Iterator[None]:
     A process inherits which signals are blocked, and no code of its own could do so early enough: for a second it imports, and an
     interrupt there would print a traceback above what the process that started it has to say. What came in here is raised at the end.
     """
+    stopping = held_back()
+    if stopping is not None:
+        stopping.hold()  # another thread may get the signal, and Python hands it to the main thread
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if stopping is not None:
+            stopping.release()
 
 
 @contextmanager
 def loky_workers_starting() -> Iterator[None]:
-    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`.
+    """Hold Ctrl-C back while joblib or loky start workers; see `interrupts_held_back`. Standard streams may be closed, or None.
 
     Raises
     ------
@@ -41,16 +49,21 @@ def loky_workers_starting() -> Iterator[None]:
 
     from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-    resource_tracker.ensure_running()
-    loky_tracker.ensure_running()
-    try:
-        with interrupts_held_back():
-            yield
-    except OSError as e:
-        raise MachineError(
-            f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may be full or too small "
-            "(in a container: --shm-size), or there are too many processes or open files. Run the same command with --jobs 1."
-        ) from e
+    fill_standard_descriptors()  # else workers have none, or a pipe of loky's in their place
+    with ExitStack() as stack:
+        for stream, redirect in ((sys.stdout, redirect_stdout), (sys.stderr, redirect_stderr)):
+            if stream is None:  # loky flushes both
+                stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w"))))
+        resource_tracker.ensure_running()
+        loky_tracker.ensure_running()
+        try:
+            with interrupts_held_back():
+                yield
+        except OSError as e:
+            raise MachineError(
+                f"Worker processes cannot be started: {e.strerror or e}. They share semaphores in /dev/shm, which may be full or too small "
+                "(in a container: --shm-size), or there are too many processes or open files. Run the same command with --jobs 1."
+            ) from e
 
 
 def workers_at_most(wanted: int) -> int:

@@ -5,9 +5,20 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
-    from ..starting import own_process
+    from ..stopping import take_signals  # before anything else: until then Ctrl-C prints a traceback
 
-    own_process()
-    from .app import run
+    stopping = take_signals()
+    code: object = 1
+    try:
+        from ..starting import own_process
 
-    run()
+        own_process()
+        from .app import run
+
+        run()
+        code = 0
+    except SystemExit as left:
+        code = left.code
+        raise
+    finally:
+        stopping.end(code if isinstance(code, int) else int(code is not None))

@@ -12,9 +12,9 @@ import typer
 from .building import build, plan
 from .corrupting import corrupt
 from .exporting import export
-from .failing import guarded, stop
+from .failing import fail, guarded, stop
 from .listing import list_
-from .output import prepare_streams, silence_stdout
+from .output import prepare_streams, silence, unwritable
 from .packing import pack, unpack
 from .previewing import preview
 from .rebuilding import rebuild
@@ -93,7 +93,9 @@ def run() -> None:
     except KeyboardInterrupt:
         sys.exit(stop())
     except BrokenPipeError:
-        silence_stdout()
+        silence(sys.stdout)
+    except OSError as e:  # of what typer itself prints: help, the version
+        sys.exit(fail(unwritable(e)))
 
 
 def help_shown(arguments: list[str]) -> bool:

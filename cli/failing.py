@@ -16,10 +16,10 @@ import typer
 
 from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
 from ..starting import come_up
-from .output import put_json, say, silence_stdout
+from ..stopping import INTERRUPTED, stopping
+from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
-INTERRUPTED = 130
 # What a person can mend in the command itself; every other OSError is the machine's.
 _MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
@@ -32,22 +32,23 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
-        come_up()
-        try:
-            with warnings.catch_warnings():
-                warnings.showwarning = functools.partial(_show, warnings.showwarning)
-                command(*args, **kwargs)
-        except KeyboardInterrupt:
-            sys.exit(stop(as_json=bool(kwargs.get("as_json"))))
-        except BrokenPipeError:
-            silence_stdout()
-        except (CorruptsetError, OSError, MemoryError) as e:
-            sys.exit(fail(e, as_json=bool(kwargs.get("as_json"))))
-        except Exception as e:
-            # Typer's own exceptions (usage, Exit) carry an exit code and are shown by typer.
-            if hasattr(e, "exit_code") or isinstance(e, typer.Abort):
-                raise
-            sys.exit(fail(e, as_json=bool(kwargs.get("as_json"))))
+        as_json = bool(kwargs.get("as_json"))
+        with stopping() as signals:
+            come_up()
+            try:
+                with warnings.catch_warnings():
+                    warnings.showwarning = functools.partial(_show, warnings.showwarning)
+                    command(*args, **kwargs)
+            except (KeyboardInterrupt, Exception) as e:
+                # A signal that comes while modules are imported, or into a lock of Python's, may end in any error.
+                if (signals.came is not None or isinstance(e, KeyboardInterrupt)) and not isinstance(e, Interrupted):
+                    sys.exit(stop(as_json=as_json))
+                if isinstance(e, BrokenPipeError):
+                    silence(sys.stdout)
+                elif isinstance(e, CorruptsetError) or not (hasattr(e, "exit_code") or isinstance(e, typer.Abort)):
+                    sys.exit(fail(e, as_json=as_json))
+                else:  # typer's own (usage, Exit) carry an exit code and are shown by typer
+                    raise
 
     return run
 
@@ -77,17 +78,17 @@ def describe(error: BaseException) -> tuple[str, int]:
         return f"{error}{_again()}", error.exit_code
     if isinstance(error, CorruptsetError):
         return str(error), error.exit_code
+    again = _again()
+    on = f"the same command goes on where it stopped:{again}" if again else "run the same command again."
     if isinstance(error, MemoryError):
-        return (
-            f"The machine ran out of memory ({error or 'no details'}). Use fewer --jobs; the same command resumes a build.",
-            MACHINE_FAILED,
-        )
+        fewer = "Use fewer --jobs; " if again else ""
+        return f"The machine ran out of memory ({error or 'no details'}). {fewer or 'Free some of it; '}{on}", MACHINE_FAILED
     if isinstance(error, OSError):
-        where = f" ({error.filename})" if error.filename else ""
-        reason = f"{error.strerror or error}{where}"
+        reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         if error.errno in _MISTAKES:
             return f"{reason}. Check the path and its permissions.", 2
-        return f"The machine failed: {reason}. Once that is mended, the same command resumes a build.", MACHINE_FAILED
+        left = "What was finished stands" if again else "Nothing half-written was left there"
+        return f"The machine failed: {reason}. {left}; free the space or mend the path, and {on}", MACHINE_FAILED
     return (
         f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from corruptset import stopping
 from corruptset.cli import main
 
 
@@ -38,12 +40,17 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
     def call(*arguments: Any) -> Done:
         monkeypatch.setattr(sys, "argv", ["corruptset", *map(str, arguments)])
         capsys.readouterr()
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             main()
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
         else:
             code = 0
+        finally:  # the command keeps them until its process ends
+            stopping._current = None
+            for number, handler in before.items():
+                signal.signal(number, handler)
         out, err = capsys.readouterr()
         assert "Traceback" not in err, err
         return Done(code, out, err)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ from corruptset.generate import running, worker
 from corruptset.generate.build import Built, ProgressEvent
 
 SCRIPT = """
-import sys
+import signal, sys
 from corruptset.errors import CorruptsetError
 from corruptset.generate.build import build
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests run in the background, it is ignored
 if __name__ == "__main__":
     try:
         build(sys.argv[1], "sample", sys.argv[2], jobs=int(sys.argv[3]))
@@ -264,12 +266,32 @@ def test_a_signal_within_a_lock_of_pythons_is_an_interruption_too(
             except KeyboardInterrupt:
                 raise RuntimeError("release unlocked lock") from None
 
-    before = signal.getsignal(number)
-    with monkeypatch.context() as patch:
-        patch.setattr(worker, "ThreadPoolExecutor", Writer)
-        with pytest.raises(Interrupted, match="run the same command again to resume"):
-            make()
-    assert signal.getsignal(number) is before
+    background = signal.getsignal(signal.SIGINT)
+    # as a terminal has it: a background job ignores Ctrl-C, and so does a build there
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        before = signal.getsignal(number)
+        with monkeypatch.context() as patch:
+            patch.setattr(worker, "ThreadPoolExecutor", Writer)
+            with pytest.raises(Interrupted, match="run the same command again to resume"):
+                make()
+        assert signal.getsignal(number) is before
+    finally:
+        signal.signal(signal.SIGINT, background)
+    assert files(make().directory) == files(whole.directory)
+
+
+@pytest.mark.parametrize(("number", "stops"), [(signal.SIGINT, False), (signal.SIGTERM, True)])
+def test_a_build_in_the_background_leaves_ctrl_c_alone_and_stops_at_sigterm(
+    make: Callable[..., Built], whole: Built, files: Any, number: signal.Signals, stops: bool
+) -> None:
+    background = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(Interrupted) if stops else nullcontext():
+            make(progress=lambda event: signal.raise_signal(number) if event.phase == "building" else None)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, background)
     assert files(make().directory) == files(whole.directory)
 
 

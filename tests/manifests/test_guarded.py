@@ -180,9 +180,10 @@ assert os.waitpid(pid, 0)[1] == 0
 
 
 HANGING = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 sys.path.insert(0, {folder!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests run in the background, it is ignored
 from corruptset.manifests import guarded
 guarded._CHILD = Path({script!r})
 guarded.GUARD.ask("rows", Path({path!r}), dataset="images", first=0, count=1)
