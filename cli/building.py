@@ -40,7 +40,7 @@ from .options import (
     count_or_all,
     split_globs,
 )
-from .output import chain, console, duration, put, put_json, size
+from .output import chain, duration, put, put_json, put_table, size
 from .packing import some
 from .pairing import chosen_recipe, first_samples
 
@@ -253,7 +253,7 @@ def _print_plan(planned: Plan) -> None:
     table = Table(f"set ({len(planned.sets)})", "role", "stages", box=None, pad_edge=False)
     for one in planned.sets:
         table.add_row(one.id, one.role, chain(stage.as_json() for stage in one.stages))
-    console().print(table)
+    put_table(table)
     put()
     put(f"Source:  {planned.source}, {planned.samples} samples")
     others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import AsJson
-from .output import console, put_json, size, value
+from .output import put_json, put_table, size, value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +46,7 @@ def list_(
         Kind.sources: _plain_table("source", "what it is"),
         Kind.calibrations: _plain_table("calibration", "short side", "corruptions", "source"),
     }[what](rows)
-    console().print(table)
+    put_table(table)
 
 
 def corruptions() -> list[dict[str, Any]]:

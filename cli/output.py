@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
 
+from ..errors import MachineError
 from ..manifests.report import printable
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def console(*, stderr: bool = False) -> Console:
 
         def on_broken_pipe(self) -> None:
             self.quiet = True
-            silence_stdout()
+            silence(stream)
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
@@ -58,27 +60,57 @@ def visible(text: str) -> str:
 
 def _lines(text: str, style: str | None, *, stderr: bool) -> None:
     stream = sys.stderr if stderr else sys.stdout
-    if style is not None or stream.isatty():
-        console(stderr=stderr).print(text, style=style, soft_wrap=True)
-        return
-    # What rich would write, without the time that it takes to be imported.
-    try:
-        stream.write(visible(text) + "\n")
+    with _writing(stream):
+        if style is not None or stream.isatty():
+            console(stderr=stderr).print(text, style=style, soft_wrap=True)
+        else:  # what rich would write, without the time that it takes to be imported
+            stream.write(visible(text) + "\n")
         stream.flush()
-    except BrokenPipeError:
-        silence_stdout()
+
+
+def put_table(table: Any) -> None:
+    """Write a table of rich's to standard output."""
+    with _writing(sys.stdout):
+        console().print(table)
+        sys.stdout.flush()
 
 
 def put_json(value: Any) -> None:
     """Write one JSON object to standard output."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    try:
-        text = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
+    text = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
+    with _writing(sys.stdout):
         # C1 controls and marks that turn text around stand raw in JSON
         sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
         sys.stdout.flush()
+
+
+@contextmanager
+def _writing(stream: TextIO) -> Iterator[None]:
+    """Write to a standard stream whose reader may leave, and whose disk may be full.
+
+    Raises
+    ------
+    MachineError
+        The results could not be written. What is said on standard error may get lost: the exit code says it too.
+    """
+    try:
+        yield
     except BrokenPipeError:
-        silence_stdout()
+        silence(stream)
+    except OSError as e:
+        if stream is sys.stdout:
+            raise unwritable(e) from None
+        silence(stream)
+
+
+def unwritable(error: OSError) -> MachineError:
+    """Return what to say when standard output takes no more, which from now on goes nowhere."""
+    silence(sys.stdout)
+    return MachineError(
+        f"Standard output could not be written: {error.strerror or error}. The result was not told in full: send it to where there is "
+        "space, and run the same command again."
+    )
 
 
 def prepare_streams() -> None:
@@ -91,10 +123,10 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def silence_stdout() -> None:
-    """Send what is still to be written to standard output nowhere: its reader has left."""
+def silence(stream: TextIO) -> None:
+    """Send what is still to be written to a standard stream nowhere: its reader has left, or its disk is full."""
     with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def size(count: float) -> str:

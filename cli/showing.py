@@ -13,7 +13,7 @@ import typer
 from ..errors import ParameterError
 from ..manifests.report import printable
 from .options import AsJson, Ladder
-from .output import chain, console, put, put_json, settings, size, value
+from .output import chain, put, put_json, put_table, settings, size, value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -195,7 +195,7 @@ def _print_corruption(found: Mapping[str, Any]) -> None:
     _print_heading(found)
     for calibration, rows in found["tables"].items():
         put(f"calibration {calibration}", style="bold")
-        console().print(_rows("severity", rows))
+        put_table(_rows("severity", rows))
         put()
     if not found["tables"]:
         put("No severities were published: its parameters are always given.\n")
@@ -208,7 +208,7 @@ def _print_gradual(found: Mapping[str, Any]) -> None:
     _print_heading(found)
     put(f"Levels 1 to {found['levels']}, {'each from the one before' if found['accumulates'] else 'each from the clean image'}\n")
     if any(found["ladders"].values()):
-        console().print(_rows("ladder", found["ladders"]))
+        put_table(_rows("ladder", found["ladders"]))
         put()
     put(f"ladder {found['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
     table = Table("level", "change", box=None, pad_edge=False)
@@ -216,7 +216,7 @@ def _print_gradual(found: Mapping[str, Any]) -> None:
         table.add_column(heading, justify="right")
     for row in found["changes"]:
         table.add_row(str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in ("changed", "mean", "colours")))
-    console().print(table)
+    put_table(table)
     put()
     _print_rest(found)
 
@@ -242,7 +242,7 @@ def _print_calibration(found: Mapping[str, Any]) -> None:
     put(f"calibration {found['calibration']}: short side {found['side']} px\n", style="bold")
     for corruption, rows in found["rows"].items():
         put(corruption, style="bold")
-        console().print(_rows("severity", rows))
+        put_table(_rows("severity", rows))
         put()
     for source in found["sources"]:
         put(f"Source: {source}")
@@ -315,7 +315,7 @@ def _print_sets(sets: Sequence[Mapping[str, Any]], columns: Iterable[tuple[str, 
         cells.append(column)
     for one, *last in zip(sets, *cells, strict=True):
         table.add_row(one["id"], one["role"], ", ".join(one["aliases"]), *last)
-    console().print(table)
+    put_table(table)
 
 
 def _metric(one: Mapping[str, Any], key: str, digits: int) -> str:

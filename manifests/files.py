@@ -82,10 +82,17 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield part
         os.replace(part, path)
-    except BaseException:
+    except BaseException as e:
         part.unlink(missing_ok=True)
+        name_target(e, part, path)
         raise
     fsync_folder(path.parent)
+
+
+def name_target(error: BaseException, part: Path, target: Path) -> None:
+    """Have an error of the system name `target`, where it names no file, as Python's writes do, or one of the temporary `part`."""
+    if isinstance(error, OSError) and (error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))):
+        error.filename = os.fspath(target)
 
 
 def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:

@@ -36,7 +36,7 @@ from .division import (
     top_folder,
     unit_record,
 )
-from .files import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, fsync_folder, load_manifest, set_path, write_atomic
+from .files import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, fsync_folder, load_manifest, name_target, set_path, write_atomic
 from .listing import plain_file, printable
 from .locking import held
 from .models import FileRecord, Manifest
@@ -277,9 +277,10 @@ class _Packing:
             # hashed from the disk: a zip's headers are completed after the fact
             record = FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
             os.replace(part, target)
-        except BaseException:
+        except BaseException as e:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
+            name_target(e, part, target)
             raise
         fsync_folder(target.parent)
         return record

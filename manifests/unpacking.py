@@ -30,6 +30,7 @@ from .files import (
     WORK_FOLDER,
     fsync_folder,
     json_line,
+    name_target,
     parse_manifest,
     read_jsonl,
     set_path,
@@ -379,14 +380,18 @@ class _Unpacking:
         # the folder is ours and locked; a link in the place of the part is replaced, not followed
         self._part.unlink(missing_ok=True)
         fd = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(fd, "wb") as out:
-            for piece in member.pieces():
-                hashed.update(piece)
-                out.write(piece)
-            out.flush()
-            # as in a build: single images are not synced one by one
-            if not file.path.startswith("images/"):
-                os.fsync(out.fileno())
+        try:
+            with os.fdopen(fd, "wb") as out:
+                for piece in member.pieces():
+                    hashed.update(piece)
+                    out.write(piece)
+                out.flush()
+                # as in a build: single images are not synced one by one
+                if not file.path.startswith("images/"):
+                    os.fsync(out.fileno())
+        except OSError as e:
+            name_target(e, self._part, target)
+            raise
         if "sha256:" + hashed.hexdigest() != file.sha256:
             self._part.unlink()
             raise BadArchive(member.archive, f"has sha256:{hashed.hexdigest()}, recorded is {file.sha256}", member.name)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import BuildError
 from ...manifests.digests import sha256_bytes
-from ...manifests.files import fsync_folder
+from ...manifests.files import fsync_folder, name_target
 from ...manifests.large import LargeFile
 from ...manifests.models import FileRecord, safe_path
 from ..encoding import Encoding
@@ -180,7 +180,8 @@ def finished_at_once(target: Path) -> Iterator[Path]:
     try:
         yield part
         os.rename(part, target)
-    except BaseException:
+    except BaseException as e:
         shutil.rmtree(part, ignore_errors=True)
+        name_target(e, part, target)
         raise
     fsync_folder(target.parent)

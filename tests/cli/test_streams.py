@@ -1,0 +1,144 @@
+"""Standard streams that are closed, None, full, or whose reader has left; and disks that are full under what is not a build."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+
+COMMAND = Path(sys.executable).with_name("corruptset")
+FULL = Path("/dev/full")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    crops = layouts.write_crops(folder / "crops", classes=2, each=2)
+    layouts.make(layouts.write_recipe(folder), crops, folder / "out", sets=["contrast/*"], format="folder")
+    (directory,) = (folder / "out").iterdir()
+    return directory
+
+
+BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/1", "--jobs", "2", "--json"]
+
+
+@pytest.mark.parametrize(
+    "closed", ["2>&-", pytest.param("<&- 2>&-", marks=pytest.mark.ci), pytest.param("<&- >&- 2>&-", marks=pytest.mark.ci)]
+)
+def test_a_build_with_workers_whose_streams_are_closed(tmp_path: Path, closed: str) -> None:
+    line = f'exec "$0" "$@" {closed}'
+    done = subprocess.run(["sh", "-c", line, COMMAND, *BUILD, "--out", tmp_path / "out"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert done.stderr == ""
+    if ">&- 2" in closed:
+        assert done.stdout == ""
+    else:
+        assert json.loads(done.stdout)["ok"]
+    verified = subprocess.run([COMMAND, "verify", *(tmp_path / "out").iterdir()], capture_output=True, text=True)
+    assert verified.returncode == 0, verified.stderr
+
+
+PROGRAM = """
+import os, sys
+from pathlib import Path
+said = os.dup(1)
+if {closed}:
+    sys.stdin = sys.stdout = sys.stderr = None
+    for descriptor in range(3):
+        os.close(descriptor)
+else:
+    sys.stdout = sys.stderr = None  # as pythonw has it
+from corruptset.generate.resuming import resumable
+from corruptset.generate.running import Workers
+
+with resumable(Path({folder!r})):
+    with open({folder!r} + "/data", "wb") as data:
+        if {closed}:
+            assert data.fileno() > 2, data.fileno()
+        workers = Workers(2)
+        result = workers.pool.submit(pow, 2, 10).result()
+    workers.stop()
+assert sys.stdout is None and sys.stderr is None
+os.write(said, str(result).encode())
+"""
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_program_without_standard_streams_can_have_workers(tmp_path: Path, closed: bool) -> None:
+    code = PROGRAM.format(closed=closed, folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1024", "")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--json"], ["show", "imagenet-c"], ["verify", "DIR"], ["verify", "DIR", "--json"]], ids=" ".join
+)
+def test_standard_output_that_is_full(run: Any, built: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    with FULL.open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        done = run(*(str(built) if a == "DIR" else a for a in arguments))
+    assert done.code == 3  # 1 would say that the data set is not what it should be
+    (said,) = [line for line in done.err.splitlines() if not line.startswith("verify: ")]
+    assert said.startswith("Standard output could not be written: No space left on device.")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["list", "--json"]], ids=" ".join)
+def test_standard_output_of_the_command_that_is_full(arguments: list[str]) -> None:
+    with FULL.open("w") as full:
+        done = subprocess.run([COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no such device on this system")
+def test_standard_error_that_is_full_changes_no_result(run: Any, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FULL.open("w") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        done = run("verify", built, "--json")
+    assert (done.code, done.json["ok"]) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "resumes"),
+    [
+        (["corrupt", "sample:astronaut", "contrast", "-s", "1", "--out", "TO.png"], False),
+        (["preview", "sample:astronaut", "--sets", "contrast/1", "--out", "TO.png"], False),
+        (["export", "cifar-c", "DIR", "--out", "TO"], False),
+        (["pack", "DIR", "--out", "TO"], True),
+    ],
+    ids=lambda v: v[0] if isinstance(v, list) else "",
+)
+def test_a_disk_that_is_full_is_named_with_what_was_to_be_written(
+    run: Any, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], resumes: bool
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    target = tmp_path / "new"
+    monkeypatch.setattr(os, "fsync", full)
+    done = run(*(a.replace("DIR", str(built)).replace("TO", str(target)) for a in arguments))
+    assert done.code == 3
+    said = [line for line in done.err.splitlines() if not line.startswith(f"{arguments[0]}: ")]
+    assert said[0].startswith(f"The machine failed: No space left on device ({target}"), said
+    assert ("the same command goes on where it stopped" in said[0]) == resumes
+    assert "build" not in said[0]
+    assert len(said) == 1 + resumes
+    assert not list(tmp_path.rglob("*.part"))
+    if not resumes:
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_is_no_failure(built: Path) -> None:
+    line = '"$0" list corruptions | head -n 1; "$0" verify "$1" | true'
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", line, COMMAND, built], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
