@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ParameterError
+from ..opening import open_regular, reason
 from ..starting import loading, without_scipy
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, ScaleOption, Seed
 from .output import put, put_json
@@ -188,9 +189,11 @@ def _value(name: str, text: str) -> Any:
         import numpy as np
 
         try:
-            return np.load(text, allow_pickle=False)
+            with open_regular(Path(text)) as file:
+                return np.load(file, allow_pickle=False)
         except (OSError, ValueError) as e:
-            raise ParameterError(f"--param {name}: the array {text} cannot be read: {e}.") from None
+            why = reason(e) if isinstance(e, OSError) else e
+            raise ParameterError(f"--param {name}: the array {text} cannot be read: {why}.") from None
     for kind in (int, float):
         try:
             number = kind(text)

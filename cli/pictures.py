@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import BuildError, ImageError, SourceError
+from ..opening import read_regular, reason
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,13 +83,13 @@ def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
 
 
 def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
-    from ..generate.decoding import decode
+    from ..generate.decoding import MAX_FILE_BYTES, decode
     from ..generate.sources.base import BadSample
 
     try:
-        data = path.read_bytes()
+        data = read_regular(path, MAX_FILE_BYTES)
     except OSError as e:
-        raise SourceError(f"The picture {path} cannot be read: {e.strerror or e}. IMAGE is a picture file, or sample:NAME.") from None
+        raise SourceError(f"The picture {path} cannot be read: {reason(e)}. IMAGE is a picture file, or sample:NAME.") from None
     try:
         return decode(data), path.stem
     except BadSample as e:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
+from ..opening import read_text, reason
 from .ladders import DEFAULT_LADDER, ladder
 from .registry import corruption_names, get_corruption
 from .rows import Row
@@ -91,9 +92,9 @@ def get_calibration(calibration: str | Path | Calibration) -> Calibration:
     if isinstance(calibration, Path) or str(calibration).endswith(".toml"):
         path = Path(calibration)
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as e:
-            raise RecipeError(f"The table file {path} cannot be read: {e}.") from None
+            text = read_text(path)
+        except OSError as e:
+            raise RecipeError(f"The table file {path} cannot be read: {reason(e)}.") from None
         return parse_table(text, str(path))
     return shipped(calibration)
 

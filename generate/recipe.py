@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError, model_validator
 from ..corruptions.calibrations import Calibration, get_calibration
 from ..corruptions.ladders import DEFAULT_LADDER
 from ..errors import CorruptsetError, RecipeError, suggest
+from ..opening import read_text, reason
 from .entries import LONGEST_NAME, Entry, PairEntry, SetEntry, SetSpec, StageEntry, StageName
 from .expecting import Expects
 from .mistakes import said
@@ -157,9 +158,9 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     if isinstance(recipe, Path) or recipe.endswith(".toml"):
         path = Path(recipe)
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as e:
-            raise RecipeError(f"The recipe file {path} cannot be read: {e}.") from None
+            text = read_text(path)
+        except OSError as e:
+            raise RecipeError(f"The recipe file {path} cannot be read: {reason(e)}.") from None
         return parse_recipe(text, f"The recipe file {path}", folder=path.parent)
     name = recipe_aliases().get(recipe, recipe)
     if name not in recipe_names():

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, Literal
 
 from ..errors import BuildError, VerificationError
+from ..opening import open_regular
 from .listing import printable
 
 ArchiveFormat = Literal["tar", "zip"]
@@ -216,7 +217,7 @@ def read_members(archive: Path) -> Iterator[Member]:
     OSError
         It cannot be read.
     """
-    with archive.open("rb") as f:
+    with open_regular(archive) as f:
         head = f.read(_BLOCK)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             yield from _zip_members(archive, f)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..opening import open_regular
+
 MOST_HEADER = 10_000
 """Bytes of a .npy file's header: numpy's own limit, which it applies after it has read that much."""
 
@@ -39,7 +41,7 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
     OSError
         The file cannot be read.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         magic = file.read(12)
     # numpy asks for as many bytes as the header says that it has, which are up to 4 GiB
     length = int.from_bytes(magic[8:10] if magic[6:7] == b"\x01" else magic[8:12], "little")

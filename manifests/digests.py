@@ -14,6 +14,7 @@ from typing import Any
 from blake3 import blake3
 
 from ..canonical import canonical_sha256
+from ..opening import open_regular
 from .models import SCHEMA_VERSION, ClassRecord
 
 
@@ -71,5 +72,5 @@ def sha256_bytes(data: bytes | memoryview) -> str:
 
 def sha256_file(path: Path) -> str:
     """Return ``sha256:<hex>`` of a file, read in pieces."""
-    with path.open("rb") as f:
+    with open_regular(path) as f:
         return "sha256:" + hashlib.file_digest(f, "sha256").hexdigest()

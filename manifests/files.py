@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import IncompleteBuild, VerificationError, listed
+from ..opening import open_regular
 from .models import SCHEMA_VERSION, FileRecord, Manifest, Record
 from .parsing import manifest_or_mistakes, record_or_mistakes
 
@@ -153,7 +154,7 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
     OSError
         The file cannot be read.
     """
-    with path.open("rb") as f:
+    with open_regular(path) as f:
         number = 0
         while line := f.readline(LINE_CAP):
             number += 1

@@ -12,6 +12,7 @@ from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
 from ...manifests.arrays import NotAShard, map_array
 from ...manifests.models import ClassRecord
+from ...opening import file_problem
 from ..decoding import MAX_PIXELS
 from .blocks import Block
 from .labels import MAX_LABEL
@@ -48,8 +49,8 @@ def open(rest: str, *, labels: Path | None = None) -> RowSource:
 
 def _mapped(path: Path) -> tuple[NDArray[Any], int]:
     """Return an array as it lies in its file, and where its elements begin."""
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "is not there"
+    what = file_problem(path)
+    if what is not None:
         raise SourceError(f"The source npy: {path} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
     try:
         return map_array(path)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SourceError, listed
+from ...opening import read_text, reason
 from .streams import Place, read_place
 from .tarred import list_tar
 
@@ -143,12 +144,12 @@ def _synsets(data: bytes, path: Path) -> dict[int, str]:
 
 def _read_labels(path: Path) -> Truth:
     """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
-    if path.stat().st_size > MOST_BYTES:
-        raise SourceError(f"The labels {path} have more than {MOST_BYTES:,} bytes. Expected a line an image.")
     try:
-        rows = [row for row in csv.reader(path.read_text(encoding="utf-8-sig").splitlines(), strict=True) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as e:
-        raise SourceError(f"The labels {path} cannot be read: {e}.") from None
+        rows = [row for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True) if row]
+    except (OSError, csv.Error) as e:
+        raise SourceError(
+            f"The labels {path} cannot be read: {reason(e) if isinstance(e, OSError) else e}. Expected a line an image."
+        ) from None
     head = [c.strip() for c in rows[0]] if rows else []
     if head in (["file", "label"], ["ImageId", "PredictionString"]):
         pairs: Sequence[tuple[int, Any, Any]] = [

@@ -9,6 +9,7 @@ from pathlib import Path
 from ...errors import SourceError, listed
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
+from ...opening import open_regular
 from ..decoding import MAX_FILE_BYTES, decode, probe
 from .base import BadSample, Loaded, Probe, Sample
 from .labels import Labels, read_labels
@@ -55,9 +56,7 @@ class FolderSource:
     def _read(self, sample: Sample) -> bytes:
         assert sample.path is not None
         try:
-            # Not blocking: should a file have become a FIFO since it was listed, a reader must not wait on it for ever.
-            fd = os.open(self.root / sample.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-            with os.fdopen(fd, "rb") as file:
+            with open_regular(self.root / sample.path) as file:  # it may have become a pipe since it was listed
                 if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                     raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out")
                 return file.read(MAX_FILE_BYTES + 1)

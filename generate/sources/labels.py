@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...errors import SourceError, listed, suggest
 from ...manifests.models import ClassRecord
+from ...opening import read_text, reason
 from .naming import name_problem
 
 COLUMNS = ["file", "label"]
@@ -45,11 +46,9 @@ def read_labels(path: Path, images: Sequence[str]) -> Labels:
         Every mistake at once, with its line.
     """
     try:
-        if path.stat().st_size > MAX_CSV_BYTES:
-            raise SourceError(f"The labels {path} have more than {MAX_CSV_BYTES:,} bytes; expected a CSV with the columns file,label.")
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as e:
-        raise SourceError(f"The labels {path} cannot be read: {e}.") from None
+        text = read_text(path, MAX_CSV_BYTES)
+    except OSError as e:
+        raise SourceError(f"The labels {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,label.") from None
     reader = csv.reader(text.splitlines(keepends=True), strict=True)
     rows: list[tuple[int, list[str]]] = []
     problems: list[str] = []

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...canonical import canonical
 from ...errors import SourceError, listed, suggest
+from ...opening import read_text, reason
 from .base import Sample
 
 MAX_IDS_BYTES = 512 * 2**20
@@ -129,9 +130,7 @@ def _lines(ids: str | Path | Sequence[str]) -> tuple[str, list[tuple[int, str]]]
         return "The list of ids", list(enumerate(ids, 1))
     path = Path(ids).expanduser()
     try:
-        if path.stat().st_size > MAX_IDS_BYTES:
-            raise SourceError(f"The ids {path} have more than {MAX_IDS_BYTES:,} bytes. Expected a text file with one id a line.")
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as e:
-        raise SourceError(f"The ids {path} cannot be read: {e}. Expected a text file with one id a line.") from None
+        text = read_text(path, MAX_IDS_BYTES)
+    except OSError as e:
+        raise SourceError(f"The ids {path} cannot be read: {reason(e)}. Expected a text file with one id a line.") from None
     return f"The ids {path}", [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]

@@ -19,6 +19,7 @@ from ...manifests.digests import sha256_bytes
 from ...manifests.guarded import GUARD, SECONDS_VARIABLE, NoAnswer, Refused
 from ...manifests.models import ClassRecord
 from ...manifests.reader import open as open_build
+from ...opening import file_problem
 from ..decoding import MAX_FILE_BYTES, decode
 from .arrays import image_shape, numbered_classes, whole_labels
 from .base import BadSample, Loaded, Probe, Sample
@@ -167,9 +168,10 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
         No HDF5 file, no such datasets, images that are not uint8, labels that do not belong to them.
     """
     path = Path(rest).expanduser()
-    if not rest or not path.is_file():
-        what = "needs a path: hdf5:FILE" if not rest else f"is a folder: {path}" if path.is_dir() else f"is not there: {path}"
-        raise SourceError(f"The source hdf5 {what}. Expected one HDF5 file with datasets of images and labels.")
+    what = file_problem(path) if rest else None
+    if not rest or what is not None:
+        said = f": {path} {what}" if rest else " needs a path: hdf5:FILE"
+        raise SourceError(f"The source hdf5{said}. Expected one HDF5 file with datasets of images and labels.")
     path = path.resolve()
     try:
         return _listed(path, images, labels.as_posix() if labels is not None else None)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError
+from ...opening import UnfitFile, open_regular
 from .base import BadSample
 
 CHUNK = 256 << 10
@@ -59,13 +60,15 @@ def reading(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} is cut: it ends in the middle of its compressed data. Download it again.") from None
     except zlib.error as e:
         raise SourceError(f"{path} is damaged: its compressed data cannot be read ({e}). Download it again.") from None
+    except UnfitFile as e:
+        raise SourceError(str(e)) from None
     except OSError as e:
         raise SourceError(f"{path} cannot be read: {e.strerror or e}. Mend its permissions, or copy it again.") from None
 
 
 def is_zipped(path: Path) -> bool:
     """Whether a file is gzipped, by its first bytes."""
-    with reading(path), path.open("rb") as f:
+    with reading(path), open_regular(path) as f:
         return f.read(2) == GZIP_MAGIC
 
 
@@ -119,13 +122,9 @@ def read_row(place: Place) -> bytes:
 def _read(place: Place) -> bytes:
     if place.zipped:
         return unpacking(place.path).read(place.offset, place.size)
-    with os.fdopen(_open(place.path), "rb") as f:
+    with open_regular(place.path) as f:
         f.seek(place.offset)
         return f.read(place.size)
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
 
 
 @dataclass(frozen=True)
@@ -150,15 +149,16 @@ class Unpacking:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._fd = _open(path)
+        self._file = open_regular(path)
+        self._fd = self._file.fileno()
         self.stamp = _stamp(os.fstat(self._fd))
         self._saved = [_Saved(0, 0, zlib.decompressobj(_GZIP))]
         self._every = SAVE_EVERY
         self._return(self._saved[0])
 
     def __del__(self) -> None:
-        if hasattr(self, "_fd"):
-            os.close(self._fd)
+        if hasattr(self, "_file"):
+            self._file.close()
 
     def read(self, offset: int, size: int) -> bytes:
         """Return the bytes from an offset on, fewer where the file ends.

@@ -13,6 +13,7 @@ from typing import IO, cast
 from ...errors import SourceError
 from ...manifests.digests import sha256_bytes
 from ...manifests.models import ClassRecord
+from ...opening import open_regular
 from ..decoding import MAX_FILE_BYTES, decode, probe
 from .base import Loaded, Probe, Sample
 from .listing import DOCUMENT_NAMES, DOCUMENT_SUFFIXES, IMAGE_SUFFIXES, Listing, ignored
@@ -70,7 +71,7 @@ def _opened(path: Path, zipped: bool) -> Iterator[tuple[tarfile.TarFile, IO[byte
     try:
         with (
             reading(path),
-            closing(cast(IO[bytes], _Unpacked(path)) if zipped else path.open("rb")) as file,
+            closing(cast(IO[bytes], _Unpacked(path)) if zipped else open_regular(path)) as file,
             tarfile.open(fileobj=file, mode="r:") as tar,
         ):
             yield tar, file
@@ -137,7 +138,7 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
 
 def tarfile_like(path: Path) -> bool:
     """Whether a file begins as tars do."""
-    with reading(path), path.open("rb") as f:
+    with reading(path), open_regular(path) as f:
         header = f.read(BLOCK)
     if len(header) < BLOCK:
         return False
@@ -149,7 +150,7 @@ def tarfile_like(path: Path) -> bool:
 
 
 def _looks_like(path: Path) -> str:
-    with reading(path), path.open("rb") as f:
+    with reading(path), open_regular(path) as f:
         head = f.read(4)
     kinds = {b"PK\x03\x04": "a zip archive", b"BZh": "compressed with bzip2", b"\xfd7zX": "compressed with xz", b"\x1f\x8b": "gzipped"}
     found = next((kind for magic, kind in kinds.items() if head.startswith(magic)), None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from ...errors import BuildError
+from ...opening import read_text, reason
 from .base import Subject, ViewOptions, refuse
 from .folders import SeverityFolders
 from .imagenet_c import EXPECTS as EXPECTS
@@ -27,9 +28,9 @@ def read_list(path: str | Path) -> tuple[str, ...]:
         It cannot be read, or is empty.
     """
     try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise BuildError(f"--list {path} cannot be read ({e}). Expected a text file with an image's name on every line.") from e
+        text = read_text(Path(path))
+    except OSError as e:
+        raise BuildError(f"--list {path} cannot be read: {reason(e)}. Expected a text file with an image's name on every line.") from e
     names = tuple(dict.fromkeys(line.split()[0] for line in text.splitlines() if line.strip()))
     if not names:
         raise BuildError(f"--list {path} names no image. Expected an image's name on every line.")

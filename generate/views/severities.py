@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...errors import BuildError, listed, suggest
+from ...opening import read_text, reason
 from ..entries import LONGEST_NAME
 from .base import SEVERITIES, SetRef, Subject, ViewOptions, refuse
 
@@ -32,10 +33,10 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
         It cannot be read, or is not of that form.
     """
     try:
-        record = tomllib.loads(Path(path).read_text("utf-8"))
+        record = tomllib.loads(read_text(Path(path)))
     except OSError as e:
-        raise BuildError(f"--severities {path} cannot be read: {e.strerror}.") from e
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise BuildError(f"--severities {path} cannot be read: {reason(e)}.") from e
+    except tomllib.TOMLDecodeError as e:
         raise BuildError(f"--severities {path} is not TOML: {e}.") from e
     found = record.get("severities")
     if not isinstance(found, dict) or not found or set(record) != {"severities"}:

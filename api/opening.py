@@ -1,0 +1,115 @@
+"""Files that a user names: read where they are regular files, and up to a limit.
+
+A pipe would hang whoever waits for it, and ``/dev/zero`` fills the memory. A link to a regular file is one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import CorruptsetError
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+MOST_TEXT = 16 << 20
+"""Bytes of a recipe, a table or a list that a person writes."""
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+class UnfitFile(CorruptsetError, OSError):
+    """What a path names is not a regular file, or is too large; `strerror` says which, as the end of a sentence."""
+
+    def __str__(self) -> str:
+        return f"{self.filename} cannot be read: {self.strerror}."
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """Open a regular file to read its bytes.
+
+    Raises
+    ------
+    UnfitFile
+        It is a pipe, a device or a socket.
+    OSError
+        It is not there, a folder, or cannot be read.
+    """
+    _refuse_special(path.stat().st_mode, path)  # opening alone may do something to a device
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        _refuse_special(os.fstat(fd).st_mode, path)  # it may have become another since
+        return os.fdopen(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file of at most so many.
+
+    Raises
+    ------
+    UnfitFile
+        It is no regular file, or has more.
+    OSError
+        It cannot be read.
+    """
+    with open_regular(path) as file:
+        data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
+    if data is None or len(data) > most:
+        raise UnfitFile(errno.EFBIG, f"it has more than {most:,} bytes, the most that are taken here", os.fspath(path))
+    return data
+
+
+def read_text(path: Path, most: int = MOST_TEXT) -> str:
+    """Return the text of a regular file, UTF-8 with or without a byte-order mark, its line ends as newlines.
+
+    Raises
+    ------
+    UnfitFile
+        It is no regular file, has more bytes than `most`, or is not UTF-8.
+    OSError
+        It cannot be read.
+    """
+    try:
+        text = read_regular(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError as e:
+        raise UnfitFile(errno.EILSEQ, f"it is not UTF-8 text: {e}", os.fspath(path)) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def reason(error: OSError) -> str:
+    """Return why a file cannot be read, as the end of a sentence that names it."""
+    return error.strerror or str(error)
+
+
+def file_problem(path: Path) -> str | None:
+    """Return why a path is not a regular file, or a link to one; None where it is."""
+    try:
+        mode = path.stat().st_mode
+    except OSError as e:
+        return "is not there" if isinstance(e, FileNotFoundError | NotADirectoryError) else f"cannot be looked at ({reason(e)})"
+    return "is a folder" if stat.S_ISDIR(mode) else _special(mode)
+
+
+def _special(mode: int) -> str | None:
+    kind = _KINDS.get(stat.S_IFMT(mode))
+    return None if kind is None else f"is {kind}, not a regular file: write what comes out of it into a file first"
+
+
+def _refuse_special(mode: int, path: Path) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    problem = _special(mode)
+    if problem is not None:
+        raise UnfitFile(errno.EINVAL, f"it {problem}", os.fspath(path))

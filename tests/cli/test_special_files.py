@@ -1,0 +1,166 @@
+"""Pipes, devices and files without end in every place that takes a file: refused by name, at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import layouts
+import pytest
+from PIL import Image
+
+from corruptset import opening
+
+
+@pytest.fixture(autouse=True)
+def _not_for_ever() -> Iterator[None]:
+    """End a test that waits for a pipe, or reads a device to its end."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise AssertionError("it hangs")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    crops = layouts.write_crops(folder / "crops", classes=2, each=2)
+    layouts.make(layouts.write_recipe(folder), crops, folder / "out", sets=["contrast/*"], format="folder")
+    (directory,) = (folder / "out").iterdir()
+    return directory
+
+
+@pytest.fixture
+def flat(tmp_path: Path) -> Path:
+    (tmp_path / "flat").mkdir()
+    Image.new("RGB", (32, 32), (90, 120, 30)).save(tmp_path / "flat" / "a.png")
+    return tmp_path / "flat"
+
+
+PIPES = {
+    "--labels": ["plan", "cifar10-c", "--source", "folder:flat", "--labels", "PIPE"],
+    "--labels of imagenet": ["plan", "imagenet-c", "--source", "imagenet:tree", "--labels", "PIPE"],
+    "--ids": ["plan", "imagenet-c", "--ids", "PIPE"],
+    "recipe": ["plan", "PIPE.toml"],
+    "--calibration": ["plan", "imagenet-c", "--calibration", "PIPE.toml"],
+    "folder:": ["plan", "cifar10-c", "--source", "folder:PIPE"],
+    "cifar10:": ["plan", "cifar10-c", "--source", "cifar10:PIPE"],
+    "cifar100:": ["plan", "cifar10-c", "--source", "cifar100:PIPE"],
+    "mnist:": ["plan", "mnist-c", "--source", "mnist:PIPE"],
+    "imagenet:": ["plan", "imagenet-c", "--source", "imagenet:PIPE"],
+    "imagenet: with a devkit": ["plan", "imagenet-c", "--source", "imagenet:tree", "--labels", "PIPE.tar.gz"],
+    "npy:": ["plan", "cifar10-c", "--source", "npy:PIPE,PIPE"],
+    "hdf5:": ["plan", "cifar10-c", "--source", "hdf5:PIPE"],
+    "unpack": ["unpack", "PIPE", "--out", "new"],
+    "corrupt": ["corrupt", "PIPE", "fog", "-s", "3", "--out", "new.png"],
+    "corrupt --param": ["corrupt", "sample:astronaut", "frost", "-s", "3", "--param", "texture=PIPE.npy", "--out", "new.png"],
+    "preview": ["preview", "PIPE", "--out", "new.png"],
+    "--list": ["export", "imagenet-c-5k", "BUILT", "--list", "PIPE", "--out", "new"],
+    "--severities": ["export", "cifar-c", "BUILT", "--severities", "PIPE", "--out", "new"],
+}
+
+
+@pytest.mark.parametrize("arguments", PIPES.values(), ids=PIPES)
+def test_a_pipe_is_refused_by_name(run: Any, built: Path, flat: Path, tmp_path: Path, arguments: list[str]) -> None:
+    for ending in ("", ".toml", ".tar.gz", ".npy"):
+        os.mkfifo(tmp_path / f"PIPE{ending}")
+    (tmp_path / "tree" / "n01440764").mkdir(parents=True)
+    if "imagenet" in str(arguments):
+        (flat / "a.png").rename(tmp_path / "tree" / "n01440764" / "ILSVRC2012_val_00000293.JPEG")
+    done = run(*(a.replace("BUILT", str(built)) for a in arguments))
+    assert done.code == 2, done.err
+    assert "PIPE" in done.err
+    assert any(said in done.err for said in ("it is a pipe", "is a pipe, not a regular file", "not a folder", "IDX file")), done.err
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "new.png").exists()
+
+
+@pytest.mark.parametrize("arguments", [PIPES["--labels"], PIPES["--ids"], PIPES["cifar10:"], PIPES["unpack"], PIPES["corrupt"]], ids=str)
+def test_a_device_without_end_is_refused_by_name(run: Any, flat: Path, arguments: list[str]) -> None:
+    done = run(*(a.replace("PIPE", "/dev/zero") for a in arguments))
+    assert done.code == 2
+    assert "/dev/zero" in done.err
+    assert "a device, not a regular file" in done.err
+
+
+def test_what_a_shell_substitutes_is_a_pipe_and_says_what_to_do(run: Any, flat: Path) -> None:
+    reading, writing = os.pipe()  # as bash has it for <(...)
+    try:
+        done = run("plan", "cifar10-c", "--source", f"folder:{flat}", "--labels", f"/dev/fd/{reading}")
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert done.code == 2
+    assert "it is a pipe, not a regular file: write what comes out of it into a file first" in done.err
+
+
+def test_a_pipe_among_the_records_of_a_release(run: Any, built: Path, tmp_path: Path) -> None:
+    for name in ("manifest.json", "samples.jsonl"):
+        release = tmp_path / name.partition(".")[0]
+        release.mkdir()
+        for other in ("manifest.json", "samples.jsonl"):
+            (release / other).write_bytes((built / other).read_bytes())
+        (release / name).unlink()
+        os.mkfifo(release / name)
+        done = run("rebuild", release, "--source", "sample", "--out", tmp_path / "new")
+        assert done.code in (1, 2), done.err
+        assert name in done.err
+    (tmp_path / "view").mkdir()
+    os.mkfifo(tmp_path / "view" / "VIEW.json")
+    assert run("verify", tmp_path / "view").code == 1
+
+
+def test_a_build_that_must_share_no_sample_with_a_pipe(run: Any, built: Path, flat: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "manifest.json").write_bytes((built / "manifest.json").read_bytes())
+    os.mkfifo(other / "samples.jsonl")
+    done = run(
+        "build", "cifar10-c", "--source", f"folder:{built / 'images' / 'contrast' / '1'}", "--sets", "contrast/1",
+        "--out", tmp_path / "new", "--disjoint-from", other, "--jobs", "1",
+    )  # fmt: skip
+    assert done.code == 1, done.err
+    assert "samples.jsonl: cannot be read (it is a pipe" in done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_link_to_a_file_is_a_file(run: Any, flat: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("file,label\r\na.png,cat\r\n", encoding="utf-8-sig")
+    (tmp_path / "link.csv").symlink_to("labels.csv")
+    done = run("plan", "cifar10-c", "--source", f"folder:{flat}", "--labels", tmp_path / "link.csv", "--json")
+    assert done.code == 0, done.err
+
+
+def test_text_is_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "some.toml"
+    path.write_bytes("\ufeffä\r\nb\r".encode())
+    assert opening.read_text(path) == "ä\nb\n"
+    assert opening.read_text(path, 9) == "ä\nb\n"
+    with pytest.raises(opening.UnfitFile, match=r"some\.toml cannot be read: it has more than 8 bytes"):
+        opening.read_text(path, 8)
+    path.write_bytes(b"\xff")
+    with pytest.raises(opening.UnfitFile, match="not UTF-8"):
+        opening.read_text(path)
+    with pytest.raises(FileNotFoundError):
+        opening.read_text(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        opening.read_text(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind("socket")
+        with pytest.raises(opening.UnfitFile, match="a socket, not a regular file"):
+            opening.read_text(Path("socket"))
+        assert opening.file_problem(Path("socket"))
+    assert opening.file_problem(path) is None
+    assert opening.file_problem(tmp_path) == "is a folder"
+    assert opening.file_problem(path / "below") == "is not there"
