@@ -40,7 +40,7 @@ class FolderRecord(Record):
 
 
 class ViewSetRecord(Record):
-    """A set in a view."""
+    """Where images of a set lie together; a set that lies in several places (two splits, several tars) has a record for each."""
 
     id: str
     path: SafePath
@@ -121,7 +121,7 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     report.digest = record.digest
     told = progress or (lambda *_: None)
     listing = list_files(root)
-    report.add(listing.problems, Counter(files=len(listing.files), sets=len(record.sets)))
+    report.add(listing.problems, Counter(files=len(listing.files), sets=len({s.id for s in record.sets})))
     left = {path: size for path, size in listing.files.items() if path != VIEW}
     sound: set[str] = set()
     total = len(record.files) + len(record.folders)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import BuildError
 from ...manifests.arrays import ArrayFile, NotAShard
-from .base import Found, Layout
+from .base import Found, Layout, Place
 from .writing import Writer, npy_header
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class ArrayLayout(Layout):
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
         """Return path -> array of labels."""
 
-    def places(self) -> Mapping[str, tuple[str, int | None]]:
-        """Return set id -> its array and first row."""
-        return {set_id: (plan.path, k * len(plan.samples)) for plan in self.arrays() for k, set_id in enumerate(plan.sets)}
-
-    def counts(self) -> Mapping[str, int]:
-        """Return set id -> how many of its images are in its array."""
-        return {set_id: len(plan.samples) for plan in self.arrays() for set_id in plan.sets}
+    def places(self) -> Sequence[Place]:
+        """Return the rows of every array."""
+        return [
+            Place(set_id, plan.path, k * len(plan.samples), len(plan.samples))
+            for plan in self.arrays()
+            for k, set_id in enumerate(plan.sets)
+        ]
 
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every array, then the labels."""
@@ -122,10 +122,6 @@ class ArrayLayout(Layout):
             for k, set_id in enumerate(plan.sets):
                 found.setdefault(set_id, []).append((plan, k * len(plan.samples), rows))
         return found
-
-    def set_paths(self) -> Mapping[str, Sequence[str]]:
-        """Return set id -> the arrays that have rows of it."""
-        return {set_id: [plan.path for plan, _, _ in where] for set_id, where in self._where.items()}
 
     def whole_files(self) -> Iterator[str]:
         """Yield every array of images."""

@@ -165,6 +165,18 @@ class ViewOptions:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where images of a set lie together. A set has several places where its samples are divided, or where a mapping names it twice."""
+
+    set_id: str
+    path: str
+    """A folder, an archive or an array."""
+    row: int | None
+    """The row of the first image, in an array."""
+    count: int
+
+
+@dataclass(frozen=True)
 class Found:
     """An image of a view, as it lies there."""
 
@@ -191,23 +203,19 @@ class Layout(ABC):
         """What a user should know of this view of this data set."""
 
     @abstractmethod
-    def places(self) -> Mapping[str, tuple[str, int | None]]:
-        """Return set id -> folder or file of its images, and the row that the first one has there (None: not in rows).
-
-        A set that an explicit mapping names twice has one of its places here.
-        """
+    def places(self) -> Sequence[Place]:
+        """Return every place of every set."""
 
     def set_paths(self) -> Mapping[str, Sequence[str]]:
         """Return set id -> its folder, or every array that has rows of it."""
-        return {set_id: [path] for set_id, (path, _) in self.places().items()}
+        found: dict[str, list[str]] = {}
+        for place in self.places():
+            found.setdefault(place.set_id, []).append(place.path)
+        return found
 
     def whole_files(self) -> Iterator[str]:
         """Yield the files that hold many images."""
         yield from ()
-
-    def counts(self) -> Mapping[str, int]:
-        """Return set id -> how many of its images are in the view."""
-        return {set_id: len(self.subject.samples) for set_id in self.places()}
 
     @abstractmethod
     def write(self, data: DataSet, writer: Writer) -> None:

@@ -20,6 +20,8 @@ from .severities import grid
 TAKES = ("severities",)
 EXPECTS = Expects(sizes=((32, 32),), channels="rgb")
 """Loaders transpose to (3, H, W), and their networks are made for 32x32."""
+ROBUSTBENCH = 10_000
+"""The rows that RobustBench takes for each severity, whatever the arrays hold."""
 
 
 class CifarC(ArrayLayout):
@@ -35,6 +37,13 @@ class CifarC(ArrayLayout):
         refuse("cifar-c", [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
         taken = [f"{name}: labels.npy holds the labels" for name in self._grid if name.casefold() == "labels"]
         refuse("cifar-c", taken, "Choose another name in the file of severities.")
+        count = len(subject.samples)
+        if count != ROBUSTBENCH:
+            self.notes.append(
+                f"RobustBench takes {ROBUSTBENCH:,} rows for each severity, and there are {count:,} here: its loaders return rows of "
+                f"other severities, or none, without an error. Build from all {ROBUSTBENCH:,} test images for it; elsewhere slice by "
+                "n = len(labels) // 5."
+            )
 
     def arrays(self) -> Sequence[ArrayPlan]:
         """Return an array a corruption."""

@@ -107,7 +107,7 @@ def export(
         layout.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, progress)
-        writer.total = sum(layout.counts().values())
+        writer.total = sum(place.count for place in layout.places())
         layout.write(data, writer)
         record = view_record(view, data, layout, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
@@ -122,12 +122,11 @@ def view_record(view: str, data: DataSet, layout: Layout, options: ViewOptions, 
     manifest = data.manifest
     records = {s.id: s for s in manifest.sets}
     lossless = manifest.encoding["format"] == "png"
-    counts = layout.counts()
     sets = []
-    for set_id, (path, row) in sorted(layout.places().items()):
-        whole = row is not None and lossless and counts[set_id] == records[set_id].count
-        digest = records[set_id].pixel_digest if whole else None
-        sets.append(ViewSetRecord(id=set_id, path=path, row=row, count=counts[set_id], pixel_digest=digest))
+    for place in sorted(layout.places(), key=lambda p: (p.set_id, p.path, p.row or 0)):
+        whole = place.row is not None and lossless and place.count == records[place.set_id].count
+        digest = records[place.set_id].pixel_digest if whole else None
+        sets.append(ViewSetRecord(id=place.set_id, path=place.path, row=place.row, count=place.count, pixel_digest=digest))
     return ViewRecord(
         schema_version=1,
         view=view,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ...errors import BuildError, listed
 from ..sources.base import stored_path
-from .base import Found, Item, Layout, Subject, ViewOptions
+from .base import Found, Item, Layout, Place, Subject, ViewOptions
+from .numbering import numbering_notes
 from .severities import grid
 from .writing import Writer
 
@@ -34,13 +35,9 @@ class FolderLayout(Layout):
         sample: Item = self.subject.samples[index]
         return f"{folder}/{stored_path(sample.id, self.subject.classes[sample.label].folder)}.{self.subject.suffix}"
 
-    def places(self) -> Mapping[str, tuple[str, int | None]]:
-        """Return set id -> its folder."""
-        return {set_id: (folder, None) for folder, set_id in self.folders().items()}
-
-    def counts(self) -> Mapping[str, int]:
-        """Return set id -> how many of its images are in the view."""
-        return {set_id: len(self.indices()) for set_id in self.places()}
+    def places(self) -> Sequence[Place]:
+        """Return the folders."""
+        return [Place(set_id, folder, None, len(self.indices())) for folder, set_id in self.folders().items()]
 
     def in_build(self, set_id: str, index: int) -> tuple[str, int | None]:
         """Return where ``build --view`` puts an image."""
@@ -101,7 +98,6 @@ class SeverityFolders(FolderLayout):
         classes = self.subject.classes
         there = {self.subject.samples[i].label for i in self._indices}
         missing = [c.folder for c in classes if c.index not in there]
-        unsorted = [c.folder for c in classes] != sorted(c.folder for c in classes)
         if missing and not options.allow_missing_classes:
             raise BuildError(
                 f"The view {view} needs an image of every class, because its loaders number classes by listing the folders. "
@@ -113,10 +109,8 @@ class SeverityFolders(FolderLayout):
             self.notes.append(
                 f"{len(missing)} of {len(classes)} classes have no folder: labels found by listing folders differ from the manifest's."
             )
-        if unsorted:
-            self.notes.append(
-                "The class folders do not sort in the order of the classes: labels found by listing folders differ from the manifest's."
-            )
+        samples = self.subject.samples
+        self.notes += numbering_notes((self.path("", i).removeprefix("/"), samples[i].label) for i in self._indices)
 
 
 def lines(rows: Iterable[str]) -> bytes:

@@ -30,6 +30,11 @@ class MnistC(ArrayLayout):
         self.notes += left
         splits = {s.split for s in subject.samples} - {None, "train", "test"}
         refuse("mnist-c", [f"split {s!r}: the view has train and test" for s in sorted(map(str, splits))], "Choose another view.")
+        if len(self._splits) == 1:
+            self.notes.append(
+                f"There are only {next(iter(self._splits))} images here. tensorflow_datasets reads both splits: build with --split all "
+                "for it."
+            )
 
     @cached_property
     def _splits(self) -> dict[str, Sequence[int]]:

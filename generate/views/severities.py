@@ -14,14 +14,14 @@ from .base import SEVERITIES, SetRef, Subject, ViewOptions, refuse
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
 FIVE = (
-    "Choose what fits with --sets, or say with --severities FILE which five sets are the severities 1 to 5 of a name "
+    "Choose what fits with {sets}, or say with --severities FILE which five sets are the severities 1 to 5 of a name "
     '(TOML: [severities], then a line such as black_lines = ["black_lines/06", ...] for each).'
 )
 ONE = (
-    "Choose what fits with --sets, or say with --severities FILE which set a name is "
+    "Choose what fits with {sets}, or say with --severities FILE which set a name is "
     '(TOML: [severities], then a line such as rotate = ["rotate/2"] for each).'
 )
-UNBUILT = "Choose what fits with --sets, or build without --view: `corruptset export` can be told which sets a name is."
+UNBUILT = "Choose what fits with {sets}, or build without --view: `corruptset export` can be told which sets a name is."
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -75,12 +75,13 @@ def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, t
         lacking = [s for s in SEVERITIES if s not in by]
         if lacking:
             problems.append(f"{name}: has severities {_some(by)}, not {_some(lacking)}")
-    if left and not options.severities:
-        problems += _without_severity(subject, left)
     if not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
     problems += _one_name(mapped, plain)
-    refuse(view, problems, UNBUILT if subject.manifest is None else FIVE)
+    choose = _choice(subject, left) if not problems else "--sets"
+    if left and not options.severities:
+        problems = _without_severity(subject, left) + problems
+    refuse(view, problems, (UNBUILT if subject.manifest is None else FIVE).format(sets=choose))
     return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, _left_out(left)
 
 
@@ -108,8 +109,14 @@ def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str,
     if left and not options.severities:
         problems += _without_severity(subject, left)
     problems += _one_name(mapped, names)
-    refuse(view, problems, UNBUILT if subject.manifest is None else ONE)
+    refuse(view, problems, (UNBUILT if subject.manifest is None else ONE).format(sets="--sets"))
     return {**{name: ids[0] for name, ids in names.items()}, **mapped}, _left_out(left)
+
+
+def _choice(subject: Subject, left: Sequence[str]) -> str:
+    """Return the option that chooses what fits, with a pattern where one does: ``<corruption>/<severity>`` and nothing else."""
+    slashed = {ref.id for ref in subject.sets if any("/" in name for name in (ref.id, *ref.aliases))}
+    return "--sets '*/*'" if slashed == {ref.id for ref in subject.sets} - set(left) else "--sets"
 
 
 def _left_out(ids: Sequence[str]) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tarfile
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...manifests.reader import DataSet, ImageSet
 from ..encoding import Encoding
-from .base import Found, Layout, SetRef
+from .base import Found, Layout, Place, SetRef
 from .writing import Writer
 
 
@@ -38,9 +38,9 @@ class TarLayout(Layout):
         """Yield the members that go with an image."""
         yield from ()
 
-    def places(self) -> Mapping[str, tuple[str, int | None]]:
-        """Return set id -> its (first) archive."""
-        return {plan.ref.id: (plan.path, None) for plan in reversed(self.archives())}
+    def places(self) -> Sequence[Place]:
+        """Return the archives."""
+        return [Place(plan.ref.id, plan.path, None, len(plan.samples)) for plan in self.archives()]
 
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every archive, then the texts."""

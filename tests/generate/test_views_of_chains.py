@@ -228,8 +228,9 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     data = corruptset.open(grey)
     for name, set_id in {"identity": "clean", "sp010+ro-30": "sp010+ro-30", "contrast": "contrast/4", "lines": "black_lines/07"}.items():
         np.testing.assert_array_equal(np.load(done.top / name / "test_images.npy"), data[set_id].array())
-    (note,) = done.notes
-    assert "Left out" in note
+    left_out, one_split = done.notes
+    assert "Left out" in left_out
+    assert "--split all" in one_split
     report = check_view(grey, tmp_path / "view")
     assert report.ok, report.problems
     with pytest.raises(BuildError, match="Identity and identity are one name where capitals do not count"):
