@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...manifests.models import SHARD_SCHEMA
+from .superblock import sealed
 
 # Fixed, so that two writes of the same data are the same bytes and HDF5 1.10 reads them.
 _LIBVER = ("v108", "v110")
@@ -86,7 +87,7 @@ def by_hdf5(rows: NDArray[np.uint8] | Sequence[bytes], columns: dict[str, NDArra
     with h5py.File(f"{secrets.token_hex(16)}.h5", "w", driver="core", backing_store=False, libver=_LIBVER) as f:
         _write(f, rows, columns, set_id, build, encoding)
         f.flush()
-        return bytes(f.id.get_file_image())
+        return sealed(bytes(f.id.get_file_image()))
 
 
 def chunk_rows(count: int, row_bytes: int) -> int:
@@ -156,7 +157,7 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> _Frame | Non
     with h5py.File(f"{secrets.token_hex(16)}.h5", "w", driver="core", backing_store=False, libver=_LIBVER) as f:
         _write(f, zeros, columns, mark, build, "raw")
         f.flush()
-        image = bytes(f.id.get_file_image())
+        image = sealed(bytes(f.id.get_file_image()))
         images = f["images"].id
         infos = [images.get_chunk_info(i) for i in range(images.get_num_chunks())]
         chunks = tuple(sorted((info.chunk_offset[0], info.byte_offset) for info in infos))
