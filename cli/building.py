@@ -40,7 +40,7 @@ from .options import (
     count_or_all,
     split_globs,
 )
-from .output import chain, duration, put, put_json, put_table, size
+from .output import chain, duration, put, put_json, put_notes, put_table, size
 from .packing import some
 from .pairing import chosen_recipe, first_samples
 
@@ -188,6 +188,7 @@ def build(
                 "images": built.images,
                 "bytes": total,
                 "excluded": [e.as_json() for e in manifest.excluded],
+                "notes": list(built.notes),
                 "seconds": round(built.seconds, 3),
             }
         )
@@ -197,6 +198,7 @@ def build(
     put(f"{len(manifest.sets)} sets, {written} images, {size(total)}: {new} in {duration(built.seconds)}")
     if manifest.excluded:
         put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
+    put_notes(built.notes)
     put(f"Directory:     {built.directory}")
     put(f"Digest:        {built.digest}")
     put(f"Contact sheet: {built.contact_sheet}")
@@ -263,3 +265,4 @@ def _print_plan(planned: Plan) -> None:
     put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
+    put_notes(planned.notes)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .options import AnyShape, AsJson, Sets, split_globs
-from .output import put, put_json, size
+from .output import put, put_json, put_notes, size
 
 
 def export(
@@ -82,7 +82,6 @@ def export(
         return
     links = f", {done.linked} of them hard links to the build's files" if done.linked else ""
     put(f"{done.images} images, {size(done.bytes)}{links}")
-    for note in done.notes:
-        put(f"Note: {note}", style="yellow")
+    put_notes(done.notes)
     put(f"Path:   {done.top}")
     put(f"Digest: {done.digest}")

@@ -58,6 +58,12 @@ def visible(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def put_notes(notes: Iterable[str]) -> None:
+    """Write what a user should know of the result, a paragraph a note."""
+    for note in notes:
+        put(f"Note: {note}", style="yellow")
+
+
 def _lines(text: str, style: str | None, *, stderr: bool) -> None:
     stream = sys.stderr if stderr else sys.stdout
     with _writing(stream):

@@ -77,6 +77,8 @@ class Built:
     """Images made by this call; what was committed before is not counted."""
     seconds: float
     manifest: Manifest
+    notes: tuple[str, ...] = ()
+    """What a user should know of the view and the textures that were asked for."""
 
 
 Progress = Callable[[ProgressEvent], None]
@@ -230,8 +232,10 @@ def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspect
     made_of = [(c.sample.id, c.sample.label, c.sha256) for c in chosen]
     digest = source_digest(made_of)
     layout = prepared.layout(prepared.asked, [c.sample for c in chosen])
+    notes = prepared.notes([c.sample for c in chosen])
     identity = prepared.identity(chosen, digest, excluded)
     shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
+    prepared.refuse_small_textures(shapes)
     arrays = isinstance(layout, ArrayLayout)
     if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.format == "png")):
         some = ", ".join(f"{h}x{w}" for h, w in shapes[:4])
@@ -256,7 +260,7 @@ def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspect
         refuse_differences(directory, identity_of(done), identity, prepared.asked, textures, made_of)
         if set(prepared.asked) <= {s.id for s in done.sets}:
             leave_finished(directory, done)
-            return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done)
+            return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done, notes)
     with locked(directory):
         # First of all, in all processes: what comes next asks for the textures, and would compile their kernels alone.
         _compile(prepared, job_of(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
@@ -273,7 +277,7 @@ def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspect
         load_numba()  # for the contact sheet
         manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
     progress(ProgressEvent("done"))
-    return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest)
+    return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
 
 
 def _check(prepared: Prepared, progress: Progress) -> tuple[tuple[Chosen, ...], list[tuple[str, str]]]:

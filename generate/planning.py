@@ -50,6 +50,8 @@ class Plan:
     stages_naive: int
     """Stages applied to each sample if every set started from the clean image."""
     parts: int
+    notes: tuple[str, ...] = ()
+    """What a user should know of the view and the textures that were asked for."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
@@ -155,4 +157,5 @@ def plan_of(prepared: Prepared) -> Plan:
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(parts(all_runs, groups)),
+        notes=prepared.notes(),
     )

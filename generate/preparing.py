@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from ..corruptions.calibrations import Calibration
 from ..corruptions.keys import check_seed
 from ..corruptions.stages import COUPLINGS, LEAST_SIDE, SCALES, Coupling, Scale
-from ..corruptions.weather.textures import default_textures, load_textures
+from ..corruptions.weather.textures import TextureSet, default_textures, load_textures
 from ..errors import BuildError, SourceError, listed
 from ..manifests.models import SCHEMA_VERSION, ClassRecord
 from ..signals import workers_at_most
@@ -23,6 +23,7 @@ from .estimates import stored_bytes
 from .expecting import Named
 from .fitting import refuse_other_source
 from .metrics import DEFAULT_IMAGES
+from .own_textures import refuse_small_textures, texture_notes
 from .parts import Run, groups
 from .recipe import Recipe, load_recipe
 from .sources.base import Sample, Source, open_source
@@ -216,11 +217,27 @@ class Prepared:
         found = given.records() if given is not None else [r for h, w in sorted(set(shapes)) for r in default_textures(h, w).records()]
         return [{"name": name, "sha256": sha256} for name, sha256 in dict.fromkeys(found)]
 
+    def notes(self, samples: Sequence[Sample] | None = None) -> tuple[str, ...]:
+        """Return what a user should know of the view and the frost textures that were asked for."""
+        layout = self.layout(self.asked, samples)
+        return (*(layout.notes if layout is not None else ()), *texture_notes(self.own_textures, self._asked_sets))
+
+    def refuse_small_textures(self, shapes: Iterable[tuple[int, int]]) -> None:
+        """Raise `BuildError` where the user's frost textures do not cover images of these (height, width)."""
+        refuse_small_textures(self.own_textures, self._asked_sets, shapes, scale=self.scale, side=self.side)
+
+    @cached_property
+    def own_textures(self) -> TextureSet | None:
+        """The user's frost textures."""
+        return None if self.options.frost_textures is None else load_textures(self.options.frost_textures)
+
+    @property
+    def _asked_sets(self) -> list[SetSpec]:
+        return [self.by_id[i] for i in self.asked]
+
     def resources(self) -> dict[str, Any]:
         """Return what replaces the corruptions' own resources."""
-        if self.options.frost_textures is None:
-            return {}
-        return {"textures": load_textures(self.options.frost_textures)}
+        return {} if self.own_textures is None else {"textures": self.own_textures}
 
     def recipe_record(self) -> dict[str, Any]:
         """Return the recipe resolved in full, as it stands in the manifest."""
@@ -298,6 +315,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: Options)
     prepared = Prepared(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
     prepared.layout(asked)  # refuses what does not fit before anything is looked at
     prepared.refuse_other(looked, all_seen=False)
+    prepared.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
     return prepared
 
 

@@ -117,14 +117,11 @@ def _shrunk(textures: TextureSet, scale: float, height: int, width: int, channel
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
     """Return the scale that is used: the given one, or for the default textures the least one that covers the image."""
-    problems = []
-    for name, array in zip(textures.names, textures.arrays, strict=True):
-        rows, columns = array.shape[:2]
-        if textures.default:
-            texture_scale = max(texture_scale, (height + 1) / rows, (width + 1) / columns)
-        elif np.rint(rows * texture_scale) < height or np.rint(columns * texture_scale) < width:
-            problems.append(f"{name}: {rows}x{columns}")
-    if problems:
+    if textures.default:
+        sizes = [array.shape[:2] for array in textures.arrays]
+        least: float = max(max((height + 1) / rows, (width + 1) / columns) for rows, columns in sizes)
+        return max(texture_scale, least)
+    if problems := textures.not_covering(texture_scale, height, width):
         raise ParameterError(
             f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of {height}x{width}: "
             f"{'; '.join(problems)}. Give larger textures, a larger texture_scale, or use the default ones."

@@ -26,6 +26,8 @@ _SUFFIXES = (".png", ".jpg", ".jpeg")
 _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
 _SOURCES = ("weather/ice.py", "weather/crystals.py", "weather/grading.py", "philox.py", "arithmetic.py")
 LEAST_SIDE = 8
+MOST = 100
+"""Textures; they are all held in memory."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,14 @@ class TextureSet:
     def default(self) -> bool:
         """Whether these are the textures rendered by us."""
         return self.origin[0] == "default"
+
+    def not_covering(self, scale: float, height: int, width: int) -> list[str]:
+        """Return the textures that are smaller than an image once they are resized by a scale, as ``name: HxW``."""
+        return [
+            f"{name}: {rows}x{columns}"
+            for name, (rows, columns) in zip(self.names, (a.shape[:2] for a in self.arrays), strict=True)
+            if np.rint(rows * scale) < height or np.rint(columns * scale) < width
+        ]
 
     def records(self) -> list[tuple[str, str]]:
         """Return (name, sha256) of each texture, as the manifest lists them."""
@@ -107,7 +117,7 @@ def load_textures(directory: str | Path) -> TextureSet:
     Raises
     ------
     SourceError
-        No such directory, no pictures in it, pictures that cannot be read or are smaller than 8x8: all at once.
+        No such directory, no pictures in it or more than `MOST`, pictures that cannot be read or are smaller than 8x8: all at once.
     """
     path = Path(directory).expanduser()
     if not path.is_dir():
@@ -116,6 +126,11 @@ def load_textures(directory: str | Path) -> TextureSet:
     if not files:
         raise SourceError(
             f"There are no pictures in the frost textures' directory {str(directory)!r}; expected files ending in {', '.join(_SUFFIXES)}."
+        )
+    if len(files) > MOST:
+        raise SourceError(
+            f"There are {len(files)} pictures in the frost textures' directory {str(directory)!r}; expected at most {MOST} pictures of "
+            "frost (the published set has six). Give a directory that holds nothing else."
         )
     arrays, problems = [], []
     for file in files:

@@ -1,0 +1,56 @@
+"""The pictures of frost that the published sets were made with, and how a user's own differ from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+from ...errors import listed
+from .textures import Texture, TextureSet
+
+PUBLISHED = {
+    "sha256:57c1dc953d331a71c691761aa9b27711dae794231b774e39df16c08daa4a228b": Fraction(1, 5),  # frost1.png
+    "sha256:efe5def9a31fa42c7d23a25153ed41c3fd9d180c9db97ad8b8677bb69ec7ebd6": Fraction(2, 5),  # frost2.png and frost3.png
+    "sha256:bc79830e710a4bc24ae6eebc7b7db0403fd78f1d8f667eff38cb29412a124edb": Fraction(1, 5),  # frost4.jpg
+    "sha256:3b3f9f2e381715fc97f92942ae11e1b5538260be2aa34a0613b4e7515d7d2c6d": Fraction(1, 5),  # frost5.jpg
+}
+"""The pixels that the released generators draw from (sha256 as in `TextureSet`), and how often; frost6.jpg is never drawn."""
+SIDES = (150, 1200)
+"""Short sides from half of the least to twice the largest of the published pictures, 315 to 600 pixels."""
+MEANS = (85, 225)
+"""Mean grey levels; the published pictures' are 123 to 207."""
+CONTRASTS = (9, 86)
+"""Standard deviations of the grey levels, from half of the least to twice the largest of the published pictures, 18 to 43."""
+
+
+def differences(textures: TextureSet) -> list[str]:
+    """Return one note that says how textures differ from the published ones; none where they are the published ones."""
+    drawn = Counter(textures.sha256[i] for i in textures.picks)
+    if {sha256: Fraction(times, len(textures.picks)) for sha256, times in drawn.items()} == PUBLISHED:
+        return []
+    found = []
+    if set(drawn) == set(PUBLISHED):
+        found.append("these are the published pictures, drawn otherwise: give all six, under their names frost1.png to frost6.jpg")
+    elif len(drawn) != len(PUBLISHED):
+        found.append(f"different pictures to draw from: {len(drawn)}; the published sets have {len(PUBLISHED)}")
+    for name, array in zip(textures.names, textures.arrays, strict=True):
+        found += [f"{name}: {what}" for what in _unlike(array)]
+    note = "The frost textures are not the published ones: results on frost are not those on the published sets (docs/frost.md)"
+    return [f"{note}.\n{listed(found, 12)}" if found else f"{note}."]
+
+
+def _unlike(texture: Texture) -> list[str]:
+    """Return in what a picture is unlike all published ones."""
+    height, width = texture.shape[:2]
+    red, _, blue = texture.mean(axis=(0, 1)).tolist()
+    grey = texture.mean(axis=2)
+    found = []
+    if not SIDES[0] <= min(height, width) <= SIDES[1]:
+        found.append(f"is {width}x{height} (width x height); the published ones are 527x350 to 900x600, and are cropped, not resized")
+    if not CONTRASTS[0] <= grey.std() <= CONTRASTS[1]:
+        found.append(f"has a contrast (standard deviation of grey) of {grey.std():.0f}; the published ones have 18 to 43")
+    if not MEANS[0] <= grey.mean() <= MEANS[1]:
+        found.append(f"has a mean grey level of {grey.mean():.0f}; the published ones have 123 to 207")
+    if blue < red:
+        found.append(f"is more red ({red:.0f}) than blue ({blue:.0f}); the published ones are bluish, by 13 to 88 levels")
+    return found
