@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ..manifests.models import Manifest, SourceRecord
+from ..manifests.shards import shard_pattern
+from .views.numbering import numbering_notes
 
 LICENSE = "LICENSE"
 
@@ -38,8 +40,9 @@ def data_card(manifest: Manifest, samples: int) -> str:
         "import corruptset",
         "",
         'data = corruptset.open(".")',
-        f'for image, label in data["{example}"]:  # uint8 (H, W, C)',
+        f'for image, label in data["{example}"]:  # uint8 (H, W, C), int',
         "    ...",
+        f'image, label = data["{example}"][0]',
         "```",
     ]
     if "folder" in containers:
@@ -51,18 +54,9 @@ def data_card(manifest: Manifest, samples: int) -> str:
             f'data = ImageFolder("images/{example}")  # one folder a class',
             "```",
         ]
+        lines += [line for note in numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes) for line in ("", note)]
     if "hdf5" in containers:
-        stored = "images" if manifest.encoding["format"] == "png" else "encoded"
-        about = "uint8 (N, H, W, C)" if stored == "images" else f"N {manifest.encoding['format'].upper()} files, as uint8"
-        lines += [
-            "",
-            "```python",
-            "import h5py",
-            "",
-            f'with h5py.File("hdf5/{example}-00000.h5") as shard:',
-            f'    images, labels = shard["{stored}"], shard["labels"]  # {about}',
-            "```",
-        ]
+        lines += _shards(manifest, example, samples)
     for view in manifest.views:
         lines += ["", f"The images stand in the layout of the view `{view['view']}`, in `{view['top']}/`, as its loaders open it."]
     lines += ["", "## Terms", ""]
@@ -73,6 +67,29 @@ def data_card(manifest: Manifest, samples: int) -> str:
     if manifest.excluded:
         lines += ["", f"{len(manifest.excluded)} samples of the source could not be used; `manifest.json` lists them under `excluded`."]
     return "\n".join(lines) + "\n"
+
+
+def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:
+    """Return how all shards of a set are read with h5py alone, in order."""
+    is_shard = shard_pattern(example).fullmatch
+    count = sum(1 for file in manifest.files if is_shard(file.path))
+    kind = manifest.encoding["format"]
+    stored, about = ("images", "uint8 (H, W, C)") if kind == "png" else ("encoded", f"each a {kind.upper()} file, as uint8")
+    return [
+        "",
+        f"With h5py alone: each set lies in {count} shard{'s' * (count != 1)}, which hold the samples one after the other.",
+        "",
+        "```python",
+        "import h5py",
+        "",
+        "images, labels = [], []",
+        f"for n in range({count}):  # every shard of the set",
+        f'    with h5py.File(f"hdf5/{example}-{{n:05d}}.h5", locking=False) as shard:',
+        f'        images += list(shard["{stored}"])  # {about}',
+        '        labels += shard["labels"][:].tolist()',
+        f"assert len(images) == {samples}",
+        "```",
+    ]
 
 
 def license_text(source: SourceRecord) -> str:

@@ -113,7 +113,7 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
             "textures": list(textures),
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
-            "files": [],
+            "files": [r.as_json() for r in files],
             "views": view_records(job.layout, identity["views"]) if job.layout is not None else [],
             "environment": {name: version(name) for name in LIBRARIES},
         }
