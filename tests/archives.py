@@ -175,6 +175,18 @@ def val_images(count=7):
     return files
 
 
+def write_photographs(folder, names):
+    """Write JPEG files of 256 pixels and more: crops of photographs, each of its own."""
+    pictures = [getattr(skimage.data, name)() for name in ("astronaut", "coffee", "chelsea", "rocket")]
+    for i, name in enumerate(names):
+        picture, turn = pictures[i % 4], i // 4
+        height, width = 256 + turn % 7, 256 + turn % 11
+        y, x = turn * 37 % (picture.shape[0] - height), turn * 53 % (picture.shape[1] - width)
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture[y : y + height, x : x + width]).save(path, format="JPEG", quality=95)
+
+
 def truth(count=7):
     """The ILSVRC2012 ids of the images."""
     return [(i * 2) % 3 + 1 for i in range(count)]

@@ -1,9 +1,10 @@
-"""docs/use-it-with.md as code: its blocks, and how to run them."""
+"""docs/use-it-with.md as code: its blocks, and how to run them as a reader does."""
 
 from __future__ import annotations
 
+import os
 import re
-import shlex
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/use-it-with.md"
 BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+LINES = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if not line.startswith("pip ")]
+"""The page's commands in their order, but those that install loaders."""
 
 
 def snippets(word: str) -> list[str]:
@@ -18,18 +21,18 @@ def snippets(word: str) -> list[str]:
     return [text for kind, text in BLOCKS if kind == "python" and word in text]
 
 
-def corruptset_runs(line: str) -> None:
-    """Run a line of the page in this process."""
-    from corruptset.cli import main
+def lines(word: str) -> list[str]:
+    """Return the page's commands that have a word in them."""
+    return [line for line in LINES if word in line]
 
-    before, sys.argv = sys.argv, shlex.split(line)
-    try:
-        main()
-    except SystemExit as left:
-        if left.code:
-            raise AssertionError(f"{line} leaves with {left.code}") from left
-    finally:
-        sys.argv = before
+
+def shell(line: str, folder: Path) -> str:
+    """Run a line of the page in a folder, by the shell, and return what it prints; ``corruptset`` and ``python`` are this environment's."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    if done.returncode:
+        raise AssertionError(f"{line}\nleaves with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def run(text: str) -> dict[str, Any]:

@@ -1,57 +1,50 @@
-"""Builds and exports for loaders: everything that docs/use-it-with.md types, in one folder."""
+"""Builds and exports for loaders: everything that docs/use-it-with.md types, in one folder, from archives like the published ones."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import archives
-import layouts
 import numpy as np
 import pytest
-from pages import BLOCKS, corruptset_runs
-from PIL import Image
+from pages import LINES, shell
 
-# Loaders must find everything on this machine, or fail.
-os.environ.update(HF_HUB_OFFLINE="1", HF_DATASETS_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1")
+# One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read this when imported.
+CACHES = tempfile.TemporaryDirectory(prefix="loaders-")
+os.environ.update(HF_HOME=f"{CACHES.name}/huggingface", CROISSANT_CACHE=f"{CACHES.name}/croissant")
+
+
+def write_archives(root: Path) -> None:
+    """Write what the page's commands read: CIFAR-10's archive, ImageNet's validation images in wnid folders, MNIST of both splits."""
+    images, labels = archives.crops(20)
+    archives.tar(root / "cifar-10-python.tar.gz", archives.ten_python((images, labels)), "w:gz")
+    archives.write_photographs(
+        root / "val", [f"{archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG" for i, k in enumerate(archives.truth(4), 1)]
+    )
+    grey = images.mean(axis=3).astype(np.uint8)[:, 2:30, 2:30]
+    for split, rows in (("t10k", slice(0, 12)), ("train", slice(12, 20))):
+        files = {f"{split}-images-idx3-ubyte": grey[rows], f"{split}-labels-idx1-ubyte": labels[rows]}
+        archives.write(root / "MNIST/raw", {f"{name}.gz": archives.zipped(archives.idx(array)) for name, array in files.items()})
 
 
 @pytest.fixture(scope="session")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which every ``sh`` line of the page was run; the builds that they start from were made as the page says."""
+    """A folder in which every ``sh`` line of the page was run, in the page's order."""
     root = tmp_path_factory.mktemp("use-it-with")
-    crops = layouts.write_crops(root / "crops")
-    grey = layouts.write_crops(root / "grey", side=28, mode="L")
-    plain = '[[sets]]\ncorruptions = ["contrast", "brightness"]\n'
-    cifar = layouts.write_recipe(root, name="cifar10-c", more=plain)
-    layouts.make(cifar, crops, root, format="both")
-    photographs = layouts.write_crops(root / "photographs", side=160)
-    layouts.make(layouts.write_recipe(root, name="imagenet-c", encoding="jpeg", more=plain), photographs, root, format="both")
-    digits = layouts.write_recipe(root, name="mnist-c", channels="keep", more=plain + "\n[[sets]]\nclean = true\n")
-    layouts.make(digits, grey, root)
-    cifar.rename(root / "cifar10-c.toml")
-    pictures = np.stack([np.array(Image.open(p)) for p in sorted(grey.rglob("*.png"))])
-    for split, rows in (("t10k", pictures[:12]), ("train", pictures[12:])):
-        labels = np.arange(len(rows)) % 10
-        archives.write(
-            root / "MNIST/raw", {f"{split}-images-idx3-ubyte": archives.idx(rows), f"{split}-labels-idx1-ubyte": archives.idx(labels)}
-        )
-    (root / "imagenet_test_image_ids.txt").write_text("".join(f"{c:02d}_class/im.{c % 2}.JPEG\n" for c in range(10) if c % 4))
-    before = Path.cwd()
-    os.chdir(root)
-    try:
-        for kind, text in BLOCKS:
-            for line in text.splitlines() if kind == "sh" else ():
-                corruptset_runs(line)
-    finally:
-        os.chdir(before)
+    write_archives(root)
+    wnids = sorted(archives.WNIDS)
+    # as RobustBench's list is written; it leaves the last class out
+    listed = [p.relative_to(root / "val").as_posix() for wnid in wnids[:2] for p in sorted((root / "val" / wnid).iterdir())]
+    (root / "imagenet_test_image_ids.txt").write_text("".join(f"{name}\n" for name in listed))
+    for line in LINES:
+        shell(line, root)
     return root
 
 
 @pytest.fixture
-def inside(here: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The same, as the current directory; caches of loaders go elsewhere."""
+def inside(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, as the current directory."""
     monkeypatch.chdir(here)
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
-    monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
     return here

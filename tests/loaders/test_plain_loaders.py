@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import tomllib
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
-from pages import BLOCKS, run, snippets
+from pages import BLOCKS, ROOT, lines, run, shell, snippets
 from PIL import Image
 
 import corruptset
@@ -21,6 +23,7 @@ TESTED = (
     "pyautoattack",
     "torchvision",
     "timm",
+    "tensorflow_datasets",
     "webdataset",
     "datasets",
     "mlcroissant",
@@ -32,32 +35,62 @@ def test_every_snippet_of_the_page_belongs_to_a_test() -> None:
     assert all(any(word in text for word in TESTED) for kind, text in BLOCKS if kind == "python")
 
 
-def test_arrays_h5py_and_lists(inside: Path) -> None:
+def test_what_the_page_installs_is_what_the_tests_install() -> None:
+    """The page's ``pip install`` lines and pyproject.toml's extras name the same packages, and hold the same ones back."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    for word, extra in (("robustbench", "loaders"), ("tensorflow-datasets", "tensorflow")):
+        (line,) = (line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line.startswith("pip ") and word in line)
+        known = {re.split("[=<>]", one)[0].replace("tensorflow-cpu", "tensorflow"): one for one in extras[extra]}
+        for package in shlex.split(line)[2:]:
+            name, held, _ = package.partition("<")
+            assert name in known
+            assert not held or known[name] == package
+
+
+def test_the_sets_of_a_build_without_a_view(inside: Path) -> None:
+    data = corruptset.open("imagenet-c-1.0.0")
+    names = run(snippets("corruptset.open")[0])
+    images = data["contrast/3"].array()
+    assert images.shape[1:] == (224, 224, 3)
+    # the snippet ends at the last image of the set
+    np.testing.assert_array_equal(names["image"], images[-1])
+    assert names["label"] == data["contrast/3"].labels[-1]
+
+
+def test_shards_are_read_all_and_in_order(inside: Path) -> None:
+    data = corruptset.open("cifar10-c-1.0.0")["contrast/3"]
+    pixels, files = snippets("import h5py")
+    assert len(list(Path("cifar10-c-1.0.0/hdf5/contrast").glob("3-*.h5"))) > 1
+    names = run(pixels)
+    np.testing.assert_array_equal(names["images"], data.array())
+    np.testing.assert_array_equal(names["labels"], data.labels)
+    photographs = corruptset.open("imagenet-c-1.0.0", prefer="hdf5")["contrast/3"]
+    names = run(files)
+    np.testing.assert_array_equal(names["image"], photographs.array()[-1])
+    assert names["label"] == photographs.labels[-1]
+
+
+def test_arrays_and_lists(inside: Path) -> None:
     data = corruptset.open("cifar10-c-1.0.0")
-    cifar, mnist = snippets("import numpy")
+    cifar, mnist = (text for text in snippets("np.load"))
     names = run(cifar)
     np.testing.assert_array_equal(names["images"], data["contrast/3"].array())
     np.testing.assert_array_equal(names["labels"], data["contrast/3"].labels)
     assert names["labels"].dtype == np.uint8
     names = run(mnist)
     digits = corruptset.open("mnist-c-1.0.0")
-    np.testing.assert_array_equal(names["images"], digits["contrast/3"].array())
-    np.testing.assert_array_equal(names["clean"], digits["clean"].array())
-    np.testing.assert_array_equal(names["labels"], digits["clean"].labels)
-    (shard,) = snippets("import h5py")
-    names = run(shard)
-    assert isinstance(h5py.__version__, str)
-    np.testing.assert_array_equal(names["images"], data["contrast/3"].array()[: len(names["images"])])
-    np.testing.assert_array_equal(names["labels"], data["contrast/3"].labels[: len(names["labels"])])
-    run(snippets("corruptset.open")[0])
+    test = [s.index for s in digits.samples if s.split == "test"]
+    assert (len(digits.samples), len(test)) == (20, 12)
+    np.testing.assert_array_equal(names["images"], digits["stripe"].array()[test])
+    np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
+    np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
     run(snippets("from pathlib")[0])
     assert corruptset.open("built/cifar10-c-1.0.0").digest == data.digest
-    published = corruptset.open("built/mnist-c-1.0.0")
-    counts = {split: sum(s.split == split for s in published.samples) for split in ("test", "train")}
-    assert counts == {"test": 12, "train": 8}
-    found = {p: len(np.load(p)) for p in Path("built/mnist-c-1.0.0/mnist_c").rglob("*.npy")}
-    assert len(found) == 16 * 4
-    assert all(rows == counts[path.name.partition("_")[0]] for path, rows in found.items())
+    assert corruptset.open("built/mnist-c-1.0.0").digest == digits.digest
+    for top in (Path("data-mnist/mnist_c"), Path("built/mnist-c-1.0.0/mnist_c")):
+        found = {p: len(np.load(p)) for p in top.rglob("*.npy")}
+        assert len(found) == 16 * 4
+        assert all(rows == {"test": 12, "train": 8}[path.name.partition("_")[0]] for path, rows in found.items())
 
 
 def test_the_documented_rules_of_class_folders(inside: Path) -> None:
@@ -66,9 +99,19 @@ def test_the_documented_rules_of_class_folders(inside: Path) -> None:
     root = Path("data-in/ImageNet-C/contrast/3")
     classes = sorted(p.name for p in root.iterdir() if p.is_dir())
     found = [(p, classes.index(c)) for c in classes for p in sorted((root / c).rglob("*"))]
+    images = photographs["contrast/3"].array()
     by_id = {s.id: s for s in photographs.samples}
     for path, label in found:
-        sample = by_id[path.relative_to(root).with_suffix("").as_posix()]
+        sample = by_id[path.stem]
         assert label == sample.label
-        np.testing.assert_array_equal(np.array(Image.open(path)), photographs["contrast/3"].image(sample.index))
+        np.testing.assert_array_equal(np.array(Image.open(path)), images[sample.index])
     assert len(found) == len(by_id)
+
+
+def test_exports_of_the_page_tell_what_loaders_would_make_of_them(here: Path, tmp_path: Path) -> None:
+    """On a terminal, as the page says: RobustBench's rows of 10,000; nothing of timm, which numbers wnids as torchvision does."""
+    (cifar,), (folders,) = lines("export cifar-c"), lines("export imagenet-c ")
+    told = shell(cifar.replace("--out data", f"--out {tmp_path / 'data'}"), here)
+    assert "Note: RobustBench takes 10,000 rows" in told
+    told = shell(folders.replace("--out data-in", f"--out {tmp_path / 'in'}"), here)
+    assert "Note" not in told
