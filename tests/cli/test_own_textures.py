@@ -46,7 +46,7 @@ def test_too_small_ones_are_refused_before_anything_is_written(run: Callable[...
         assert "Traceback" not in told.err
     assert not out.exists()
     # the scale is the set's, and sets without frost need no textures
-    assert plan("cifar10-c", "sample", sets=["fog/1"], samples=1, frost_textures=folder).notes == ()
+    assert plan("imagenet-c", "sample", sets=["fog/1"], samples=1, frost_textures=folder).notes == ()
 
 
 def test_images_of_several_sizes_are_all_looked_at(tmp_path: Path) -> None:
