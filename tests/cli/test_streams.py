@@ -26,7 +26,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--json"]
+BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
 
 
 @pytest.mark.parametrize(

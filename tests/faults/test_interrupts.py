@@ -14,7 +14,7 @@ import interrupting
 import layouts
 import pytest
 
-BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--json"]
+BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
 
 
 @pytest.mark.parametrize(("said", "later"), [("", 0.0), ("build: checking", 0.2)], ids=["imports", "workers start"])

@@ -194,7 +194,7 @@ def test_a_file_that_becomes_a_pipe_or_goes_does_not_hang_a_worker(tmp_path):
     for name in ("1", "2"):
         (tmp_path / f"a/{name}.jpg").unlink()
     os.mkfifo(tmp_path / "a/1.jpg")
-    for sample, said in zip(source.samples, ("zero bytes", "No such file"), strict=True):
+    for sample, said in zip(source.samples, ("not a regular file", "No such file"), strict=True):
         for function in (source.load, source.probe):
             with pytest.raises(BadSample, match=said):
                 function(sample)
