@@ -306,16 +306,17 @@ def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
 
 def refuse_other_textures(manifest: Manifest, samples: Sequence[SampleRecord], frost_textures: str | Path | None, where: Path) -> None:
     """Raise `VerificationError` if the frost textures are not those of the manifest."""
-    wanted = {t.sha256 for t in manifest.textures}
+    wanted = [t.sha256 for t in manifest.textures]
     if not wanted:
         return
     if frost_textures is not None:
-        here = {sha256 for _, sha256 in load_textures(frost_textures).records()}
+        # Which texture an image gets follows from how many there are and from their order, too.
+        other = [sha256 for _, sha256 in load_textures(frost_textures).records()] != wanted
     else:
         spec = parse_preprocessing(manifest.preprocessing)
         shapes = sorted({spec.size(w, h) for h, w in {(s.height, s.width) for s in samples}})
-        here = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()}
-    if wanted - here:
+        other = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()} != set(wanted)
+    if other:
         raise VerificationError(
             f"{where} was made with other frost textures than these. Give the directory of textures that it was built with "
             "(frost_textures), or install the release of corruptset that made it."

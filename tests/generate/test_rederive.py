@@ -115,3 +115,28 @@ def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: 
     report = corruptset.verify(whole.directory, rederive=2, jobs=1)
     assert report.checked["rederived"] == 2
     assert {p.detail.partition(":")[0] for p in report.problems} == {samples[0].id, samples[4].id}
+
+
+def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_path: Path) -> None:
+    """Which one an image gets depends on their number and order: one that is too many, or renamed, is as wrong as another one."""
+
+    def write(name: str, levels: dict[str, int]) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        for texture, level in levels.items():
+            Image.fromarray(np.full((250, 260, 3), level, np.uint8)).save(folder / f"{texture}.png")
+        return folder
+
+    own = write("own", {"a": 200, "b": 220})
+    recipe = tmp_path / "frosty.toml"
+    recipe.write_text(
+        'name = "frosty"\nversion = "1.0.0"\ntitle = "Frosty"\ncalibration = "tiny"\n'
+        '[preprocessing]\nkind = "resize-crop"\nresize = 72\ncrop = 64\n[encoding]\nformat = "png"\n'
+        '[[sets]]\nchain = ["contrast-1", "frost-1"]\n'
+    )
+    built = build(recipe, "sample", tmp_path / "out", jobs=1, samples=1, metrics=0, frost_textures=own)
+    assert [t.name for t in built.manifest.textures] == ["a.png", "b.png"]
+    assert corruptset.verify(built.directory, rederive="all", frost_textures=own, jobs=1).ok
+    for others in ({"a": 200, "b": 221}, {"a": 200}, {"a": 200, "b": 220, "c": 240}, {"b": 200, "a": 220}):
+        with pytest.raises(VerificationError, match="made with other frost textures"):
+            corruptset.verify(built.directory, rederive="all", frost_textures=write(f"{others}", others), jobs=1)
