@@ -55,6 +55,7 @@ def test_npy(tmp_path):
         (IMAGES[:, :4], LABELS, "at least 8"),
         (IMAGES[:0], LABELS[:0], r"has the shape \(0, 32, 32, 3\)"),
         (IMAGES, LABELS[:-1], "has 11 labels for 12 images"),
+        (IMAGES[:-1], LABELS, "has 12 labels for 11 images"),
         (IMAGES, LABELS.astype(float), "holds float64 of shape"),
         (IMAGES, np.eye(12, dtype=int), "expected whole numbers of shape"),
         (IMAGES, LABELS - 100, "labels out of range"),

@@ -12,6 +12,7 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.recipe import load_recipe
+from corruptset.generate.sources import cifar
 from corruptset.generate.sources.base import open_source
 from corruptset.generate.sources.checking import check
 
@@ -147,6 +148,17 @@ def test_binary_batches_that_are_not_as_published(tmp_path):
     files["cifar-10-batches-bin/data_batch_4.bin"] = files.pop("cifar-10-batches-bin/data_batch_2.bin")
     with pytest.raises(SourceError, match=r"lacks a batch: it has those of the numbers \[1, 4\]"):
         open_source(f"cifar10:{a.write(tmp_path / 'gap', files)}", split="train")
+
+
+def test_published_batches_to_train_on_are_five(tmp_path, monkeypatch):
+    monkeypatch.setattr(cifar, "PUBLISHED_BATCH", len(TEST[0]))
+    for count in (4, 6):
+        root = a.write(tmp_path / f"{count}", a.ten_python(TEST, [TEST] * count))
+        with pytest.raises(SourceError, match=f"has {count} of the five batches to train on"):
+            open_source(f"cifar10:{root}", split="train")
+        assert len(open_source(f"cifar10:{root}").samples) == len(TEST[0])
+    five = a.write(tmp_path / "5", a.ten_python(TEST, [TEST] * 5))
+    assert len(open_source(f"cifar10:{five}", split="train").samples) == 5 * len(TEST[0])
 
 
 def test_archives_that_are_not_as_downloaded(tmp_path):

@@ -72,6 +72,10 @@ def test_the_classes_of_emnist(tmp_path):
         source = open_source(f"mnist:{root}")
         assert [c.index for c in source.classes] == list(classes)
         assert sorted(c.folder for c in source.classes) == [c.folder for c in source.classes]
+    # those of one split are those of the other, whatever labels it happens to have
+    uneven = LABELS * np.where(np.arange(len(LABELS)) < TEST.stop, 1, 5)
+    root = a.write(tmp_path / "uneven", files(prefix="emnist-balanced-", names=("test", "train"), labels=uneven))
+    assert [len(open_source(f"mnist:{root}", split=split).classes) for split in ("test", "train", "all")] == [47] * 3
     several = a.write(
         tmp_path / "gzip", files(prefix="emnist-digits-", names=("test", "train")) | files(prefix="emnist-mnist-", names=("test", "train"))
     )

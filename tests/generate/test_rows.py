@@ -132,6 +132,32 @@ def test_digests_of_the_listing_hold_for_the_file_that_was_listed(tmp_path):
             function(sample)
 
 
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_file_of_the_same_size_may_be_another(tmp_path, zipped):
+    """Images of another edition of the set take as many bytes: what was read or digested before is not theirs."""
+    images, labels = TEST
+
+    def write(pixels):
+        files = {"cifar-10-batches-bin/batches.meta.txt": "\n".join(a.TEN).encode(), "cifar-10-batches-bin/test_batch.bin": pixels}
+        if not zipped:
+            return a.write(tmp_path / "x", files), tmp_path / "x/cifar-10-batches-bin/test_batch.bin"
+        plain = a.tar(tmp_path / "x.tar", files).read_bytes()
+        path = tmp_path / "x.tar.gz"
+        path.write_bytes(gzip.compress(plain, compresslevel=0, mtime=0))  # stored, so that its size says nothing
+        return path, path
+
+    place, file = write(a.binary(images, labels[:, None]))
+    source = open_source(f"cifar10:{place}")
+    assert source.load(source.samples[4]).sha256 == source.fingerprint(source.samples[4]) == SHA256[4]
+    before = file.stat()
+    write(a.binary(255 - images, labels[:, None]))
+    os.utime(file, ns=(1, 1))
+    assert (file.stat().st_size, file.stat().st_ino) == (before.st_size, before.st_ino)
+    expected = "sha256:" + hashlib.sha256((255 - images[4]).tobytes()).hexdigest()
+    assert source.blocks[0].known(4) is None
+    assert source.load(source.samples[4]).sha256 == source.fingerprint(source.samples[4]) == expected
+
+
 def test_an_archive_that_changes_after_the_check_stops_the_build(tmp_path):
     path = a.tar(tmp_path / "x.tar.gz", a.ten_python(TEST), "w:gz")
 
