@@ -109,6 +109,7 @@ def test_more_sets_extend_and_a_different_seed_is_refused(run: Any, tmp_path: Pa
     assert more.code == 0, more.err
     whole = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "b")
     assert more.json["digest"] == whole.json["digest"] != first.json["digest"]
+    assert [done.json["images"] for done in (first, more, whole)] == [2, 2, 4]  # made by this command, not all that there are
     assert files(tmp_path / "a") == files(tmp_path / "b")
     other = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "a", "--seed", "1")
     assert other.code == 2

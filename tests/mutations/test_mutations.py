@@ -1,12 +1,13 @@
-"""Wrong variants of the corruptions, each of which the project's own tests must catch, without the golden digests.
+"""Wrong variants of the package, each of which the project's own default tests must catch, without the golden digests.
 
-``python -m pytest -m long tests/mutations`` takes about half an hour. Each variant is an edit of a copy of the package; the
-named tests are run against the copy and must fail, and must have passed on the unedited copy. How to print which test
-caught which variant is told in docs/mutations.md.
+``python -m pytest -m long tests/mutations`` takes an hour or two. Each variant is an edit of a copy of the package; the named tests are run
+against the copy and must fail, and must have passed on the unedited copy. A run that was stopped goes on where it was, as long as neither
+the package nor the tests change. How to print which test caught which variant is told in docs/mutations.md.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -21,10 +22,13 @@ from corruptset import corruptions
 from corruptset.corruptions.registry import corruption_names
 
 sys.path.insert(0, str(Path(__file__).parent))
+from rooms import MISTAKES
 from variants import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("corruptions", "manifests", "generate", "scores", "cli")
+NO_JUDGEMENT = re.compile(r"(Name|Syntax|Import|UnboundLocal)Error|numba\.")
+"""An edit that does not even run says nothing about the tests."""
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +43,34 @@ def site(tmp_path_factory):
     return site
 
 
-def run_tests(site: Path, names: str, cache: Path) -> subprocess.CompletedProcess[str]:
-    named = [n.partition("::") for n in names.split()]
+@pytest.fixture(scope="module")
+def known(request, site):
+    """Return a function that finds what was seen before of the same package and tests, or does it and keeps what it returns."""
+    digest = hashlib.sha256()
+    for file in sorted(f for folder in (site, ROOT / "tests") for f in folder.rglob("*") if f.suffix in (".py", ".toml")):
+        digest.update(file.read_bytes())
+    key = f"mutations/{digest.hexdigest()[:16]}"
+    seen = request.config.cache.get(key, {})
+
+    def look(name, do):
+        if name not in seen:
+            seen[name] = do()
+            request.config.cache.set(key, seen)
+        return seen[name]
+
+    return look
+
+
+def files_of(names: str, room: str = "") -> list[str]:
+    """Return the test files of names such as ``generate/parts``, or, of a room, ``noise`` and ``noise::test_extremes``."""
+    split = [f"{room}{name}".partition("::") for name in names.split()]
+    return [f"tests/{path.rpartition('/')[0]}/test_{path.rpartition('/')[2]}.py{mark}{test}" for path, mark, test in split]
+
+
+def run_tests(site: Path, files: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(site), "CORRUPTSET_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "250"}
     return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            *(f"tests/corruptions/test_{a}.py{b}{c}" for a, b, c in named),
-        ],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -60,29 +78,51 @@ def run_tests(site: Path, names: str, cache: Path) -> subprocess.CompletedProces
     )
 
 
+def caught_by(site: Path, cache: Path, file: str, right: str, wrong: str, times: int, files: list[str]) -> str:
+    """Return the test that fails on a variant."""
+    path = site / "corruptset" / file
+    text = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(text.replace(right, wrong, times), encoding="utf-8")
+        done = run_tests(site, files, cache)
+    finally:
+        path.write_text(text, encoding="utf-8")
+    failed = re.search(r"^(?:FAILED|ERROR) tests/(.*?)(?: - (.*))?$", done.stdout, re.MULTILINE)
+    assert done.returncode == 1, f"nobody noticed\n{done.stdout[-3000:]}"
+    assert failed, done.stdout[-3000:]
+    assert not NO_JUDGEMENT.match(failed[2] or ""), done.stdout[-3000:]
+    return failed[1]
+
+
+TESTED = sorted({f for v in VARIANTS for f in files_of(v.tests, "corruptions/")} | {f for m in MISTAKES for f in files_of(m.tests)})
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("tests", sorted({v.tests for v in VARIANTS}))
-def test_the_tests_pass_on_the_unedited_copy(site, tests, tmp_path_factory):
-    done = run_tests(site, tests, tmp_path_factory.getbasetemp() / "cache")
-    assert done.returncode == 0, done.stdout[-3000:]
+@pytest.mark.parametrize("file", TESTED)
+def test_the_tests_pass_on_the_unedited_copy(site, known, file, tmp_path_factory):
+    def passed():
+        done = run_tests(site, [file], tmp_path_factory.getbasetemp() / "cache")
+        assert done.returncode == 0, done.stdout[-3000:]
+        return "passed"
+
+    known(file, passed)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v.id)
-def test_a_wrong_variant_is_caught(site, variant, tmp_path_factory, record_property):
-    path = site / "corruptset" / "corruptions" / variant.file
-    text = path.read_text(encoding="utf-8")
-    try:
-        path.write_text(text.replace(variant.right, variant.wrong, variant.times), encoding="utf-8")
-        done = run_tests(site, variant.tests, tmp_path_factory.getbasetemp() / "cache")
-    finally:
-        path.write_text(text, encoding="utf-8")
-    failed = re.search(r"^FAILED tests/corruptions/(.*?)(?: - (.*))?$", done.stdout, re.MULTILINE)
-    record_property("caught_by", failed[1] if failed else "nobody")
-    assert done.returncode == 1, f"nobody noticed: {variant.id}\n{done.stdout[-3000:]}"
-    assert failed, done.stdout[-3000:]
-    # An edit that does not even run says nothing about the tests.
-    assert not re.match(r"(Name|Type|Syntax|Import|Attribute|UnboundLocal)Error|numba\.", failed[2] or ""), done.stdout[-3000:]
+def test_a_wrong_variant_is_caught(site, known, variant, tmp_path_factory, record_property):
+    cache, files = tmp_path_factory.getbasetemp() / "cache", files_of(variant.tests, "corruptions/")
+    file = f"corruptions/{variant.file}"
+    by = known(variant.id, lambda: caught_by(site, cache, file, variant.right, variant.wrong, variant.times, files))
+    record_property("caught_by", by.removeprefix("corruptions/"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.id)
+def test_a_mistake_outside_the_pixels_is_caught(site, known, mistake, tmp_path_factory, record_property):
+    cache, files = tmp_path_factory.getbasetemp() / "cache", files_of(mistake.tests)
+    by = known(mistake.id, lambda: caught_by(site, cache, mistake.file, mistake.right, mistake.wrong, 1, files))
+    record_property("caught_by", by)
 
 
 def test_every_variant_applies():
@@ -94,3 +134,18 @@ def test_every_variant_applies():
     assert len(VARIANTS) >= 45
     assert len({v.id for v in VARIANTS}) == len(VARIANTS)
     assert {v.of for v in VARIANTS} >= set(corruption_names())
+
+
+def test_every_mistake_applies():
+    """Each edit outside the pixels finds its one place, and names tests that there are."""
+    problems = []
+    for mistake in MISTAKES:
+        times = (ROOT / mistake.file).read_text(encoding="utf-8").count(mistake.right)
+        problems += [f"{mistake.id}: stands {times} times in {mistake.file}: {mistake.right!r}"] * (times != 1)
+        problems += [f"{mistake.id}: there is no {file}" for file in files_of(mistake.tests) if not (ROOT / file).is_file()]
+    assert not problems, "bring these variants of rooms.txt up to date:\n" + "\n".join(problems)
+    assert len(MISTAKES) >= 90
+    assert len({m.id for m in MISTAKES}) == len(MISTAKES)
+    assert not any(m.right == m.wrong or m.file.startswith("corruptions/") for m in MISTAKES)
+    for part in ("generate/sources/", "generate/views/", "generate/sinks/", "generate/", "manifests/", "cli/"):
+        assert any(m.file.startswith(part) for m in MISTAKES)
