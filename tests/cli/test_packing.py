@@ -11,6 +11,8 @@ from typing import Any
 import layouts
 import pytest
 
+from corruptset.cli.packing import bytes_of
+
 Run = Callable[..., Any]
 
 
@@ -85,6 +87,14 @@ def test_without_pixels(run: Run, crops: Path, tmp_path: Path) -> None:
     unpacked = run("unpack", archive, "--out", "u")
     assert "sets are in other archives" in unpacked.out
     assert not [p for p in (tmp_path / "u").rglob("*") if p.suffix in (".png", ".h5", ".JPEG")]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("1000000", 10**6), ("7 B", 7), ("1.5kB", 1500), ("50GB", 50 * 10**9), ("2KiB", 2048), ("4GiB", 4 << 30), ("1TiB", 1 << 40)],
+)
+def test_sizes(text: str, count: int) -> None:
+    assert bytes_of(text, "--max-bytes") == count
 
 
 @pytest.mark.parametrize("size", ["", "much", "-1", "0", "5XB", "5 parsecs", "1e9"])

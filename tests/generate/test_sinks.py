@@ -1,12 +1,15 @@
 """Shards: laid out as documented, the same bytes for the same rows."""
 
 import io
+import os
+import stat
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
+from corruptset.generate.sinks.arrays import write_rows
 from corruptset.generate.sinks.folder import FolderSink
 from corruptset.generate.sinks.hdf5 import by_hdf5, chunk_rows, shard_bytes, shard_path
 from corruptset.pixels import pixel_hashes
@@ -78,6 +81,26 @@ def test_chunks_waste_little(row_bytes: int) -> None:
         assert 1 <= chunk <= 500
         assert chunk >= min(count, 64)
         assert -(-count // chunk) * chunk - count < -(-count // chunk)
+
+
+def test_rows_of_an_array_are_on_disk_when_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part's sidecar may follow at once: after a power cut its rows must be there, and the array's name."""
+    synced: list[tuple[str, int]] = []
+    real = os.fsync
+
+    def fsync(fd: int) -> None:
+        status = os.fstat(fd)
+        name = next(p.name for p in tmp_path.rglob("*") if p.stat().st_ino == status.st_ino)
+        synced.append((name, 0 if stat.S_ISDIR(status.st_mode) else os.pread(fd, 1, status.st_size - 1)[0]))
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    rows = images(5)
+    rows[-1, -1, -1] = 77
+    (tmp_path / "top").mkdir()
+    write_rows(tmp_path / "top/fog.npy", 5, range(5), rows)
+    assert synced == [("fog.npy", 77), ("top", 0)]
+    np.testing.assert_array_equal(np.load(tmp_path / "top/fog.npy"), rows)
 
 
 def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
