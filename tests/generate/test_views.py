@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,8 @@ def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path:
     export("webdataset", png, tmp_path / "b")
     assert layouts.files_of(tmp_path / "a") == layouts.files_of(tmp_path / "b")
     data = corruptset.open(png)
+    said = json.loads((tmp_path / "a/VIEW.json").read_text("utf-8"))["sets"]
+    assert {s["id"]: s["path"] for s in said} == {set_id: f"small-c-1.0.0/{set_id}/000000.tar" for set_id in data.set_ids}
     for set_id in data.set_ids:
         tars = sorted((done.top / set_id).glob("*.tar"))
         assert [t.name for t in tars] == ["000000.tar", "000001.tar", "000002.tar"]
@@ -235,6 +238,32 @@ def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path:
                 assert json.loads(contents[f"{key}.json"])["id"] == data.samples[index].id
                 index += 1
         assert index == 20
+
+
+def test_a_numbered_class_is_named_by_its_name_and_labelled_by_its_number(crops: Path, tmp_path: Path) -> None:
+    """Labels of two digits whose classes have names (``3``) and folders (``03``) of their own, and no label is a sample's number."""
+    (tmp_path / "flat").mkdir()
+    for i, path in enumerate(sorted(crops.rglob("*.png"))[:12]):
+        shutil.copyfile(path, tmp_path / f"flat/{i}.png")
+    (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{i}.png,{11 - i}\n" for i in range(12)))
+    built = layouts.make(
+        layouts.write_recipe(tmp_path), tmp_path / "flat", tmp_path / "out", labels=tmp_path / "labels.csv", sets=["clean"]
+    )
+    data = corruptset.open(built)
+    assert [(c.name, c.folder) for c in data.classes][2:4] == [("2", "02"), ("3", "03")]
+    # code points: 0, 1, 10, 11, 2, ...
+    assert data["clean"].labels.tolist() == [11, 10, 1, 0, 9, 8, 7, 6, 5, 4, 3, 2]
+    top = export("webdataset", built, tmp_path / "w").top
+    with tarfile.open(top / "clean/000000.tar") as archive:
+        contents = {m.name: archive.extractfile(m).read() for m in archive.getmembers()}  # type: ignore[union-attr]
+    for index, sample in enumerate(data.samples):
+        record = json.loads(contents[f"{index:08d}.json"])
+        assert (record["label"], record["class"], record["id"]) == (sample.label, str(sample.label), sample.id)
+        assert contents[f"{index:08d}.cls"] == str(sample.label).encode()
+    top = export("openood", built, tmp_path / "o").top
+    lines = (top / "lists/clean.txt").read_text().splitlines()
+    assert [int(line.rpartition(" ")[2]) for line in lines] == data["clean"].labels.tolist()
+    assert [line.split("/")[1] for line in lines] == [f"{s.label:02d}" for s in data.samples]
 
 
 def test_lists_and_metadata_name_every_image(png: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import tarfile
@@ -16,6 +17,7 @@ from layouts import export
 
 import corruptset
 from corruptset.generate.views.checking import check_view
+from corruptset.manifests.digests import sha256_file
 from corruptset.manifests.views import verify_view
 
 SETS = ["contrast/*"]
@@ -95,8 +97,6 @@ def test_the_image_that_was_changed_is_named(built: Path, exported: Callable[[st
     assert (problem.path, problem.kind) == ("CIFAR-10-C/contrast.npy#47", "pixels")
     # the hashes in VIEW.json made to match: the pixels of the build still do not
     record = json.loads((copy / "VIEW.json").read_text("utf-8"))
-    from corruptset.manifests.digests import sha256_file
-
     for file in record["files"]:
         file["sha256"] = sha256_file(copy / file["path"])
     (copy / "VIEW.json").write_text(json.dumps(record))
@@ -116,11 +116,72 @@ def test_tars_with_their_members_in_another_order_or_more_of_them_are_found(
             members = [(m, archive.extractfile(m).read()) for m in archive.getmembers()]  # type: ignore[union-attr]
         members = [*members, members[0]] if name == "more" else [*members[3:6], *members[:3], *members[6:]]
         with tarfile.open(path, "w") as archive:
-            import io
-
             for info, data in members:
                 archive.addfile(info, io.BytesIO(data))
         assert not check_view(built, copy).ok
+
+
+def reseal(view: Path) -> None:
+    """Make the hashes in VIEW.json match what lies there."""
+    record = json.loads((view / "VIEW.json").read_text("utf-8"))
+    for file in record["files"]:
+        file.update(bytes=(view / file["path"]).stat().st_size, sha256=sha256_file(view / file["path"]))
+    (view / "VIEW.json").write_text(json.dumps(record))
+
+
+def test_an_array_with_more_rows_or_other_labels_is_held_to_the_build(built: Path, exported: Callable[[str], Path], tmp_path: Path) -> None:
+    for name, change in {
+        "contrast.npy": lambda images: np.concatenate([images, images[:3]]),
+        "labels.npy": lambda labels: labels[::-1],
+    }.items():
+        copy = tmp_path / name
+        shutil.copytree(exported("cifar-c"), copy)
+        path = copy / "CIFAR-10-C" / name
+        np.save(path, change(np.load(path)))
+        reseal(copy)
+        assert verify_view(copy).ok
+        assert {p.path.partition("#")[0] for p in check_view(built, copy).problems} == {f"CIFAR-10-C/{name}"}
+
+
+def relabelled(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    return [(name, b"7" if name == "00000004.cls" else data) for name, data in members]
+
+
+def renamed_class(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    return [(name, data.replace(b"02_class", b"03_class") if name == "00000004.json" else data) for name, data in members]
+
+
+def without_a_label(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    return [(name, data) for name, data in members if name != "00000004.cls"]
+
+
+def one_more(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    return [*members, ("00000020.png", members[0][1])]
+
+
+@pytest.mark.parametrize("edit", [relabelled, renamed_class, without_a_label, one_more])
+def test_what_lies_beside_the_images_of_a_tar_is_held_to_the_build(
+    built: Path, exported: Callable[[str], Path], tmp_path: Path, edit: Callable[[Any], Any]
+) -> None:
+    """The tar's hash in VIEW.json is made to match, so that the build alone can tell."""
+    copy = tmp_path / "view"
+    shutil.copytree(exported("webdataset"), copy)
+    (path,) = copy.rglob("contrast/3/000000.tar")
+    with tarfile.open(path) as archive:
+        members = [(m.name, archive.extractfile(m).read()) for m in archive.getmembers()]  # type: ignore[union-attr]
+    edited = edit(members)
+    assert edited != members
+    with tarfile.open(path, "w") as archive:
+        for name, data in edited:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    reseal(copy)
+    assert verify_view(copy).ok
+    problems = check_view(built, copy).problems
+    assert {p.kind for p in problems} == {"decode"}
+    where = ": what follows its last image" if edit is one_more else ":00000004.png"
+    assert problems[0].path == path.relative_to(copy).as_posix() + where
 
 
 def test_a_view_of_another_build_a_broken_record_or_none_is_said(built: Path, exported: Callable[[str], Path], tmp_path: Path) -> None:
