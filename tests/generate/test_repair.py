@@ -243,6 +243,24 @@ def test_no_link_is_followed_and_no_folder_replaced(copy: Callable[..., Path], t
     assert list(outside.iterdir()) == []
 
 
+def test_rows_and_shards_are_not_put_behind_a_link_or_a_file(copy: Callable[..., Path], tmp_path: Path) -> None:
+    """The folder itself is the link, not one above it."""
+    root = copy()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    shutil.rmtree(root / "sets/contrast")
+    (root / "sets/contrast").symlink_to(outside, target_is_directory=True)
+    shutil.rmtree(root / "sets/brightness")
+    (root / "sets/brightness").write_bytes(b"")
+    report = corruptset.verify(root, repair=True, jobs=1)
+    assert list(outside.iterdir()) == []
+    left = {p.path: p.detail for p in report.problems if p.kind == "unmended"}
+    assert left.keys() == {f"sets/{name}/{s}.jsonl" for name in ("contrast", "brightness") for s in (1, 3)}
+    assert "sets/contrast is a link" in left["sets/contrast/1.jsonl"]
+    assert "sets/brightness is no folder" in left["sets/brightness/3.jsonl"]
+    assert report.mended == []
+
+
 def test_what_a_killed_repair_left_is_taken_away(whole: Built, copy: Callable[..., Path], files: Files) -> None:
     root = copy()
     (root / ".corruptset/repair/images").mkdir(parents=True)
