@@ -13,7 +13,7 @@ import pytest
 import corruptset
 from corruptset.errors import Interrupted, MachineError
 from corruptset.generate.build import ProgressEvent
-from corruptset.generate.sidecars import Entry, Sidecar, read_sidecar, sidecars, write_sidecar
+from corruptset.generate.sidecars import Entry, Origin, Sidecar, read_sidecar, sidecars, write_sidecar
 
 SETS = ["contrast/*", "brightness/*"]
 
@@ -163,3 +163,12 @@ def test_a_sidecar_is_read_as_it_was_written(tmp_path: Path) -> None:
     for at in range(len(data)):
         path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
         assert [found for _, found in sidecars(tmp_path)] == [None], at
+
+
+def test_a_part_belongs_to_builds_of_its_textures_and_one_without_to_any() -> None:
+    identity = {"seed": 1, "textures": ["those of other sets"]}
+    ice, glass = (Origin.of(identity, [{"name": "ice.png", "sha256": f"sha256:{n}"}]) for n in (1, 2))
+    parts = [Sidecar(ice.build, textures, 0, 0, 1, [], {}) for textures in (ice.textures, None)]
+    assert [part.of(ice) for part in parts] == [True, True]
+    assert [part.of(glass) for part in parts] == [False, True]
+    assert not any(part.of(Origin.of(identity | {"seed": 2}, [])) for part in parts)
