@@ -243,6 +243,24 @@ def test_no_link_is_followed_and_no_folder_replaced(copy: Callable[..., Path], t
     assert list(outside.iterdir()) == []
 
 
+def test_images_that_only_lost_rows_name_are_mended_with_them(whole: Built, copy: Callable[..., Path], files: Files) -> None:
+    root = copy()
+    lost = {"sets/contrast/1.jsonl", *(p for p in some_of(root, ".JPEG")[:40] if p.startswith("images/contrast/1/"))}
+    assert len(lost) > 1
+    for path in lost:
+        (root / path).unlink()
+    repaired(root, whole.directory, files, lost)
+
+
+@pytest.mark.parametrize("options", [{"per_class": 1}, {"samples": 4}, {"first": 5}], ids=str)
+def test_samples_are_chosen_again_as_they_were(tmp_path: Path, files: Files, options: dict[str, int]) -> None:
+    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=3)
+    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "out", sets=["contrast/1"], format="folder", **options)
+    good = shutil.copytree(root, tmp_path / "good")
+    (root / "samples.jsonl").unlink()
+    repaired(root, good, files, {"samples.jsonl"}, source=f"folder:{crops}")
+
+
 def test_rows_and_shards_are_not_put_behind_a_link_or_a_file(copy: Callable[..., Path], tmp_path: Path) -> None:
     """The folder itself is the link, not one above it."""
     root = copy()
