@@ -14,6 +14,13 @@ def test_runs_cover_all_samples_once_and_fit_into_memory(count: int, image_bytes
     assert max(r.count for r in found) * image_bytes <= max(RUN_BYTES, image_bytes)
 
 
+def test_where_runs_begin_is_pinned() -> None:
+    """Shards are cut there: another number of runs is other files for the same build."""
+    assert [len(runs(n, 224 * 224 * 3)) for n in (1, 8, 9, 64, 65, 1000, 1001, 50_000)] == [1, 1, 2, 8, 8, 8, 8, 113]
+    assert [(r.first, r.stop) for r in runs(65, 3072)] == [(i, min(i + 9, 65)) for i in range(0, 65, 9)]
+    assert [r.count for r in runs(20_000, 784)] == [2048] * 9 + [1568]
+
+
 def test_groups_keep_order_and_fit_into_memory() -> None:
     names = [f"s{i:03d}" for i in range(95)]
     for run_count, length, stored in ((1, 8, 15000), (113, 445, 30000), (113, 445, 150528), (8, 1250, 3072)):

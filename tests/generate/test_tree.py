@@ -2,6 +2,7 @@
 
 import weakref
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,7 @@ def test_names_of_one_chain_become_aliases() -> None:
     sets = [spec("gaussian_noise/2", "n2"), given, spec("contrast/3")]
     merged = merge_aliases(sets, 0, "independent")
     assert [(s.id, s.aliases) for s in merged] == [("gaussian_noise/2", ("n2", "given", "G")), ("contrast/3", ())]
+    assert [s.entries for s in merge_aliases([*sets, replace(given, id="again", aliases=())], 0, "independent")] == [3, 1]
     # severities that share draws draw otherwise than the same parameters given outright
     assert len(merge_aliases(sets, 0, "severity")) == 3
 
