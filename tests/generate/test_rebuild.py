@@ -304,3 +304,13 @@ def test_rows_resealed_to_other_pixels_are_refused(release: Path, tmp_path: Path
 
 def test_it_is_a_public_name() -> None:
     assert corruptset.rebuild is rebuild
+
+
+def test_samples_of_a_later_run_are_held_to_their_own_rows(tmp_path: Path, files: Files) -> None:
+    """A build of more samples than a part takes: what a part calls its first image is not the set's first."""
+    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=4)
+    directory = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "a", sets=["contrast/1"], format="both")
+    assert len(list(directory.glob("hdf5/contrast/1-*.h5"))) == 2
+    made = rebuild(release_of(directory, tmp_path / "release"), f"folder:{crops}", tmp_path / "b", jobs=1)
+    assert files(made.built.directory) == files(directory)
+    assert corruptset.verify(directory, jobs=1).ok
