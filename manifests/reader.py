@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownCorruption, VerificationError, suggest
+from ..opening import read_regular
 from .files import SAMPLES, inside, load_manifest, read_jsonl, set_path
 from .models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
 from .partial import load_partial
@@ -304,7 +305,7 @@ class ImageSet:
         path = inside(self._data.path, stored.path)
         with _explained(path):
             if stored.row is None:
-                return decode(path.read_bytes(), self._data.manifest.encoding["format"])
+                return decode(read_regular(path, stored.bytes), self._data.manifest.encoding["format"])
             row = self._shards.row(stored.path, stored.row)
             return row if row.ndim == 3 else decode(row.data, self._data.manifest.encoding["format"])
 

@@ -91,6 +91,22 @@ def test_prefer_is_what_is_read(dataset: Make) -> None:
         corruptset.open(root, prefer="zip")  # type: ignore[arg-type]
 
 
+def test_an_image_that_became_a_pipe_or_grew_is_refused(dataset: Make) -> None:
+    """A pipe in a stranger's data set hung the reader for ever."""
+    root = dataset(containers=("folder",))
+    images = corruptset.open(root)["clean"]
+    path = images.stored(0)[1]
+    assert isinstance(path, Path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"more")
+    with pytest.raises(VerificationError, match=r"bild eins\.png cannot be read .* bytes"):
+        images.image(0)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(VerificationError, match=r"bild eins\.png cannot be read .*pipe"):
+        images.image(0)
+
+
 def test_samples_labels_ids_aliases_classes(templates: Make) -> None:
     data = corruptset.open(str(templates()))
     assert data["original"].id == "clean"
