@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,20 @@ def shell(line: str, folder: Path) -> str:
     if done.returncode:
         raise AssertionError(f"{line}\nleaves with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def corruptset_runs(line: str) -> None:
+    """Run a command of corruptset in this process: for tests of many, where Python's start would be most of the time."""
+    from corruptset.cli import main
+
+    before, sys.argv = sys.argv, shlex.split(line)
+    try:
+        main()
+    except SystemExit as left:
+        if left.code:
+            raise AssertionError(f"{line} leaves with {left.code}") from left
+    finally:
+        sys.argv = before
 
 
 def run(text: str) -> dict[str, Any]:
