@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..manifests.models import Manifest, SourceRecord
-from ..manifests.shards import shard_pattern
 from .views.numbering import numbering_notes
 
 LICENSE = "LICENSE"
@@ -71,6 +70,8 @@ def data_card(manifest: Manifest, samples: int) -> str:
 
 def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:
     """Return how all shards of a set are read with h5py alone, in order."""
+    from ..manifests.shards import shard_pattern  # with h5py, which only builds of shards need
+
     is_shard = shard_pattern(example).fullmatch
     count = sum(1 for file in manifest.files if is_shard(file.path))
     kind = manifest.encoding["format"]
