@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import layouts
 import pytest
 
 from corruptset import stopping
@@ -28,6 +29,16 @@ class Done:
     def json(self) -> Any:
         """Standard output, which must be one JSON object."""
         return json.loads(self.out)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small data set of image files."""
+    folder = tmp_path_factory.mktemp("built")
+    crops = layouts.write_crops(folder / "crops", classes=2, each=2)
+    layouts.make(layouts.write_recipe(folder), crops, folder / "out", sets=["contrast/*"], format="folder")
+    (directory,) = (folder / "out").iterdir()
+    return directory
 
 
 @pytest.fixture

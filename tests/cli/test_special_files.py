@@ -10,7 +10,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import layouts
 import pytest
 from PIL import Image
 
@@ -29,15 +28,6 @@ def _not_for_ever() -> Iterator[None]:
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    crops = layouts.write_crops(folder / "crops", classes=2, each=2)
-    layouts.make(layouts.write_recipe(folder), crops, folder / "out", sets=["contrast/*"], format="folder")
-    (directory,) = (folder / "out").iterdir()
-    return directory
 
 
 @pytest.fixture

@@ -10,20 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import layouts
 import pytest
 
 COMMAND = Path(sys.executable).with_name("corruptset")
 FULL = Path("/dev/full")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    crops = layouts.write_crops(folder / "crops", classes=2, each=2)
-    layouts.make(layouts.write_recipe(folder), crops, folder / "out", sets=["contrast/*"], format="folder")
-    (directory,) = (folder / "out").iterdir()
-    return directory
 
 
 BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
