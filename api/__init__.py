@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .corruptions.call import corrupt
-    from .generate.abandoning import abandon
+    from .generate.again.rebuild import rebuild
+    from .generate.again.rederive import verify
     from .generate.build import build
-    from .generate.pairs import pairs
-    from .generate.planning import plan
-    from .generate.rebuilding import rebuild
-    from .generate.verifying import verify
+    from .generate.commit.abandon import abandon
+    from .generate.plan.plan import plan
+    from .generate.recipes.two_factor import pairs
     from .manifests.reader import open
 
 __all__ = ["__version__", "abandon", "build", "corrupt", "open", "pairs", "plan", "rebuild", "verify"]
 
 _HOMES = {
-    "abandon": "generate.abandoning",
+    "abandon": "generate.commit.abandon",
     "corrupt": "corruptions.call",
     "build": "generate.build",
-    "pairs": "generate.pairs",
-    "plan": "generate.planning",
-    "rebuild": "generate.rebuilding",
-    "verify": "generate.verifying",
+    "pairs": "generate.recipes.two_factor",
+    "plan": "generate.plan.plan",
+    "rebuild": "generate.again.rebuild",
+    "verify": "generate.again.rederive",
     "open": "manifests.reader",
 }
 

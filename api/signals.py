@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from functools import cache
 
 from .errors import CorruptsetWarning, MachineError
-from .starting import fill_standard_descriptors
-from .stopping import held_back
+from .interruption import held_back
+from .startup import fill_standard_descriptors
 
 
 @contextmanager

@@ -41,8 +41,8 @@ SETS = 5
 RUN = """
 import json, sys, time
 from pathlib import Path
-from corruptset.manifests.packing import pack
-from corruptset.manifests.unpacking import unpack
+from corruptset.manifests.release.pack import pack
+from corruptset.manifests.release.unpack import unpack
 
 def most():
     # not getrusage, which begins with what the process had that started this one

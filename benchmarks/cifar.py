@@ -47,7 +47,7 @@ import glob, json, multiprocessing, re, resource, sys, threading, time
 from joblib.externals.loky import get_reusable_executor
 
 import corruptset
-from corruptset.generate.views.exporting import export
+from corruptset.generate.views.export import export
 
 peaks, ended = {}, threading.Event()
 

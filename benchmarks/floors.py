@@ -18,10 +18,10 @@ import numpy as np
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import check_images
 from corruptset.generate.build import job_of
-from corruptset.generate.parts import runs
-from corruptset.generate.preparing import Options, prepare
-from corruptset.generate.preprocessing import preprocess
-from corruptset.generate.tree import grow, walk
+from corruptset.generate.pixels.preprocessing import preprocess
+from corruptset.generate.plan.build_spec import Options, prepare
+from corruptset.generate.plan.parts import runs
+from corruptset.generate.plan.tree import grow, walk
 
 
 def floor(recipe: str, source: str, out: Path, *, format: str, optimize: bool = False, sets: list[str] | None = None) -> float:

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import corruptset
-from corruptset.generate.sources.base import open_source
+from corruptset.generate.sources.source import open_source
 
 from . import photographs
 from .pipeline import as_installed, child

@@ -17,8 +17,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from corruptset.generate.sources.base import Sample, Source, open_source
-from corruptset.manifests.digests import sha256_bytes
+from corruptset.generate.sources.source import Sample, Source, open_source
+from corruptset.manifests.records.digests import sha256_bytes
 
 CASES = ((32, 5000, None), (32, 5000, "gzip"), (224, 400, None), (224, 100, "gzip"))
 """Side in pixels, images, compression (of random pixels, level 1)."""

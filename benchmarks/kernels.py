@@ -25,14 +25,14 @@ from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
-from corruptset.generate.sources.base import open_source
+from corruptset.generate.sources.source import open_source
 
 from .peer import NAME, run_peer
 
 
 def photographs(size: int) -> NDArray[np.uint8]:
     """Return the eight sample photographs, shortest side 256, centre crop 224; for other sizes area-averaged."""
-    from corruptset.generate.preprocessing import ResizeCrop, preprocess
+    from corruptset.generate.pixels.preprocessing import ResizeCrop, preprocess
 
     source = open_source("sample")
     spec = ResizeCrop(kind="resize-crop", resize=256, crop=224, interpolation="bilinear", channels="rgb")

@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 import corruptset
-from corruptset.generate.recipe import load_recipe
+from corruptset.generate.recipes.recipe import load_recipe
 
 from . import photographs
 from .peer import NAME, run_peer

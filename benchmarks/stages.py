@@ -50,8 +50,12 @@ class Clock:
 def instrument(clock: Clock) -> None:
     """Wrap what a build calls."""
     from corruptset.generate import build as building
-    from corruptset.generate import collecting, finishing, running, tree, worker
-    from corruptset.generate.encoding import Encoding
+    from corruptset.generate.commit import finish as finishing
+    from corruptset.generate.pixels.encoding import Encoding
+    from corruptset.generate.plan import tree
+    from corruptset.generate.sinks import set_writer as collecting
+    from corruptset.generate.work import pool as running
+    from corruptset.generate.work import worker
 
     clock.wrap(building, "prepare", "prepare")
     clock.wrap(building, "_check", "check the source")

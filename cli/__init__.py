@@ -5,12 +5,12 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line."""
-    from ..stopping import take_signals  # before anything else: until then Ctrl-C prints a traceback
+    from ..interruption import take_signals  # before anything else: until then Ctrl-C prints a traceback
 
     stopping = take_signals()
     code: object = 1
     try:
-        from ..starting import own_process
+        from ..startup import own_process
 
         own_process()
         from .app import run

@@ -9,17 +9,17 @@ from typing import Annotated
 
 import typer
 
-from .building import build, plan
-from .corrupting import corrupt
-from .exporting import export
-from .failing import fail, guarded, stop
-from .listing import list_
+from .build import build, plan
+from .corrupt import corrupt
+from .export import export
+from .failures import fail, guarded, stop
+from .list import list_
 from .output import prepare_streams, silence, unwritable
-from .packing import pack, unpack
-from .previewing import preview
-from .rebuilding import rebuild
-from .showing import show
-from .verifying import verify
+from .pack import pack, unpack
+from .preview import preview
+from .rebuild import rebuild
+from .show import show
+from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 

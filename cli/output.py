@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import MachineError
-from ..manifests.report import printable
+from ..manifests.records.report import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import BuildError, ImageError, SourceError
-from ..opening import read_regular, reason
+from ..files import read_regular, reason
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..generate.recipe import Recipe
+    from ..generate.recipes.recipe import Recipe
 
 FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 
@@ -33,7 +33,7 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
 
 def encode(image: NDArray[np.uint8], out: Path) -> bytes:
     """Return an (H, W, C) image as the bytes of a file that is called `out`: lossless PNG, or JPEG of quality 85."""
-    from ..generate.encoding import Encoding
+    from ..generate.pixels.encoding import Encoding
 
     return Encoding(format=FORMATS[out.suffix.lower()]).encode(image)
 
@@ -66,14 +66,14 @@ def load(text: str) -> Picture:
 
 def preprocessed(picture: Picture, recipe: Recipe) -> Picture:
     """Return a picture as a recipe preprocesses it."""
-    from ..generate.preprocessing import preprocess
+    from ..generate.pixels.preprocessing import preprocess
 
     return Picture(preprocess(picture.pixels, recipe.preprocessing), picture.key)
 
 
 def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
     from ..errors import suggest
-    from ..generate.sources.base import open_source
+    from ..generate.sources.source import open_source
 
     source = open_source("sample")
     known = {sample.id.rpartition("/")[2]: sample for sample in source.samples}
@@ -83,8 +83,8 @@ def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
 
 
 def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
-    from ..generate.decoding import MAX_FILE_BYTES, decode
-    from ..generate.sources.base import BadSample
+    from ..generate.sources.decoding import MAX_FILE_BYTES, decode
+    from ..generate.sources.source import BadSample
 
     try:
         data = read_regular(path, MAX_FILE_BYTES)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
-from ..opening import read_text, reason
+from ..files import read_text, reason
 from .ladders import DEFAULT_LADDER, ladder
 from .registry import corruption_names, get_corruption
 from .rows import Row

@@ -13,12 +13,15 @@ from typing import Literal, Protocol
 from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from ..errors import BuildError
-from ..manifests.digests import source_digest
-from ..manifests.files import FINISH, MANIFEST, PARTS_FOLDER
-from ..manifests.models import Manifest
-from ..manifests.space import check_space
-from ..starting import loading
-from .committing import (
+from ..manifests.disk.files import FINISH, MANIFEST, PARTS_FOLDER
+from ..manifests.disk.space import check_space
+from ..manifests.records.digests import source_digest
+from ..manifests.records.models import Manifest
+from ..startup import loading
+from .commit.finish import CONTACT, finish
+from .commit.interruption import resumable
+from .commit.last_files import settle
+from .commit.state import (
     Begun,
     begin,
     finished,
@@ -30,23 +33,20 @@ from .committing import (
     remove_strays,
     wait_for_workers,
 )
-from .ending import settle
-from .finishing import CONTACT, finish
-from .loading import load_numba, numba_loading
-from .metrics import measured_indices
-from .nesting import refuse_nested
-from .overlap import refuse_overlap
-from .parts import Run, parts, runs
-from .preparing import Format, Options, Prepared, prepare, size_problem
-from .recipe import Recipe
-from .resuming import resumable
-from .running import Workers, run, workers_coming_up
-from .sidecars import NOWHERE, Origin
-from .sources.base import Source
-from .sources.checking import check
-from .views.arrays import ArrayLayout
-from .warming import any_prepared, warm_up
-from .worker import Chosen, Job, PartDone
+from .pixels.metrics import measured_indices
+from .plan.build_spec import Format, Options, Prepared, prepare, size_problem
+from .plan.nesting import refuse_nested
+from .plan.overlap import refuse_overlap
+from .plan.parts import Run, parts, runs
+from .recipes.recipe import Recipe
+from .sources.check import check
+from .sources.source import Source
+from .views.array_layout import ArrayLayout
+from .work.numba_start import load_numba, numba_loading
+from .work.pool import Workers, run, workers_coming_up
+from .work.sidecars import NOWHERE, Origin
+from .work.warm_up import any_prepared, warm_up
+from .work.worker import Chosen, Job, PartDone
 
 
 @dataclass(frozen=True)

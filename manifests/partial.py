@@ -10,11 +10,11 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import VerificationError, listed
-from .consistency import set_places
-from .files import SAMPLES, set_path
-from .models import Count, Manifest, Record, SetId, Sha256
-from .parsing import record_or_mistakes
-from .shards import shard_pattern
+from .disk.files import SAMPLES, set_path
+from .images.shards import shard_pattern
+from .records.models import Count, Manifest, Record, SetId, Sha256
+from .records.parsing import record_or_mistakes
+from .verify.rules import set_places
 
 PARTIAL = "PARTIAL.json"
 CONTACT = "contact.png"

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UnknownCorruption, VerificationError, suggest
-from ..opening import read_regular
-from .files import SAMPLES, inside, load_manifest, read_jsonl, set_path
-from .models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
+from ..files import read_regular
+from .disk.files import SAMPLES, inside, load_manifest, read_jsonl, set_path
+from .images.pictures import NotAPicture, decode
+from .images.shards import NotAShard, ShardCache
 from .partial import load_partial
-from .pictures import NotAPicture, decode
-from .shards import NotAShard, ShardCache
+from .records.models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
 
 BLOCK_BYTES = 16 << 20
 """How much of a shard is read at once when iterating."""

@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .files import BUILD, MANIFEST_CAP, WORK_FOLDER
-from .hashed import read_hashed, write_hashed
-from .models import Manifest, Record, SafePath, SetId, Sha256
+from .disk.files import BUILD, MANIFEST_CAP, WORK_FOLDER
+from .disk.hashed import read_hashed, write_hashed
+from .records.models import Manifest, Record, SafePath, SetId, Sha256
 
 _TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.part")
 _ROWS = re.compile(r"sets/(.+)\.jsonl")

@@ -12,9 +12,9 @@ import h5py
 import numpy as np
 
 from corruptset.canonical import canonical_sha256
-from corruptset.manifests.digests import sha256_file
-from corruptset.manifests.report import KINDS, Problem
-from corruptset.manifests.verifying import verify_directory
+from corruptset.manifests.records.digests import sha256_file
+from corruptset.manifests.records.report import KINDS, Problem
+from corruptset.manifests.verify.ladder import verify_directory
 
 Make = Callable[..., Path]
 

@@ -69,7 +69,7 @@ def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
 
 def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
     """Export small crops into any view; what images a view expects is tests/generate/test_expecting.py's."""
-    from corruptset.generate.views.exporting import export
+    from corruptset.generate.views.export import export
 
     return export(view, directory, out, any_shape=True, **options)
 

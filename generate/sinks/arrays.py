@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ...manifests.files import fsync_folder
-from ..views.writing import npy_header
+from ...manifests.disk.files import fsync_folder
+from ..views.writer import npy_header
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:

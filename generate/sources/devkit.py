@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SourceError, listed
-from ...opening import read_text, reason
+from ...files import read_text, reason
 from .streams import Place, read_place
 from .tarred import list_tar
 

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import SourceError, listed
-from ...manifests.digests import sha256_bytes
-from ...manifests.models import ClassRecord
-from ...opening import open_regular
-from ..decoding import MAX_FILE_BYTES, decode, probe
-from .base import BadSample, Loaded, Probe, Sample
+from ...files import open_regular
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import ClassRecord
+from .decoding import MAX_FILE_BYTES, decode, probe
 from .labels import Labels, read_labels
 from .listing import Listing, list_folder
 from .naming import find_clashes, find_equal, name_problem, sample_id, shown
+from .source import BadSample, Loaded, Probe, Sample
 from .tarred import TarSource, image_tar, list_images, single_root, tarfile_like, with_places
 
 Note = tuple[str, str]

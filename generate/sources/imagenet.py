@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError, listed
-from ...manifests.models import ClassRecord
-from .base import Sample
+from ...manifests.records.models import ClassRecord
 from .devkit import NAMES, VAL, WNID, Truth, find_devkit, read_truth
 from .folder import FolderSource
 from .listing import Listing, list_folder
 from .naming import find_clashes, name_problem, shown
+from .source import Sample
 from .tarred import Tar, TarSource, image_tar, list_images, with_places
 
 ARCHIVE = "ILSVRC2012_img_val.tar"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError, listed, suggest
-from ...manifests.models import ClassRecord
-from ...opening import read_text, reason
+from ...files import read_text, reason
+from ...manifests.records.models import ClassRecord
 from .naming import name_problem
 
 COLUMNS = ["file", "label"]

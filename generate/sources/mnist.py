@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
-from .arrays import numbered_classes
 from .blocks import PIECE, Block
 from .idx import Idx, read_idx
+from .npy import numbered_classes
 from .rows import RowSource, check_labels, wanted_splits
 from .streams import read_place
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from .base import stored_path
+from .source import stored_path
 
 CONTROLS = ("Cc", "Zl", "Zp")
 """Unicode categories of characters that break lines and terminals."""

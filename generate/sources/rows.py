@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError
-from ...manifests.digests import sha256_bytes
-from ...manifests.models import ClassRecord
-from .base import Loaded, Probe, Sample
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import ClassRecord
 from .blocks import Block, read_image
 from .naming import name_problem
+from .source import Loaded, Probe, Sample
 
 SPLITS = ("test", "train", "all")
 LARGEST = (1 << 31) - 1

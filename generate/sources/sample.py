@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, listed
-from ...manifests.digests import sha256_bytes
-from ...manifests.models import ClassRecord
-from ..decoding import decode
-from .base import BadSample, Loaded, Probe, Sample
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import ClassRecord
+from .decoding import decode
+from .source import BadSample, Loaded, Probe, Sample
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...canonical import canonical
 from ...errors import SourceError, listed, suggest
-from ...opening import read_text, reason
-from .base import Sample
+from ...files import read_text, reason
+from .source import Sample
 
 MAX_IDS_BYTES = 512 * 2**20
 

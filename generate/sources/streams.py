@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError
-from ...opening import UnfitFile, open_regular
-from .base import BadSample
+from ...files import UnfitFile, open_regular
+from .source import BadSample
 
 CHUNK = 256 << 10
 """Bytes that are unpacked at once, at most: what is asked for within the last ones costs nothing."""

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import IO, cast
 
 from ...errors import SourceError
-from ...manifests.digests import sha256_bytes
-from ...manifests.models import ClassRecord
-from ...opening import open_regular
-from ..decoding import MAX_FILE_BYTES, decode, probe
-from .base import Loaded, Probe, Sample
+from ...files import open_regular
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import ClassRecord
+from .decoding import MAX_FILE_BYTES, decode, probe
 from .listing import DOCUMENT_NAMES, DOCUMENT_SUFFIXES, IMAGE_SUFFIXES, Listing, ignored
+from .source import Loaded, Probe, Sample
 from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_row, reading, unpacking, unpacking_anew
 
 MAX_MEMBERS = 20_000_000

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expecting import Expects
-from .arrays import ArrayLayout, ArrayPlan
-from .base import SEVERITIES, Subject, ViewOptions, refuse
+from ..recipes.expectations import Expects
+from .array_layout import ArrayLayout, ArrayPlan
+from .layout import SEVERITIES, Subject, ViewOptions, refuse
 from .severities import grid
 
 TAKES = ("severities",)

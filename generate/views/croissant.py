@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ...canonical import canonical_sha256
-from ...manifests.croissant import document, file_object, file_set, of_files, record_set
-from ...manifests.files import set_path
-from ...manifests.models import Manifest
-from ..sources.base import stored_path
-from .base import SetRef, Subject, ViewOptions
-from .tars import TarLayout, TarPlan
+from ...manifests.disk.files import set_path
+from ...manifests.records.models import Manifest
+from ...manifests.release.croissant import document, file_object, file_set, of_files, record_set
+from ..sources.source import stored_path
+from .layout import SetRef, Subject, ViewOptions
+from .tar_layout import TarLayout, TarPlan
 
 TAKES = ()
 

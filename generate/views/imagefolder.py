@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from .base import Subject, ViewOptions
-from .folders import FolderLayout, lines
+from .file_layout import FolderLayout, lines
+from .layout import Subject, ViewOptions
 
 TAKES = ()
 _SPLIT = re.compile(r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__")

@@ -5,9 +5,9 @@ Read by torchvision's ImageFolder, timm, RobustBench and the published evaluatio
 
 from __future__ import annotations
 
-from ..expecting import Expects
-from .base import Subject, ViewOptions
-from .folders import SeverityFolders
+from ..recipes.expectations import Expects
+from .file_layout import SeverityFolders
+from .layout import Subject, ViewOptions
 
 TAKES = ("severities", "allow_missing_classes")
 EXPECTS = Expects(least_side=128)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from ...errors import BuildError
-from ...opening import read_text, reason
-from .base import Subject, ViewOptions, refuse
-from .folders import SeverityFolders
+from ...files import read_text, reason
+from .file_layout import SeverityFolders
 from .imagenet_c import EXPECTS as EXPECTS
+from .layout import Subject, ViewOptions, refuse
 
 TAKES = ("severities", "images", "allow_missing_classes")
 _SUFFIXES = (".jpeg", ".jpg", ".png")

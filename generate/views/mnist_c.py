@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expecting import Expects
-from .arrays import ArrayLayout, ArrayPlan
-from .base import Subject, ViewOptions, refuse
+from ..recipes.expectations import Expects
+from .array_layout import ArrayLayout, ArrayPlan
+from .layout import Subject, ViewOptions, refuse
 from .severities import single
 
 TAKES = ("severities",)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .base import Subject, ViewOptions, refuse
-from .folders import FolderLayout, lines
+from .file_layout import FolderLayout, lines
+from .layout import Subject, ViewOptions, refuse
 
 TAKES = ()
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import BuildError, suggest
-from .base import Layout, Subject, ViewOptions
+from .layout import Layout, Subject, ViewOptions
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...errors import BuildError, listed, suggest
-from ...opening import read_text, reason
-from ..entries import LONGEST_NAME
-from .base import SEVERITIES, SetRef, Subject, ViewOptions, refuse
+from ...files import read_text, reason
+from ..recipes.file_models import LONGEST_NAME
+from .layout import SEVERITIES, SetRef, Subject, ViewOptions, refuse
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
 FIVE = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..expecting import Expects
-from .base import Subject, ViewOptions
-from .folders import SeverityFolders
+from ..recipes.expectations import Expects
+from .file_layout import SeverityFolders
+from .layout import Subject, ViewOptions
 
 TAKES = ("severities", "allow_missing_classes")
 EXPECTS = Expects(sizes=((64, 64),))

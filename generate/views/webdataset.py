@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from .base import SetRef, Subject, ViewOptions
-from .tars import TarLayout, TarPlan
+from .layout import SetRef, Subject, ViewOptions
+from .tar_layout import TarLayout, TarPlan
 
 TAKES = ()
 SHARD = 5000

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from . import NAMES, make_schema, schema_bytes
+from ..records.schema import NAMES, make_schema, schema_bytes
 
 if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
     sys.exit("usage: python -m corruptset.manifests.schema FOLDER   (in a checkout: manifests/schema)")

@@ -13,7 +13,7 @@ from typing import Any
 import layouts
 import pytest
 
-from corruptset import stopping
+from corruptset import interruption as stopping
 from corruptset.cli import main
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import layouts
 import pytest
 
-from corruptset.cli.packing import bytes_of
+from corruptset.cli.pack import bytes_of
 
 Run = Callable[..., Any]
 

@@ -14,8 +14,8 @@ import typer
 from PIL import Image
 
 from corruptset.cli.app import app
-from corruptset.generate.recipe import load_recipe
-from corruptset.generate.sources.base import SCHEMES
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.sources.source import SCHEMES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

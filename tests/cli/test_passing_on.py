@@ -11,7 +11,7 @@ import pytest
 
 from corruptset.cli.app import app
 from corruptset.errors import MachineError
-from corruptset.manifests.report import Problem, VerificationReport
+from corruptset.manifests.records.report import Problem, VerificationReport
 
 DEFAULTS: dict[str, Any] = {
     "seed": 0,

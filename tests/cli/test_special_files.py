@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from corruptset import opening
+from corruptset import files as opening
 
 
 @pytest.fixture(autouse=True)

@@ -24,10 +24,10 @@ NOT_NEEDED = {
     "rich": "only a terminal gets colours and bars",
     "jsonschema": "nobody here; schemas are for other people's programs",
     "corruptset.manifests.reader": "reads what is built",
-    "corruptset.manifests.shards": "reads what is built",
-    "corruptset.manifests.verifying": "checks what is built",
-    "corruptset.generate.contact": "draws at the end",
-    "corruptset.generate.views.exporting": "only for export",
+    "corruptset.manifests.images.shards": "reads what is built",
+    "corruptset.manifests.verify.ladder": "checks what is built",
+    "corruptset.generate.pixels.contact_sheet": "draws at the end",
+    "corruptset.generate.views.export": "only for export",
     "corruptset.generate.views.webdataset": "only for that view",
     "corruptset.generate.views.croissant": "only for that view",
     "corruptset.corruptions.gradual": "the recipe has no gradual degradation",
@@ -89,8 +89,8 @@ def test_a_program_that_imports_corruptset_keeps_its_ways() -> None:
         "state = lambda: (os.environ.get('PYDANTIC_DISABLE_PLUGINS'), gc.get_threshold(), gc.isenabled(), gc.get_freeze_count())\n"
         "before = state()\n"
         "import numpy as np, corruptset, corruptset.generate.build\n"
-        "from corruptset import starting\n"
-        "from corruptset.generate.loading import load_numba, numba_loading\n"
+        "from corruptset import startup as starting\n"
+        "from corruptset.generate.work.numba_start import load_numba, numba_loading\n"
         "load_numba()\n"
         "with numba_loading():\n    pass\n"
         "corruptset.corrupt(np.zeros((8, 8, 3), np.uint8), 'gaussian_noise', severity=1)\n"

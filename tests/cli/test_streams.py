@@ -45,8 +45,8 @@ if {closed}:
         os.close(descriptor)
 else:
     sys.stdout = sys.stderr = None  # as pythonw has it
-from corruptset.generate.resuming import resumable
-from corruptset.generate.running import Workers
+from corruptset.generate.commit.interruption import resumable
+from corruptset.generate.work.pool import Workers
 
 with resumable(Path({folder!r})):
     with open({folder!r} + "/data", "wb") as data:

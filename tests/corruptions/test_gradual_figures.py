@@ -15,8 +15,8 @@ from skimage.metrics import structural_similarity
 
 import corruptset
 from corruptset.corruptions.registry import get_corruption
-from corruptset.generate.preprocessing import ResizeCrop, preprocess
-from corruptset.generate.sources.base import open_source
+from corruptset.generate.pixels.preprocessing import ResizeCrop, preprocess
+from corruptset.generate.sources.source import open_source
 
 LEVELS = (1, 5, 10, 20, 30)
 FIGURES = {

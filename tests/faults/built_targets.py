@@ -17,10 +17,10 @@ from target import Target, replace_file
 import corruptset
 from corruptset.corruptions.calibrations import parse_table
 from corruptset.errors import CorruptsetError
-from corruptset.generate.recipe import parse_recipe
-from corruptset.generate.sources.base import open_source
-from corruptset.manifests.files import MANIFEST, SAMPLES, SHA256SUMS, parse_manifest, read_sha256sums, set_path
-from corruptset.manifests.verifying import verify_directory
+from corruptset.generate.recipes.recipe import parse_recipe
+from corruptset.generate.sources.source import open_source
+from corruptset.manifests.disk.files import MANIFEST, SAMPLES, SHA256SUMS, parse_manifest, read_sha256sums, set_path
+from corruptset.manifests.verify.ladder import verify_directory
 
 
 class Recipe(Target):
@@ -32,7 +32,7 @@ class Recipe(Target):
 
     def try_one(self, data: bytes) -> None:
         path = self.put("x.toml", data)
-        recipe = corruptset.generate.recipe.load_recipe(path)
+        recipe = corruptset.generate.recipes.recipe.load_recipe(path)
         given = tomllib.loads(data.decode("utf-8"))
         assert (recipe.name, recipe.version) == (given["name"], given["version"])
         sets = recipe.resolve()

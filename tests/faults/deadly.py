@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from corruptset.generate.sources.base import Loaded, Sample, open_source
+from corruptset.generate.sources.source import Loaded, Sample, open_source
 
 
 class DeadlySource:

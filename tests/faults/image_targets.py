@@ -12,8 +12,8 @@ import numpy as np
 from PIL import Image, ImageFile
 from target import RGB, Target
 
-from corruptset.generate.decoding import decode, probe
-from corruptset.generate.sources.base import BadSample
+from corruptset.generate.sources.decoding import decode, probe
+from corruptset.generate.sources.source import BadSample
 
 
 class Images(Target):

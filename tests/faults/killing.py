@@ -105,7 +105,7 @@ class Harness:
     def __init__(self, folder: Path) -> None:
         import layouts
 
-        from corruptset.generate.recipe import parse_recipe
+        from corruptset.generate.recipes.recipe import parse_recipe
 
         self.folder = folder
         self.source = layouts.write_crops(folder / "source", each=3)

@@ -36,7 +36,7 @@ class Extensions:
     def __init__(self, folder: Path) -> None:
         import layouts
 
-        from corruptset.generate.recipe import parse_recipe
+        from corruptset.generate.recipes.recipe import parse_recipe
 
         self.folder = folder
         self.source = layouts.write_crops(folder / "source", each=2)
@@ -77,7 +77,7 @@ class Extensions:
     def stop(self, rng: random.Random) -> tuple[str, list[str]]:
         """Stop an extension once; return the phase that it was in, and what is wrong."""
         import corruptset
-        from corruptset.manifests.verifying import verify_directory
+        from corruptset.manifests.verify.ladder import verify_directory
 
         sink, way = rng.choice(list(SINKS)), rng.choice(list(WAYS))
         out, notes = self.folder / "out", self.folder / "notes"

@@ -19,9 +19,9 @@ from mutating import mutate
 from target import RGB, Target
 
 from corruptset.errors import VerificationError
-from corruptset.generate.sources.base import BadSample, open_source
+from corruptset.generate.sources.source import BadSample, open_source
 from corruptset.generate.sources.tarred import list_tar
-from corruptset.manifests.arrays import ArrayFile, NotAShard
+from corruptset.manifests.images.arrays import ArrayFile, NotAShard
 
 
 class TarFolder(Target):

@@ -19,7 +19,7 @@ from killing import Child, contents
 
 from corruptset.errors import BuildError, MachineError
 from corruptset.generate.build import ProgressEvent, build
-from corruptset.generate.sinks.folder import FolderSink
+from corruptset.generate.sinks.files import FolderSink
 
 SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
 SETS = ["contrast/*", "brightness/*"]

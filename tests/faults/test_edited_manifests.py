@@ -13,7 +13,7 @@ from typing import Any
 import layouts
 import pytest
 
-from corruptset.manifests.verifying import verify_directory
+from corruptset.manifests.verify.ladder import verify_directory
 
 UNDERIVABLE = {
     "environment", "excluded", "selection", "textures", "source.name", "source.license", "coupling", "scale", "encoding.quality",

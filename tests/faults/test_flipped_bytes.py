@@ -21,7 +21,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 import corruptset
-from corruptset.manifests.verifying import verify_directory
+from corruptset.manifests.verify.ladder import verify_directory
 
 SETS = ["contrast/1", "contrast/4", "clean"]
 BUILDS = ["png", "jpeg", "view"]

@@ -27,13 +27,13 @@ from PIL import Image
 
 import corruptset
 from corruptset.errors import CorruptsetError, SourceError
-from corruptset.generate.decoding import MAX_PIXELS, decode, probe
 from corruptset.generate.sources import streams
-from corruptset.generate.sources.base import BadSample, open_source
-from corruptset.generate.sources.checking import check
-from corruptset.manifests.files import sha256sums_bytes
-from corruptset.manifests.models import FileRecord
-from corruptset.manifests.verifying import verify_directory
+from corruptset.generate.sources.check import check
+from corruptset.generate.sources.decoding import MAX_PIXELS, decode, probe
+from corruptset.generate.sources.source import BadSample, open_source
+from corruptset.manifests.disk.files import sha256sums_bytes
+from corruptset.manifests.records.models import FileRecord
+from corruptset.manifests.verify.ladder import verify_directory
 
 SIDE = 10_000
 """A hundred megapixels."""
@@ -79,7 +79,7 @@ def test_a_picture_of_a_hundred_megapixels_is_listed_without_its_pixels_being_de
         with pytest.raises(BadSample, match="more than the 89,478,485 pixels"):
             reader(data)
     code = (
-        "from corruptset.generate.decoding import decode\n"
+        "from corruptset.generate.sources.decoding import decode\n"
         "# limited\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n    decode(data)\nexcept Exception as e:\n    print(e)\n"

@@ -15,8 +15,8 @@ from pathlib import Path
 import killing
 import pytest
 
-from corruptset.generate.sources import checking
-from corruptset.generate.sources.base import Probe, Sample
+from corruptset.generate.sources import check as checking
+from corruptset.generate.sources.source import Probe, Sample
 
 
 def check(moments: int, seed: int, sinks: str = ",".join(killing.SINKS)) -> str:

@@ -11,7 +11,7 @@ import layouts
 import pytest
 
 import corruptset
-from corruptset.manifests.verifying import verify_directory
+from corruptset.manifests.verify.ladder import verify_directory
 
 SETS = ["contrast/1", "contrast/4", "brightness/2"]
 Damage = Callable[[Path, list[str], random.Random], tuple[set[str], set[str]]]

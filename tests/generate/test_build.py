@@ -12,10 +12,10 @@ import pytest
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError, MachineError, SourceError, UnknownCorruption
 from corruptset.generate.build import Built, ProgressEvent, build
-from corruptset.generate.encoding import Encoding
-from corruptset.generate.metrics import measure
-from corruptset.generate.planning import plan
-from corruptset.manifests.digests import sha256_bytes
+from corruptset.generate.pixels.encoding import Encoding
+from corruptset.generate.pixels.metrics import measure
+from corruptset.generate.plan.plan import plan
+from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.pixels import pixel_digest
 
 
@@ -115,7 +115,7 @@ def test_too_little_space_is_refused_before_an_image_is_written(
 def test_a_full_disk_is_the_machines_fault_and_resumable(
     make: Callable[..., Built], files: Any, whole: Built, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from corruptset.generate import worker
+    from corruptset.generate.work import worker
 
     real, calls = worker.write_large, []
 

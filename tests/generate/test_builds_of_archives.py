@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 
 import corruptset
 from corruptset.errors import SourceError
+from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import build
-from corruptset.generate.planning import plan
-from corruptset.generate.verifying import verify
+from corruptset.generate.plan.plan import plan
 
 SETS = ["clean", "contrast/3"]
 TEST, TRAIN = a.crops(12), [a.crops(12, 1)]

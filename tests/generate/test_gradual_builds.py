@@ -13,10 +13,10 @@ import pytest
 import corruptset
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.errors import Interrupted
+from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import Built, ProgressEvent, build
-from corruptset.generate.planning import plan
-from corruptset.generate.recipe import load_recipe
-from corruptset.generate.verifying import verify
+from corruptset.generate.plan.plan import plan
+from corruptset.generate.recipes.recipe import load_recipe
 
 OPERATORS = ["black_lines", "random_boxes", "pixel_swap", "fade_grey", "posterize"]
 GLOBS = [f"{o}/*" for o in OPERATORS]

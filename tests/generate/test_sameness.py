@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.generate import parts, worker
 from corruptset.generate.build import Built, build
+from corruptset.generate.plan import parts
+from corruptset.generate.work import worker
 
 
 def test_every_byte_is_equal_for_one_and_two_jobs(whole: Built, make: Callable[..., Built], files: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.manifests.packing import pack
+from corruptset.manifests.release.pack import pack
 
 pytestmark = [
     pytest.mark.ci,

@@ -10,7 +10,7 @@ import pytest
 from pages import run, snippets
 
 import corruptset
-from corruptset.generate.views.exporting import export
+from corruptset.generate.views.export import export
 
 CHAIN = "contrast-3+brightness-2"
 

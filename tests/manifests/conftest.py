@@ -13,9 +13,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corruptset.manifests.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
-from corruptset.manifests.files import manifest_bytes, set_path, sha256sums_bytes, write_atomic, write_jsonl
-from corruptset.manifests.models import ClassRecord, FileRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StageRecord, StoredRecord
+from corruptset.manifests.disk.files import manifest_bytes, set_path, sha256sums_bytes, write_atomic, write_jsonl
+from corruptset.manifests.records.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
+from corruptset.manifests.records.models import (
+    ClassRecord,
+    FileRecord,
+    ImageRecord,
+    Manifest,
+    SampleRecord,
+    SetRecord,
+    StageRecord,
+    StoredRecord,
+)
 from corruptset.pixels import pixel_digest
 
 FOG = {"corruption": "fog", "revision": 1, "severity": 3, "level": None, "parameters": {"amount": 2.5, "decay": 1.7}}

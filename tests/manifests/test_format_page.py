@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.manifests import models
+from corruptset.manifests.records import models
 
 PAGE = Path(__file__).parents[2] / "docs/format.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)

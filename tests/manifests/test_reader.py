@@ -346,7 +346,7 @@ def test_threads_may_share_a_set(templates: Make) -> None:
 LIGHT = """
 import sys
 import corruptset
-from corruptset.manifests.verifying import verify_directory
+from corruptset.manifests.verify.ladder import verify_directory
 data = corruptset.open(sys.argv[1])
 assert sum(len(list(data[s])) for s in data) == 15
 assert verify_directory(sys.argv[1]).ok

@@ -16,7 +16,7 @@ class Mistake(NamedTuple):
     """Stands exactly once in the file."""
     wrong: str
     tests: str
-    """Files below tests, without ``test_``: ``generate/parts`` is tests/generate/test_parts.py."""
+    """Files below tests, without ``test_``: ``generate/parts`` is tests/generate/plan/test_parts.py."""
 
     @property
     def id(self) -> str:

@@ -1,0 +1,204 @@
+"""`corruptset corrupt IMAGE NAME`: one corruption or chain on one picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import ParameterError
+from ..files import open_regular, reason
+from ..startup import loading, without_scipy
+from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, ScaleOption, Seed
+from .output import put, put_json
+
+Picture = Annotated[
+    str, typer.Argument(metavar="IMAGE", help="A picture file, or one of the sample source's photographs: 'sample:astronaut'.")
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="TEXT",
+        help="What the picture is called: its random draws follow from it. By default the file's name without suffix; "
+        "a build uses the sample id.",
+        show_default=False,
+    ),
+]
+
+
+def corrupt(
+    image: Picture,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A corruption ('fog') or a set id ('fog/3', 'fog-3+gaussian_noise-5').")],
+    severity: Annotated[
+        int | None, typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name.", show_default=False)
+    ] = None,
+    level: Annotated[
+        int | None, typer.Option("--level", metavar="1-99", help="How far, for a gradual degradation's name.", show_default=False)
+    ] = None,
+    ladder: Annotated[
+        str, typer.Option("--ladder", metavar="NAME", help="Whose parameters gradual degradations have: evaluated or text.")
+    ] = "evaluated",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.",
+            show_default=False,
+        ),
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            "-p",
+            metavar="NAME=VALUE",
+            help="A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
+            "Can be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    key: Key = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe",
+            metavar="RECIPE",
+            help="Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
+            show_default=False,
+        ),
+    ] = None,
+    calibration: Calibration = None,
+    coupling: CouplingOption = Coupling.independent,
+    scale: ScaleOption = None,
+    frost_textures: FrostTextures = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Corrupt one picture and write the result.
+
+    The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
+    follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
+    """
+    from .pictures import check_output, encode, load, preprocessed
+
+    parameters = parse_parameters(param or [])
+    if frost_textures is not None:
+        if name != "frost":
+            raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
+        from ..corruptions.weather.textures import load_textures
+
+        parameters["textures"] = load_textures(frost_textures)
+    target = out if out is not None else default_name(image, name, severity if level is None else level)
+    check_output(target, force=force)
+    with loading(), without_scipy():
+        from ..corruptions.call import corrupt as run
+    from ..generate.work.numba_start import load_numba
+    from ..manifests.disk.files import write_atomic
+    from ..pixels import pixel_digest
+
+    load_numba()
+    picture = load(image)
+    loaded = None
+    if recipe is not None:
+        from ..generate.recipes.recipe import load_recipe
+
+        loaded = load_recipe(recipe)
+        picture = preprocessed(picture, loaded)
+    used = picture.key if key is None else key
+    result = run(
+        picture.pixels,
+        name,
+        severity=severity,
+        level=level,
+        calibration=calibration or (loaded.calibration if loaded else None),
+        ladder=ladder,
+        scale=scale.value if scale else loaded.scale if loaded else "none",
+        coupling=coupling.value,
+        seed=seed,
+        key=used,
+        **parameters,
+    )
+    write_atomic(target, encode(result, target))
+    height, width, channels = result.shape
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "path": str(target),
+                "width": width,
+                "height": height,
+                "channels": channels,
+                "key": used,
+                "seed": seed,
+                "pixels": pixel_digest(result),
+            }
+        )
+    else:
+        put(f"{target}: {width}x{height}, key {used!r}, seed {seed}, pixels {pixel_digest(result)}")
+
+
+def default_name(image: str, name: str, severity: int | None) -> Path:
+    """Return the file that a corrupted picture goes to where none was named.
+
+    Examples
+    --------
+    >>> print(default_name("photos/cat.jpg", "fog", 3), default_name("sample:astronaut", "fog/3", None))
+    cat-fog-3.png astronaut-fog-3.png
+    """
+    stem = image.removeprefix("sample:") if image.startswith("sample:") else Path(image).stem
+    return Path("-".join([stem, name.replace("/", "-")] + [str(severity)] * (severity is not None)) + ".png")
+
+
+def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` texts as keyword arguments: whole and other numbers, true and false, arrays from ``.npy`` files, words.
+
+    Examples
+    --------
+    >>> parse_parameters(["sigma=0.1", "iterations=2", "interpolation=nearest"])
+    {'sigma': 0.1, 'iterations': 2, 'interpolation': 'nearest'}
+    """
+    values: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier() or not value.strip():
+            raise ParameterError(f"--param {text!r} is not of the form NAME=VALUE, such as sigma=0.1.")
+        if name in _RESERVED:
+            raise ParameterError(f"--param {text!r}: {name!r} is not a parameter; it has an option of its own.")
+        if name in values:
+            raise ParameterError(f"--param {name} is given twice.")
+        values[name] = _value(name, value.strip())
+    return values
+
+
+# The names that the public call keeps for itself.
+_RESERVED = {"image", "name", "severity", "level", "calibration", "ladder", "scale", "coupling", "seed", "key"}
+
+
+def _value(name: str, text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    if text.endswith(".npy"):
+        import numpy as np
+
+        try:
+            with open_regular(Path(text)) as file:
+                return np.load(file, allow_pickle=False)
+        except (OSError, ValueError) as e:
+            why = reason(e) if isinstance(e, OSError) else e
+            raise ParameterError(f"--param {name}: the array {text} cannot be read: {why}.") from None
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if math.isfinite(number):
+            return number
+    return text

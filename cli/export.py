@@ -1,0 +1,87 @@
+"""`corruptset export VIEW DIR`: a finished data set in the layout that a third-party loader opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AnyShape, AsJson, Sets, split_globs
+from .output import put, put_json, put_notes, size
+
+
+def export(
+    view: Annotated[
+        str,
+        typer.Argument(
+            metavar="VIEW",
+            help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood or croissant.",
+        ),
+    ],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="PATH", help="Receives the loader's top folder and VIEW.json; new or empty.")],
+    sets: Sets = None,
+    severities: Annotated[
+        Path | None,
+        typer.Option(
+            "--severities",
+            metavar="FILE",
+            help="For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is.",
+            show_default=False,
+        ),
+    ] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option("--list", metavar="FILE", help="For imagenet-c-5k: the names of its images, one a line.", show_default=False),
+    ] = None,
+    allow_missing_classes: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing-classes",
+            help="Export class folders although classes have no image: labels found by listing then differ from the manifest's.",
+        ),
+    ] = False,
+    any_shape: AnyShape = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a finished data set in the exact layout that a loader opens: image folders, arrays, tars, lists.
+
+    Images are hard links to the build's files where that can be, and decode to the very same pixels everywhere.
+    """
+    from .progress import Progress
+
+    with Progress("export") as progress:
+        from ..generate.views.export import export as run
+
+        done = run(
+            view,
+            directory,
+            out,
+            sets=split_globs(sets),
+            severities=severities,
+            images=images,
+            allow_missing_classes=allow_missing_classes,
+            any_shape=any_shape,
+            progress=progress.step,
+        )
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "view": done.view,
+                "path": str(done.path),
+                "top": str(done.top),
+                "digest": done.digest,
+                "images": done.images,
+                "bytes": done.bytes,
+                "linked": done.linked,
+                "notes": list(done.notes),
+            }
+        )
+        return
+    links = f", {done.linked} of them hard links to the build's files" if done.linked else ""
+    put(f"{done.images} images, {size(done.bytes)}{links}")
+    put_notes(done.notes)
+    put(f"Path:   {done.top}")
+    put(f"Digest: {done.digest}")

@@ -1,0 +1,111 @@
+"""How the command line fails: one message, one exit code, no traceback for a mistake that is not ours."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import shlex
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
+from ..interruption import INTERRUPTED, stopping
+from ..startup import come_up
+from .output import put_json, say, silence
+
+MACHINE_FAILED = 3
+# What a person can mend in the command itself; every other OSError is the machine's.
+_MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that turns exceptions into a message on standard error and an exit code.
+
+    With ``--json`` the error is also the one object on standard output. ``CORRUPTSET_DEBUG=1`` adds the traceback.
+    """
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        as_json = bool(kwargs.get("as_json"))
+        with stopping() as signals:
+            come_up()
+            try:
+                with warnings.catch_warnings():
+                    warnings.showwarning = functools.partial(_show, warnings.showwarning)
+                    command(*args, **kwargs)
+            except (KeyboardInterrupt, Exception) as e:
+                # A signal that comes while modules are imported, or into a lock of Python's, may end in any error.
+                if (signals.came is not None or isinstance(e, KeyboardInterrupt)) and not isinstance(e, Interrupted):
+                    sys.exit(stop(as_json=as_json))
+                if isinstance(e, BrokenPipeError):
+                    silence(sys.stdout)
+                elif isinstance(e, CorruptsetError) or not (hasattr(e, "exit_code") or isinstance(e, typer.Abort)):
+                    sys.exit(fail(e, as_json=as_json))
+                else:  # typer's own (usage, Exit) carry an exit code and are shown by typer
+                    raise
+
+    return run
+
+
+def _show(others: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
+    """Show a warning of our own as a sentence, and any other as Python does."""
+    if issubclass(category, CorruptsetWarning):
+        say(str(message), style="yellow")
+    else:
+        others(message, category, *where)
+
+
+def fail(error: BaseException, *, as_json: bool = False) -> int:
+    """Tell what went wrong and return the exit code."""
+    message, code = describe(error)
+    if os.environ.get("CORRUPTSET_DEBUG", "") not in ("", "0"):
+        say("".join(traceback.format_exception(error)).rstrip())
+    say(message, style="red")
+    if as_json:
+        put_json({"ok": False, "exit_code": code, "error": {"kind": type(error).__name__, "message": message}})
+    return code
+
+
+def describe(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit code of an exception."""
+    if isinstance(error, Interrupted):
+        return f"{error}{_again()}", error.exit_code
+    if isinstance(error, CorruptsetError):
+        return str(error), error.exit_code
+    again = _again()
+    on = f"the same command goes on where it stopped:{again}" if again else "run the same command again."
+    if isinstance(error, MemoryError):
+        fewer = "Use fewer --jobs; " if again else ""
+        return f"The machine ran out of memory ({error or 'no details'}). {fewer or 'Free some of it; '}{on}", MACHINE_FAILED
+    if isinstance(error, OSError):
+        reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
+        if error.errno in _MISTAKES:
+            return f"{reason}. Check the path and its permissions.", 2
+        left = "What was finished stands" if again else "Nothing half-written was left there"
+        return f"The machine failed: {reason}. {left}; free the space or mend the path, and {on}", MACHINE_FAILED
+    return (
+        f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
+        f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
+        MACHINE_FAILED,
+    )
+
+
+def stop(*, as_json: bool = False) -> int:
+    """Tell an interrupted person how to go on, and return the exit code."""
+    again = _again()
+    message = "Interrupted." + (f" What was committed stands; the same command resumes it:{again}" if again else "")
+    say(message, style="red")
+    if as_json:
+        put_json({"ok": False, "exit_code": INTERRUPTED, "error": {"kind": "Interrupted", "message": message}})
+    return INTERRUPTED
+
+
+def _again() -> str:
+    """Return the command that resumes, on a line of its own, where what was stopped can be gone on with."""
+    return f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}" if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"]) else ""

@@ -1,0 +1,165 @@
+"""`corruptset pack DIR` and `corruptset unpack ARCHIVES...`: a data set as archives, and back."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson
+from .output import put, put_json, size
+
+UNITS = {
+    "": 1,
+    "B": 1,
+    "kB": 1000,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "TB": 1000**4,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+}
+OTHER = "other"
+"""Where corruptions go that this release does not know."""
+
+
+class By(StrEnum):
+    """How a data set is divided into archives."""
+
+    family = "family"
+    corruption = "corruption"
+    set = "set"
+
+
+class Form(StrEnum):
+    """Kinds of archives."""
+
+    tar = "tar"
+    zip = "zip"
+
+
+def pack(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR2", help="Receives the archives and what goes with them; new or empty.")],
+    by: Annotated[
+        By,
+        typer.Option(
+            "--by", help="An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set."
+        ),
+    ] = By.family,
+    form: Annotated[Form, typer.Option("--format", help="Kind of archive; nothing is compressed in either.")] = Form.tar,
+    max_bytes: Annotated[
+        str, typer.Option("--max-bytes", metavar="SIZE", help="The largest archive, such as 50GB or 4GiB; what is larger is split.")
+    ] = "50GB",
+    manifest_only: Annotated[
+        bool, typer.Option("--manifest-only", help="Only the records, no images: for a source whose licence forbids passing them on.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Pack a finished build into archives for publishing, with checksums, a data card, BagIt and Croissant files.
+
+    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same command resumes an interrupted pack.
+    """
+    largest = bytes_of(max_bytes, "--max-bytes")
+    from .progress import Progress
+
+    with Progress("pack") as progress:
+        from ..corruptions.registry import corruption_names, get_corruption
+        from ..manifests.release.pack import pack as run
+
+        known = set(corruption_names())
+        done = run(
+            directory,
+            out,
+            family=lambda name: get_corruption(name).family if name in known else OTHER,
+            by=by.value,
+            form=form.value,
+            max_bytes=largest,
+            manifest_only=manifest_only,
+            progress=progress.step,
+        )
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "path": str(done.path),
+                "digest": done.digest,
+                "bytes": done.bytes,
+                "kept": done.kept,
+                "archives": [{"path": a.path, "bytes": a.file.bytes, "sha256": a.file.sha256, "sets": list(a.sets)} for a in done.archives],
+            }
+        )
+        return
+    for a in done.archives:
+        put(f"{a.file.sha256.removeprefix('sha256:')}  {a.path}  {size(a.file.bytes)}, {len(a.sets)} sets")
+    kept = f", {done.kept} of them stood already" if done.kept else ""
+    put(f"{len(done.archives)} archives, {size(done.bytes)}{kept}")
+    put(f"Path:   {done.path}")
+    put(f"Digest: {done.digest}")
+
+
+def unpack(
+    archives: Annotated[list[Path], typer.Argument(metavar="ARCHIVES...", help="Any of the archives that pack wrote of one build.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Receives the data set's folder, NAME-VERSION.")],
+    as_json: AsJson = False,
+) -> None:
+    """Unpack archives of a data set: all of them, or those of the sets that are wanted.
+
+    Every file is checked while it is read, and nothing that the records do not name is written. More archives can be added later, and the
+    same command resumes an interrupted unpack.
+    """
+    from .progress import Progress
+
+    with Progress("unpack") as progress:
+        from ..manifests.release.unpack import unpack as run
+
+        done = run(archives, out, progress=progress.step)
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "path": str(done.path),
+                "digest": done.digest,
+                "sets": done.sets,
+                "absent": done.absent,
+                "written": done.written,
+                "kept": done.kept,
+            }
+        )
+        return
+    kept = f", {done.kept} were there already" if done.kept else ""
+    put(f"{len(done.sets)} sets; {done.written} files written{kept}")
+    if done.absent:
+        put(f"Note: a part of the data set; {len(done.absent)} sets are in other archives ({some(done.absent)})", style="yellow")
+    put(f"Path:   {done.path}")
+    put(f"Digest: {done.digest}")
+
+
+def some(names: list[str], most: int = 8) -> str:
+    """Return the first of some names.
+
+    Examples
+    --------
+    >>> some(["a", "b", "c"], 2)
+    'a, b ...'
+    """
+    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")
+
+
+def bytes_of(text: str, option: str) -> int:
+    """Return a number of bytes from text such as ``50GB``; anything else is a user's mistake.
+
+    Examples
+    --------
+    >>> bytes_of("1.5 GB", "--max-bytes"), bytes_of("2KiB", "--max-bytes")
+    (1500000000, 2048)
+    """
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([kKMGT]?i?B?)", text.strip(), re.ASCII)
+    if match is None or match[2] not in UNITS or not (count := int(float(match[1]) * UNITS[match[2]])):
+        raise typer.BadParameter(f"{text!r} is not a size such as 50GB, 4GiB or 1000000.", param_hint=f"'{option}'")
+    return count

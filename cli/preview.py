@@ -1,0 +1,123 @@
+"""`corruptset preview [IMAGE]`: a contact sheet of one picture under every set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ..startup import loading, without_scipy
+from .corrupt import Key
+from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
+from .output import put, put_json
+from .progress import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..generate.recipes.file_models import SetSpec
+
+RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
+"""By the calibration that fits a picture's size."""
+PREVIEW_FORMATS = (".png",)
+
+
+def preview(
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="A picture file, or one of the sample source's photographs.")
+    ] = "sample:astronaut",
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the contact sheet (.png).")] = Path(
+        "preview.png"
+    ),
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe",
+            metavar="RECIPE",
+            help="The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: Sets = None,
+    seed: Seed = 0,
+    key: Key = None,
+    calibration: Calibration = None,
+    coupling: CouplingOption = Coupling.independent,
+    scale: ScaleOption = None,
+    frost_textures: FrostTextures = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a contact sheet: one picture under every corruption at every severity.
+
+    Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
+    tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
+    """
+    from .pictures import check_output, load, preprocessed
+
+    check_output(out, force=force, formats=PREVIEW_FORMATS)
+    with loading(), without_scipy():
+        from ..corruptions.calibrations import for_shape
+        from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
+        from ..generate.recipes.choice import choose_shown
+        from ..generate.recipes.recipe import load_recipe
+    from ..generate.work.numba_start import load_numba
+    from ..manifests.disk.files import write_atomic
+
+    load_numba()
+    picture = load(image)
+    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*picture.pixels.shape)])
+    picture = preprocessed(picture, loaded)
+    used = picture.key if key is None else key
+    table = loaded.table(calibration)
+    chosen = choose_shown(loaded.resolve(calibration), split_globs(sets), table)
+    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, table.side, frost_textures)
+    with Progress("preview") as progress:
+        made = draw.images(picture.pixels, chosen, progress)
+    sheet = contact_sheet(
+        sheet_lines([(s.id, image) for s, image in zip(chosen, made, strict=True) if s.id != "clean"]),
+        clean=picture.pixels,
+        title=f"{used}, {loaded.name} {loaded.version}, seed {seed}",
+    )
+    write_atomic(out, sheet)
+    if as_json:
+        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used, "seed": seed})
+    else:
+        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used!r}")
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How a picture is corrupted: as a build with these settings, and this key as the sample id, stores it."""
+
+    key: str
+    seed: int
+    coupling: Literal["independent", "severity"]
+    scale: Literal["none", "side"]
+    side: int
+    frost_textures: Path | None = None
+
+    def images(self, image: NDArray[np.uint8], sets: Sequence[SetSpec], progress: Progress) -> list[NDArray[np.uint8]]:
+        """Return an (H, W, C) image under every set."""
+        from ..corruptions.keys import check_seed, sample_keys
+        from ..corruptions.stages import check_images
+        from ..corruptions.weather.textures import load_textures
+        from ..generate.plan.tree import grow, merge_aliases, walk
+
+        batch, keys = check_images(image[None]), sample_keys([self.key])
+        check_seed(self.seed)
+        resources = {} if self.frost_textures is None else {"textures": load_textures(self.frost_textures)}
+        merged = merge_aliases(sets, self.seed, self.coupling)
+        others = {one.id: one.aliases for one in merged}
+        made: dict[str, NDArray[np.uint8]] = {}
+        # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
+        progress.step("sets", 0, len(merged))
+        tree = grow(merged, self.seed, self.coupling)
+        for count, (name, images) in enumerate(walk(tree, batch, keys, side=self.side, scale=self.scale, resources=resources), 1):
+            made |= dict.fromkeys([name, *others[name]], images[0].copy())
+            progress.step("sets", count, len(merged))
+        return [made[one.id] for one in sets]

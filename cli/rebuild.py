@@ -1,0 +1,86 @@
+"""`corruptset rebuild`: a data set again, from its records and its source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..startup import loading, without_scipy
+from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, Sets, split_globs
+from .output import duration, put, put_json, size
+
+MOST_SHOWN = 5
+
+
+def rebuild(
+    manifest: Annotated[
+        Path, typer.Argument(metavar="MANIFEST", help="A manifest.json, or its folder; samples.jsonl and sets/ stand beside it.")
+    ],
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="SOURCE", help="Where the samples came from; not needed for 'sample'.", show_default=False),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The data set goes to DIR/<recipe>-<version>.")] = Path(
+        "corruptset-out"
+    ),
+    sets: Sets = None,
+    jobs: Jobs = None,
+    labels: Labels = None,
+    images: ImagesOption = None,
+    frost_textures: FrostTextures = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a data set again from its records and its source, and check it image by image against its digests.
+
+    For releases without pixels. The same command resumes one that was stopped.
+    """
+    from .progress import Progress
+
+    with Progress("rebuild") as progress:
+        with loading(), without_scipy():
+            from ..generate.again.rebuild import rebuild as run
+
+        made = run(
+            manifest,
+            source,
+            out,
+            sets=split_globs(sets),
+            jobs=jobs,
+            labels=labels,
+            images=images,
+            frost_textures=frost_textures,
+            progress=progress,
+        )
+    built = made.built
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "directory": str(built.directory),
+                "digest": built.digest,
+                "whole": made.whole,
+                "identical": made.identical,
+                "other_files": list(made.other_files),
+                "other_images": made.other_images,
+                "sets": len(built.manifest.sets),
+                "images": built.images,
+                "seconds": round(built.seconds, 3),
+            }
+        )
+        return
+    total = sum(s.bytes for s in built.manifest.sets)
+    count = sum(s.count for s in built.manifest.sets)
+    put(f"{len(built.manifest.sets)} sets, {count} images, {size(total)}: the pixels of the manifest, in {duration(built.seconds)}")
+    put(f"Directory: {built.directory}")
+    put(f"Digest:    {built.digest}{' (the manifest’s)' if made.whole else ' (of these sets)'}", style="green" if made.whole else None)
+    if made.identical:
+        put("Every file has the bytes that the manifest lists.")
+    else:
+        more = f" and {len(made.other_files) - MOST_SHOWN} more" if len(made.other_files) > MOST_SHOWN else ""
+        put(
+            f"The pixels are the same, some bytes are not: {made.other_images} images are encoded otherwise; "
+            f"{', '.join(made.other_files[:MOST_SHOWN])}{more} differ. {made.advice}",
+            style="yellow",
+        )

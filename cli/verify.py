@@ -1,0 +1,135 @@
+"""`corruptset verify DIR`: is a data set what its manifest says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, count_or_all
+from .output import put, put_json, say, size
+from .pack import some
+
+MOST_SHOWN = 50
+
+
+def verify(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The directory of a build (it holds manifest.json) or of a view (VIEW.json).")
+    ],
+    view: Annotated[
+        Path | None,
+        typer.Option(
+            "--view",
+            metavar="PATH",
+            help="Check the view that was exported from this build to PATH, image by image, against the build's digests.",
+            show_default=False,
+        ),
+    ] = None,
+    rederive: Annotated[
+        str | None,
+        typer.Option(
+            "--rederive",
+            metavar="N|all",
+            help="Also make N samples again from the source under every set, and compare.",
+            show_default=False,
+        ),
+    ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Make what is wrong or missing again from the source, leave the rest untouched, and verify again."),
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source", metavar="SOURCE", help="The source for --rederive and --repair; not needed for 'sample'.", show_default=False
+        ),
+    ] = None,
+    labels: Labels = None,
+    images: ImagesOption = None,
+    frost_textures: FrostTextures = None,
+    calibration: Annotated[
+        str | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="For --rederive of a build with --scale side and a table of your own: that table.",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
+
+    An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
+    """
+    count = count_or_all(rederive, "--rederive")
+    from .progress import Progress
+
+    with Progress("verify") as progress:
+        from ..manifests.verify.views import is_view, verify_view
+
+        if view is not None:
+            from ..generate.views.view_check import check_view
+
+            _refuse_with_view(rederive, repair, "--view")
+            report = check_view(directory, view, progress=progress.step)
+        elif is_view(directory):
+            _refuse_with_view(rederive, repair, "a view")
+            report = verify_view(directory, progress=progress.step)
+        else:
+            from ..corruptions.calibrations import get_calibration
+            from ..generate.again.rederive import verify as run
+
+            side = None if calibration is None else get_calibration(calibration).side
+            report = run(
+                directory,
+                rederive=count,  # type: ignore[arg-type]
+                repair=repair,
+                source=source,
+                labels=labels,
+                images=images,
+                frost_textures=frost_textures,
+                calibration_side=side,
+                jobs=jobs,
+                progress=progress.step,
+            )
+    if as_json:
+        put_json(report.as_json())
+        _leave(report.ok)
+    for path in (report.mended or [])[:MOST_SHOWN]:
+        put(f"mended: {path}")
+    if len(report.mended or []) > MOST_SHOWN:
+        put(f"... and {len(report.mended or []) - MOST_SHOWN} more mended (all of them with --json)")
+    if report.ok:
+        checked = [f"{n} {what}" for what, n in report.checked.items() if n and what not in ("bytes", "rederived")]
+        checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
+        checked += [f"{progress.done['rederive']} samples made again from the source"] if "rederive" in progress.done else []
+        put(f"{view or directory}: verified ({', '.join(checked)})", style="green")
+        if report.partial:
+            absent = f"these {len(report.absent)} sets are not in it: {some(report.absent)}" if report.absent else "it has all sets"
+            put(f"Note: a part of the data set; {absent}", style="yellow")
+        for note in report.notes:
+            put(f"Note: {note}", style="yellow")
+        put(f"Digest: {report.digest}")
+    else:
+        problems = report.problems
+        say(f"{report.directory}: {len(problems)} problem{'s' * (len(problems) != 1)}", style="red")
+        for problem in problems[:MOST_SHOWN]:
+            put(f"{problem.kind}: {problem.path}: {problem.detail}")
+        if len(problems) > MOST_SHOWN:
+            put(f"... and {len(problems) - MOST_SHOWN} more (all of them with --json)")
+    _leave(report.ok)
+
+
+def _leave(ok: bool) -> None:
+    raise typer.Exit(0 if ok else 1)
+
+
+def _refuse_with_view(rederive: str | None, repair: bool, what: str) -> None:
+    if repair:
+        raise typer.BadParameter(f"a build is repaired, not {what}; export the view again.", param_hint="'--repair'")
+    if rederive is not None:
+        raise typer.BadParameter(f"samples are made again from the source for a build, not for {what}.", param_hint="'--rederive'")

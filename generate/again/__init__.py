@@ -1,0 +1,1 @@
+"""From a manifest back to pixels: samples made again, repairs, whole data sets rebuilt."""

@@ -1,0 +1,242 @@
+"""`rebuild`: a data set made again from its source and a release without pixels, image by image against the manifest's digests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...errors import BuildError, VerificationError, listed
+from ...manifests.disk.files import MANIFEST, read_jsonl, set_path
+from ...manifests.records.models import ImageRecord, Manifest
+from ...manifests.release.release import Release, open_release, read_release
+from ..build import Built, ProgressEvent, make_build
+from ..commit.interruption import resumable
+from ..recipes.choice import choose_sets
+from ..sources.source import Source
+from ..work.sidecars import read_sidecar
+from .from_manifest import library_advice, opened_source, recorded, specs_of
+
+Progress = Callable[[ProgressEvent], None]
+
+ENOUGH = 1000
+"""After so many images that come out otherwise the rest is not worth making."""
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A data set that was made again; its pixels are those of the manifest, image by image."""
+
+    built: Built
+    whole: bool
+    """Whether it has all sets of the manifest, and so its digest."""
+    other_files: tuple[str, ...]
+    """Records, shards, texts with other bytes than the manifest lists: other releases of libraries wrote them."""
+    other_images: int
+    """Images of the same pixels that are stored in other bytes: another release of OpenCV encoded them."""
+    advice: str
+    """What the manifest says of the libraries, where bytes differ."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether every file has the bytes that the manifest lists."""
+        return not self.other_files and not self.other_images
+
+
+def rebuild(
+    manifest: str | Path,
+    source: str | Source | None = None,
+    out: str | Path = "corruptset-out",
+    *,
+    sets: Sequence[str] | None = None,
+    jobs: int | None = None,
+    labels: str | Path | None = None,
+    images: str | None = None,
+    frost_textures: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Rebuilt:
+    """Make a data set again from its source and its records, and check every image against them.
+
+    Recipe, selection, seed, encoding and containers are the manifest's. The same call resumes one that was stopped.
+
+    Parameters
+    ----------
+    manifest : path
+        manifest.json, or its folder; samples.jsonl and sets/ stand beside it.
+    source : str or Source, optional
+        Where the samples came from; not needed for a build of ``sample``.
+    out : path
+        The data set goes to ``<out>/<name>-<version>``.
+    sets : sequence of str, optional
+        Globs over set ids and aliases; by default all of the manifest's.
+    jobs : int, optional
+        Processes; by default one a core.
+    labels : path, optional
+        What `build` was given: it says where labels come from.
+    images : str, optional
+        The name of the dataset of images, for ``hdf5``. Splits are those of the records.
+    frost_textures : path, optional
+        The directory of the user's own frost textures that the data set was made with.
+    progress : callable, optional
+        Told how far it is.
+
+    Returns
+    -------
+    Rebuilt
+
+    Raises
+    ------
+    SourceError
+        The source is another one: the difference begins with its bytes. Nothing was written.
+    VerificationError
+        The release contradicts itself, corruptions have other revisions here, or the first images are decoded otherwise (nothing was
+        written); or images came out otherwise (what came out right is kept, and no manifest is written).
+    BuildError
+        The directory holds another build.
+    MachineError, Interrupted
+        As of `build`; the same call resumes.
+    """
+    with resumable(Path(out)) as place:
+        data = open_release(manifest)
+        place.directory = Path(out) / f"{data.manifest.name}-{data.manifest.version}"
+        if place.directory.exists() and place.directory.resolve() == data.path.resolve():
+            raise BuildError(
+                f"{place.directory} is the release itself. Choose another --out; or make what is missing in place: "
+                f"corruptset verify {place.directory} --repair --source SOURCE."
+            )
+        asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
+        release = read_release(data, asked)
+        prepared = recorded(
+            data.manifest,
+            release.samples,
+            data.path,
+            opened_source(data, source, labels, images),
+            sets=sets,
+            jobs=jobs,
+            frost_textures=frost_textures,
+        )
+        comparison = Comparison(release, place.directory)
+        built = make_build(prepared, place.directory, progress or (lambda event: None), comparison)
+    _refuse_other_sets(built, data.manifest)
+    return _compared(built, release)
+
+
+@dataclass
+class Comparison:
+    """Compares parts with a release as they are made; a part with an image that came out otherwise is not kept."""
+
+    release: Release
+    directory: Path
+    seen: set[Path] = field(default_factory=set)
+    compared: int = 0
+    clean: dict[int, str] = field(default_factory=dict)
+    """Sample -> its clean pixels, where they are others."""
+    corrupted: dict[tuple[str, int], str] = field(default_factory=dict)
+    """(set, sample) -> its pixels, where the clean ones are right and these are others."""
+
+    def part(self, sidecar: Path) -> None:
+        """Compare one part."""
+        self.seen.add(sidecar)
+        before = len(self.clean), len(self.corrupted)
+        record = read_sidecar(sidecar)
+        first = record.first
+        wrong = set()
+        for i, pixels in enumerate(record.clean, first):
+            if pixels != self.release.samples[i].pixels:
+                self.clean[i] = pixels
+                wrong.add(i)
+        for set_id, entry in record.sets.items():
+            expected = self.release.pixels.get(set_id)
+            if expected is None:
+                continue
+            self.compared += entry.count
+            for k, i in enumerate(range(first, first + entry.count)):
+                pixels = entry.pixels[64 * k : 64 * k + 64]
+                if i not in wrong and pixels != expected[i].tobytes().hex():
+                    self.corrupted[set_id, i] = f"blake3:{pixels}"
+        if (len(self.clean), len(self.corrupted)) != before or wrong:
+            sidecar.unlink()
+        if len(self.clean) + len(self.corrupted) >= ENOUGH:
+            self.refuse()
+
+    def parts(self, sidecars: Iterable[Path]) -> None:
+        """Compare what an earlier call committed; raise if anything came out otherwise."""
+        for path in sidecars:
+            if path not in self.seen:
+                self.part(path)
+        self.refuse()
+
+    def refuse(self) -> None:
+        """Raise `VerificationError` with where differences begin, if there are any."""
+        if not self.clean and not self.corrupted:
+            return
+        manifest = self.release.data.manifest
+        lines: list[str] = []
+        if self.clean:
+            some = [f"{self.release.samples[i].id} ({got}, recorded is {self.release.samples[i].pixels})" for i, got in self.clean.items()]
+            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(self.clean), 'sample')}: {_some(some)}")
+            lines.append(f"  {library_advice(manifest, 'pillow')}")
+        by_set = Counter(set_id for set_id, _ in self.corrupted)
+        if by_set:
+            images, sets = _count(len(self.corrupted), "image"), _count(len(by_set), "set")
+            lines.append(f"corruption: {images} of {sets}, where the clean pixels are right")
+        for set_id, count in sorted(by_set.items()):
+            some = [self.release.samples[i].id for s, i in self.corrupted if s == set_id]
+            lines.append(f"  {set_id}: {count} ({_some(some)})")
+        if by_set:
+            lines.append(f"  {library_advice(manifest, 'numba', 'numpy', 'opencv-python-headless')}")
+        raise VerificationError(
+            f"The images come out otherwise than {self.release.path} says ({self.compared} were compared). Where the difference begins:\n"
+            f"{listed(lines)}\nWhat came out right is kept in {self.directory}, without a manifest: with that mended, the same "
+            "command makes the rest."
+        )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
+    """Raise if a set of a finished build that was there before is another than the manifest's."""
+    wanted = {s.id: s.pixel_digest for s in manifest.sets}
+    problems = [
+        f"{s.id}: has {s.pixel_digest}, expected {wanted[s.id]}"
+        for s in built.manifest.sets
+        if s.id in wanted and s.pixel_digest != wanted[s.id]
+    ]
+    if problems:
+        raise VerificationError(
+            f"{built.directory} was there before, and its sets are not those of the manifest:\n{listed(problems)}\n"
+            "Choose another --out, or delete that directory."
+        )
+
+
+def _compared(built: Built, release: Release) -> Rebuilt:
+    """Return how the bytes of what was made compare with those that the manifest lists."""
+    theirs = {f.path: f.sha256 for f in release.data.manifest.files}
+    mine = {f.path: f.sha256 for f in built.manifest.files}
+    other = tuple(sorted(path for path, sha256 in mine.items() if theirs.get(path, sha256) != sha256))
+    whole = {s.id for s in built.manifest.sets} == {s.id for s in release.data.manifest.sets}
+    if whole and (built.directory / MANIFEST).read_bytes() != (release.path / MANIFEST).read_bytes():
+        other = (MANIFEST, *other)  # environment names other releases
+    if not whole:
+        other = tuple(path for path in other if path not in ("contact.png", "README.md"))  # they show the sets that there are
+    images = 0
+    for set_id in release.pixels:
+        path = set_path(set_id)
+        if path in other:
+            rows = zip(_rows(built.directory / path), _rows(release.path / path), strict=True)
+            images += sum(a != b for a, b in rows)
+    return Rebuilt(built, whole, other, images, library_advice(release.data.manifest, "opencv-python-headless", "pillow", "corruptset"))
+
+
+def _rows(path: Path) -> Iterable[Any]:
+    for record in read_jsonl(path, ImageRecord):
+        yield [f.sha256 for f in record.files]

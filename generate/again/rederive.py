@@ -1,0 +1,214 @@
+"""`verify`: a data set against its manifest, and against its source: samples made again must come out as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...corruptions.keys import sample_keys
+from ...corruptions.stages import check_images
+from ...corruptions.weather.textures import load_textures
+from ...errors import ParameterError
+from ...manifests.disk.files import MANIFEST, read_jsonl, set_path
+from ...manifests.reader import DataSet
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import ImageRecord, SampleRecord
+from ...manifests.records.report import Problem, VerificationReport
+from ...manifests.verify.ladder import Level, verify_directory
+from ...pixels import pixel_digest
+from ..pixels.encoding import Encoding
+from ..pixels.preprocessing import parse_preprocessing, preprocess
+from ..plan.build_spec import Options
+from ..plan.tree import grow, walk
+from ..sources.source import Source
+from .from_manifest import differing_classes, matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
+from .repair import Means, Repaired
+from .repair import repair as mend
+
+Progress = Callable[[str, int, int], None]
+
+MOST_CLASSES = 5
+"""Differing classes that are named."""
+
+
+def verify(
+    directory: str | Path,
+    *,
+    level: Level = "pixels",
+    rederive: int | Literal["all"] | None = None,
+    repair: bool = False,
+    source: str | Source | None = None,
+    labels: str | Path | None = None,
+    images: str | None = None,
+    calibration_side: int | None = None,
+    frost_textures: str | Path | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> VerificationReport:
+    """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels; and samples made again.
+
+    Parameters
+    ----------
+    directory : path
+        The one that holds manifest.json.
+    level : {"structure", "sizes", "hashes", "pixels"}
+        How far to climb.
+    rederive : int or "all", optional
+        So many samples, spread evenly, are made again from the source under every set: their pixel digests and, encoded
+        again, their stored bytes must be equal. So lossy files are checked too.
+    repair : bool
+        Make again, from the records and the source, what is wrong or missing, leave the rest untouched, and verify again. The report
+        says what was mended; what could not be is a problem of kind ``unmended``.
+    source : str or Source, optional
+        Where the samples came from; not needed for a build of ``sample``.
+    labels : path, optional
+        What `build` was given: it says where labels come from.
+    images : str, optional
+        The name of the dataset of images, for ``hdf5``. Splits are those of the data set.
+    calibration_side : int, optional
+        The reference side of the calibration, in place of the one in the manifest.
+    frost_textures : path, optional
+        The directory of the user's own frost textures that the build was made with.
+    jobs : int, optional
+        Processes; None is one a core.
+    progress : callable, optional
+        Called with the step, what is done and the total.
+
+    Returns
+    -------
+    VerificationReport
+        With everything that is wrong; ``report.raise_for_problems()`` raises for it.
+
+    Raises
+    ------
+    SourceError
+        The source for `rederive` or `repair` is missing, cannot be read, or is another one.
+    VerificationError
+        Corruptions have other revisions here than in the data set.
+    ParameterError
+        `rederive` is neither a whole number above 0 nor "all", or `repair` is asked for below the highest level.
+    MachineError, Interrupted, BuildError
+        Of `repair`: the disk fails, it is stopped, or a build works in the directory.
+    """
+    if rederive is not None and rederive != "all" and (isinstance(rederive, bool) or not isinstance(rederive, int) or rederive < 1):
+        raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
+    if repair and level != "pixels":
+        raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
+    told = progress or (lambda step, done, total: None)
+    workers = Options(jobs=jobs).workers
+    repaired: Repaired | None = None
+    if repair:
+        before = verify_directory(directory, jobs=workers, progress=progress)
+        if before.ok and rederive is None:
+            before.mended = []
+            return before
+        means = Means(source, labels, images, frost_textures, workers)
+        repaired = Repaired() if before.ok else mend(directory, before, means, told)
+    made = 0
+
+    def counted(step: str, done: int, total: int) -> None:
+        nonlocal made
+        made = done
+        told(step, done, total)
+
+    def again(data: DataSet, count: int | None) -> Iterator[Problem]:
+        opened = opened_source(data, source, labels, images)
+        return made_again(data, count, opened, side=calibration_side, frost_textures=frost_textures, progress=counted)
+
+    report = verify_directory(
+        directory,
+        level=level,
+        rederive=None if rederive is None else again,
+        rederive_count=None if rederive == "all" else rederive,
+        jobs=workers,
+        progress=progress,
+    )
+    report.checked["rederived"] = made
+    if repaired is not None:
+        report.mended = sorted(set(repaired.mended))
+        report.problems = sorted({*report.problems, *repaired.left})
+    return report
+
+
+def made_again(
+    data: DataSet,
+    count: int | None,
+    source: Source,
+    *,
+    side: int | None = None,
+    frost_textures: str | Path | None = None,
+    progress: Progress,
+) -> Iterator[Problem]:
+    """Make samples again under every set and yield what comes out otherwise.
+
+    Raises
+    ------
+    SourceError
+        The source is not the one that the build was made from: ids, labels and hashes must be equal.
+    VerificationError
+        Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
+    """
+    manifest = data.manifest
+    found = matched(data, source)
+    for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
+        yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
+    resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
+    refuse_other_code(manifest, data.path)
+    refuse_other_textures(manifest, data.samples, frost_textures, data.path)
+    side = side or side_of(manifest)
+    sets = specs_of(manifest)
+    tree = grow(sets, manifest.seed, manifest.coupling)
+    preprocessing = parse_preprocessing(manifest.preprocessing)
+    encoding = Encoding.from_json(manifest.encoding)
+    picks = _picks(len(data.samples), count)
+    records = {s.id: _records(data, s.id, picks) for s in sets}
+    for done, index in enumerate(picks):
+        progress("rederive", done, len(picks))
+        sample = data.samples[index]
+        clean = preprocess(source.load(found[index]).image, preprocessing)
+        got = pixel_digest(clean)
+        if got != sample.pixels:
+            yield Problem(
+                "samples.jsonl",
+                "rederive",
+                f"{sample.id}: the clean pixels come out as {got}, not {sample.pixels}: another release of Pillow decodes "
+                "or resizes otherwise",
+            )
+            continue
+        for set_id, images in walk(
+            tree, check_images(clean[None]), sample_keys([sample.id]), side=side, scale=manifest.scale, resources=resources
+        ):
+            yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
+    progress("rederive", len(picks), len(picks))
+
+
+def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:
+    got = pixel_digest(image)
+    if got != record.pixels:
+        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels come out as {got}, not {record.pixels}")
+        return
+    encoded: str | None = None
+    for stored in record.files:
+        if stored.row is not None and encoding.format == "png":
+            sha256 = sha256_bytes(np.ascontiguousarray(image).data)
+        else:
+            encoded = sha256 = encoded or sha256_bytes(encoding.encode(image))
+        if sha256 != stored.sha256:
+            where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
+            yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")
+
+
+def _picks(total: int, count: int | None) -> list[int]:
+    """Return the indices of `count` samples, spread evenly."""
+    if count is None or count >= total:
+        return list(range(total))
+    return [(i * total) // count for i in range(count)]
+
+
+def _records(data: DataSet, set_id: str, picks: list[int]) -> dict[int, ImageRecord]:
+    wanted = set(picks)
+    return {r.index: r for r in read_jsonl(data.path / set_path(set_id), ImageRecord) if r.index in wanted}

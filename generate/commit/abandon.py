@@ -1,0 +1,72 @@
+"""`build --abandon`: take back what a build has not finished; what a manifest names stays."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ...errors import BuildError
+from ...manifests.disk.files import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_path
+from ...manifests.records.models import Manifest
+from ...manifests.unfinished import Unfinished, own_files, read_unfinished
+from ...manifests.verify.rules import set_places
+from .interruption import resumable
+from .last_files import settle
+from .state import extended, finished, locked, remove_strays, wait_for_workers
+from .sweep import remove_files
+
+
+def abandon(directory: str | Path) -> tuple[str, ...]:
+    """Remove an unfinished extension of a finished build, or a build that was never finished.
+
+    Parameters
+    ----------
+    directory : path
+        Of the build, ``<out>/<name>-<version>``.
+
+    Returns
+    -------
+    tuple of str
+        The sets that were taken back; none where nothing is unfinished.
+
+    Raises
+    ------
+    BuildError
+        There is no build, a build is working there, or nothing says any more which files are its own.
+    MachineError, Interrupted
+        Call it again.
+    """
+    root = Path(directory)
+    if not (root / MANIFEST).exists() and not is_begun(root):
+        raise BuildError(f"{root} holds no build. Give the --out and the recipe that it was begun with.")
+    with resumable(root), locked(root):
+        wait_for_workers(root)
+        settle(root)  # what was decided stands
+        base = finished(root)
+        state = extended(root) if base is not None else read_unfinished(root)
+        if base is None and state is None:
+            raise BuildError(f"{root} has no manifest.json, and its build.json is damaged or gone: nothing there is finished. Delete it.")
+        if state is None:
+            return ()
+        named = {s.id for s in base.sets} if base is not None else set()
+        new = tuple(s for s in state.sets if s not in named)
+        # Sidecars first: what is taken back half must not count as committed.
+        shutil.rmtree(root / PARTS_FOLDER, ignore_errors=True)
+        _remove(root, state, new, base)
+        shutil.rmtree(root / WORK_FOLDER, ignore_errors=True)
+    if base is None and not any(root.iterdir()):
+        root.rmdir()
+    return new
+
+
+def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest | None) -> None:
+    """Remove the files of sets; what a manifest names stays. No set lies within another's folder, as recipes refuse that."""
+    own = own_files(state, sets)
+    shards = [p.relative_to(root).as_posix() for p in (root / "hdf5").rglob("*.h5")]
+    below = {*own.places, *(set_path(s) for s in sets), *(p for p in shards if p in own)}
+    keep = {MANIFEST, SHA256SUMS}
+    if base is not None:
+        keep |= {f.path for f in base.files}
+        below -= {path for paths in set_places(base).values() for path in paths}
+    remove_files(root, below, keep)
+    remove_strays(root)

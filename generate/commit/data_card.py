@@ -1,0 +1,99 @@
+"""The data card (README.md) and the source's terms (LICENSE) that go with a build."""
+
+from __future__ import annotations
+
+from ...manifests.records.models import Manifest, SourceRecord
+from ..views.class_numbers import numbering_notes
+
+LICENSE = "LICENSE"
+
+
+def data_card(manifest: Manifest, samples: int) -> str:
+    """Return the README.md of a build: what it is, how to load it, its digest, its terms."""
+    recipe = manifest.recipe
+    containers = manifest.encoding["containers"]
+    example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
+    images = sum(s.count for s in manifest.sets)
+    lines = [
+        f"# {recipe.get('title') or manifest.name} ({manifest.name} {manifest.version})",
+        "",
+        *([recipe["description"], ""] if recipe.get("description") else []),
+        f"{len(manifest.sets)} sets of {samples} samples ({images} images), made by corruptset {manifest.environment['corruptset']} "
+        f"from the source `{manifest.source.name}` with seed {manifest.seed}.",
+        "",
+        "The digest names this benchmark; it is the same on every machine, whatever the container and the encoder:",
+        "",
+        f"    {manifest.digest}",
+        "",
+        "Everything about it is in `manifest.json`; `samples.jsonl` lists the samples, `sets/<set id>.jsonl` the images of each set. "
+        "`contact.png` shows one sample under every set.",
+        "",
+        "## Check it",
+        "",
+        "    corruptset verify .",
+        "    sha256sum --check SHA256SUMS   # without corruptset: everything but single images",
+        "",
+        "## Load it",
+        "",
+        "```python",
+        "import corruptset",
+        "",
+        'data = corruptset.open(".")',
+        f'for image, label in data["{example}"]:  # uint8 (H, W, C), int',
+        "    ...",
+        f'image, label = data["{example}"][0]',
+        "```",
+    ]
+    if "folder" in containers:
+        lines += [
+            "",
+            "```python",
+            "from torchvision.datasets import ImageFolder",
+            "",
+            f'data = ImageFolder("images/{example}")  # one folder a class',
+            "```",
+        ]
+        lines += [line for note in numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes) for line in ("", note)]
+    if "hdf5" in containers:
+        lines += _shards(manifest, example, samples)
+    for view in manifest.views:
+        lines += ["", f"The images stand in the layout of the view `{view['view']}`, in `{view['top']}/`, as its loaders open it."]
+    lines += ["", "## Terms", ""]
+    if manifest.source.license is not None:
+        lines.append(f"The images derive from the source's, whose terms are in `{LICENSE}`.")
+    else:
+        lines.append("The images derive from the source's, whose own terms apply; corruptset knows of none and adds none.")
+    if manifest.excluded:
+        lines += ["", f"{len(manifest.excluded)} samples of the source could not be used; `manifest.json` lists them under `excluded`."]
+    return "\n".join(lines) + "\n"
+
+
+def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:
+    """Return how all shards of a set are read with h5py alone, in order."""
+    from ...manifests.images.shards import shard_pattern  # with h5py, which only builds of shards need
+
+    is_shard = shard_pattern(example).fullmatch
+    count = sum(1 for file in manifest.files if is_shard(file.path))
+    kind = manifest.encoding["format"]
+    stored, about = ("images", "uint8 (H, W, C)") if kind == "png" else ("encoded", f"each a {kind.upper()} file, as uint8")
+    return [
+        "",
+        f"With h5py alone: each set lies in {count} shard{'s' * (count != 1)}, which hold the samples one after the other.",
+        "",
+        "```python",
+        "import h5py",
+        "",
+        "images, labels = [], []",
+        f"for n in range({count}):  # every shard of the set",
+        f'    with h5py.File(f"hdf5/{example}-{{n:05d}}.h5", locking=False) as shard:',
+        f'        images += list(shard["{stored}"])  # {about}',
+        '        labels += shard["labels"][:].tolist()',
+        f"assert len(images) == {samples}",
+        "```",
+    ]
+
+
+def license_text(source: SourceRecord) -> str:
+    """Return the LICENSE file of a build: the terms of its source, one a line."""
+    terms = "\n".join(part.strip() for part in (source.license or "").split("; "))
+    return f"The images derive from those of the source '{source.name}', under these terms:\n\n{terms}\n"

@@ -1,0 +1,46 @@
+"""What stops a build from outside: a signal, the disk, the memory; what is said of it, and how it is resumed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import CorruptsetError, Interrupted, MachineError
+from ...interruption import stopping
+from ...startup import fill_standard_descriptors
+from ..work.pool import machine_error
+
+
+@dataclass
+class Place:
+    """Where a build stands, as far as it is known."""
+
+    directory: Path
+
+
+@contextlib.contextmanager
+def resumable(out: Path) -> Iterator[Place]:
+    """Say of everything that stops a build from outside how it is resumed; SIGTERM stops it as Ctrl-C does."""
+    place = Place(out)
+    fill_standard_descriptors()  # before any file is opened, where a program has closed them
+    with stopping() as signals:
+        try:
+            yield place
+        except (KeyboardInterrupt, Exception) as e:
+            # A signal that comes while Python holds a lock of its own, or imports, may end in another error than KeyboardInterrupt.
+            if signals.came is not None or isinstance(e, KeyboardInterrupt):
+                raise Interrupted(
+                    f"Interrupted. What was committed in {place.directory} stands: run the same command again to resume where it stopped."
+                ) from None
+            if isinstance(e, CorruptsetError):
+                raise
+            if isinstance(e, OSError):
+                raise machine_error(e, place.directory) from e
+            if isinstance(e, MemoryError):
+                raise MachineError(
+                    f"The machine ran out of memory. What was committed in {place.directory} stands: run the same command with fewer "
+                    "--jobs to resume."
+                ) from None
+            raise

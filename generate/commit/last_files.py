@@ -1,0 +1,67 @@
+"""The end of a build: its last files are written aside, then they take their places one right after the other, manifest.json last.
+
+So a finished data set that is extended is what its manifest says until the last moment. Once `finish.json` stands the end is decided: who
+has the lock next takes it to its end, without the source.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from ...manifests.disk.files import FINISH, WORK_FOLDER, fsync_folder, write_atomic
+from ...manifests.disk.hashed import read_hashed, write_hashed
+from ...manifests.records.digests import sha256_bytes, sha256_file
+from ...manifests.records.models import FileRecord
+
+_ASIDE = f"{WORK_FOLDER}/next"
+
+
+class Ending:
+    """The files that a build ends with; the lock is held."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._files: dict[str, str] = {}
+        _forget(directory)
+        (directory / _ASIDE).mkdir()
+
+    def add(self, path: str, data: bytes) -> FileRecord:
+        """Write a file aside; return its record."""
+        sha256 = sha256_bytes(data)
+        write_atomic(self._directory / _ASIDE / str(len(self._files)), data)
+        self._files[path] = sha256
+        return FileRecord(path=path, bytes=len(data), sha256=sha256)
+
+    def finish(self) -> None:
+        """Put the files in place, the one that was added last at the end."""
+        write_hashed(self._directory / FINISH, json.dumps(list(self._files.items()), ensure_ascii=False).encode())
+        settle(self._directory)
+
+
+def settle(directory: Path) -> None:
+    """Take an end that was decided to its end; nothing where there is none. The lock must be held."""
+    data = read_hashed(directory / FINISH)
+    files: list[tuple[str, str]] = [] if data is None else json.loads(data)
+    left = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / _ASIDE / str(n)).exists()]
+    now = {target: aside for aside, target in left}
+    # A file is aside or in its place. Where one was damaged meanwhile, the build makes all of them again.
+    sound = all(_is(now.get(directory / path, directory / path), sha256) for path, sha256 in files)
+    for some in (left[:-1], left[-1:]) if sound else ():
+        for aside, target in some:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(aside, target)
+        for folder in {target.parent for _, target in some}:
+            fsync_folder(folder)
+    _forget(directory)
+
+
+def _is(path: Path, sha256: str) -> bool:
+    return path.is_file() and sha256_file(path) == sha256
+
+
+def _forget(directory: Path) -> None:
+    (directory / FINISH).unlink(missing_ok=True)
+    shutil.rmtree(directory / _ASIDE, ignore_errors=True)

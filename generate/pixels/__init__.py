@@ -1,0 +1,1 @@
+"""What happens to pixels beside corruptions: preprocessing, encoding, metrics, the contact sheet."""

@@ -1,0 +1,192 @@
+"""Preprocessing: from a decoded photograph to the size that a benchmark is made at, bit-equal to torchvision on Pillow images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from ...errors import ImageError, VerificationError, listed
+from ...manifests.records.parsing import field_mistakes
+from ..sources.decoding import MAX_PIXELS
+
+Side = Annotated[int, Field(strict=True, ge=8, le=8192)]
+Interpolation = Literal["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
+
+
+class _Preprocessing(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    channels: Literal["rgb", "keep"] = "rgb"
+    """``rgb``: a grey image becomes R = G = B, as ``convert("RGB")`` does; ``keep``: it stays one channel."""
+
+    def problem(self, width: int, height: int) -> str | None:
+        """Return why an image of this size cannot be preprocessed, or None."""
+        return None
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        """Return the (width, height) that an image of this size comes out with."""
+        raise NotImplementedError
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what stands in the manifest: every setting, the kind first."""
+        data = self.model_dump(mode="json")
+        return {"kind": data.pop("kind"), **data}
+
+
+class ResizeCrop(_Preprocessing):
+    """torchvision's ``Resize(resize)`` (the short side) and ``CenterCrop(crop)``: ImageNet-C has 256 and 224."""
+
+    kind: Literal["resize-crop"]
+    resize: Side
+    crop: Side
+    interpolation: Interpolation = "bilinear"
+
+    def resized(self, width: int, height: int) -> tuple[int, int]:
+        """Return (width, height) with the short side at `resize`; the long side is rounded down, as torchvision does."""
+        if width <= height:
+            return self.resize, int(self.resize * height / width)
+        return int(self.resize * width / height), self.resize
+
+    def problem(self, width: int, height: int) -> str | None:
+        w, h = self.resized(width, height)
+        if w * h > MAX_PIXELS:
+            return (
+                f"is {width}x{height}: with its short side at {self.resize} it would be {w}x{h}, above the {MAX_PIXELS:,} pixels "
+                "that one image may have; crop it, or leave it out"
+            )
+        return None
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        return self.crop, self.crop
+
+
+class CentralResize(_Preprocessing):
+    """The central `fraction` of each side, then `size` x `size`: the 299 set has .875 and 299."""
+
+    kind: Literal["central-resize"]
+    fraction: Annotated[float, Field(gt=0, le=1)]
+    side: Side
+    interpolation: Interpolation = "bilinear"
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        return self.side, self.side
+
+
+class Resize(_Preprocessing):
+    """Straight to `side` x `side`, the aspect not kept: Tiny-ImageNet-C has 64."""
+
+    kind: Literal["resize"]
+    side: Side
+    interpolation: Interpolation = "bilinear"
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        return self.side, self.side
+
+
+class Unchanged(_Preprocessing):
+    """The image as it was decoded."""
+
+    kind: Literal["none"]
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        return width, height
+
+
+Preprocessing = Annotated[ResizeCrop | CentralResize | Resize | Unchanged, Field(discriminator="kind")]
+
+
+def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize | Resize | Unchanged:
+    """Return a preprocessing as it stands in a manifest.
+
+    Raises
+    ------
+    VerificationError
+        No build has such a one; says which settings are wrong.
+    """
+    try:
+        found: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
+    except ValidationError as e:
+        raise VerificationError(
+            f"The manifest's preprocessing is none that a build has, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
+            "Run `corruptset verify` on the data set, and fetch manifest.json again."
+        ) from e
+    return found
+
+
+def preprocess(image: NDArray[np.uint8] | Image.Image, spec: ResizeCrop | CentralResize | Resize | Unchanged) -> NDArray[np.uint8]:
+    """Return an image as the benchmark's clean image.
+
+    Parameters
+    ----------
+    image : (H, W), (H, W, 1) or (H, W, 3) ndarray of uint8, or a Pillow image of mode L or RGB
+    spec : Preprocessing
+
+    Returns
+    -------
+    (H', W', C) ndarray of uint8, C-contiguous, writable, never the input's memory
+
+    Raises
+    ------
+    ImageError
+        The image is of another kind, or would become too large (`Preprocessing.problem`).
+
+    References
+    ----------
+    torchvision.transforms (Resize, CenterCrop) on PIL images; the fractions and sizes of the released generators
+    (hendrycks/robustness, ImageNet-C/create_c: 224, 299 and 64).
+    """
+    if isinstance(spec, Unchanged) and isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.ndim == 3:
+        kept = (1, 3) if spec.channels == "keep" else (3,)
+        if image.shape[2] in kept:  # a row of CIFAR or MNIST: to go to Pillow and back costs as much as to unpack it
+            return np.array(image, order="C")
+    picture = _picture(image)
+    problem = spec.problem(*picture.size)
+    if problem:
+        raise ImageError(f"The image {problem}.")
+    if isinstance(spec, ResizeCrop):
+        picture = _resized(picture, spec.resized(*picture.size), spec.interpolation)
+        picture = _center_cropped(picture, spec.crop, spec.crop)
+    elif isinstance(spec, CentralResize):
+        width, height = picture.size
+        picture = _center_cropped(picture, max(1, int(width * spec.fraction)), max(1, int(height * spec.fraction)))
+        picture = _resized(picture, (spec.side, spec.side), spec.interpolation)
+    elif isinstance(spec, Resize):
+        picture = _resized(picture, (spec.side, spec.side), spec.interpolation)
+    out = np.array(picture)
+    if out.ndim == 2:
+        out = out[:, :, None]
+        if spec.channels == "rgb":
+            out = np.repeat(out, 3, axis=2)
+    return out
+
+
+def _picture(image: NDArray[np.uint8] | Image.Image) -> Image.Image:
+    if isinstance(image, Image.Image):
+        if image.mode not in ("L", "RGB"):
+            raise ImageError(f"The image is of Pillow's mode {image.mode}; expected L or RGB. Decode files with corruptset's decoder.")
+        return image
+    if image.dtype != np.uint8 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
+        raise ImageError(f"The image is {image.dtype} of shape {image.shape}; expected uint8 of (H, W), (H, W, 1) or (H, W, 3).")
+    return Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.ndim == 3 and image.shape[2] == 1 else image))
+
+
+def _resized(picture: Image.Image, size: tuple[int, int], interpolation: str) -> Image.Image:
+    return picture if picture.size == size else picture.resize(size, Image.Resampling[interpolation.upper()])
+
+
+def _center_cropped(picture: Image.Image, width: int, height: int) -> Image.Image:
+    """Crop around the centre; a smaller image is first padded with black, the odd pixel to the right and below."""
+    w, h = picture.size
+    if width > w or height > h:
+        padded = Image.new(picture.mode, (max(w, width), max(h, height)))
+        padded.paste(picture, (max(width - w, 0) // 2, max(height - h, 0) // 2))
+        picture = padded
+        w, h = picture.size
+    # round() goes to the even neighbour on a tie, and torchvision's crops depend on it.
+    left, top = round((w - width) / 2.0), round((h - height) / 2.0)
+    return picture.crop((left, top, left + width, top + height))

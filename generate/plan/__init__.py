@@ -1,0 +1,1 @@
+"""What a build is, worked out before anything is written."""

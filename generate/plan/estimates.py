@@ -1,0 +1,76 @@
+"""Estimates of bytes, time and memory: said before a build, and never part of what it writes.
+
+Bytes come from constants measured over all sets of `imagenet-c-all` on the eight photographs at 224x224, so a set of
+smooth or noisy images may be half or twice that. Time is in units of one JPEG encode, which is measured when the
+estimate is made, on the machine it is for; the mean cost of a stage was measured in the same unit.
+"""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+
+import cv2
+import numpy as np
+
+from ..pixels.encoding import Encoding
+
+JPEG_BYTES = 0.30
+"""Bytes a pixel, quality 85."""
+PNG_BYTES = 2.2
+"""Bytes a pixel, three channels."""
+FILE_BYTES = 2048
+"""Half a block of the file system and a directory entry, for each file."""
+STAGE_ENCODES = 2.5
+"""Mean cost of one stage at 224x224."""
+DECODE_ENCODES = 25.0
+"""Reading, decoding and resizing one photograph."""
+STORE_ENCODES = 1.0
+"""Hashing and writing one image."""
+START_SECONDS = 3.0
+"""Starting workers and loading kernels (compiled by an earlier run; the first of all takes a minute more)."""
+BASE_MEMORY = 300 << 20
+"""A process with everything imported and all kernels loaded."""
+DECODED_COPIES = 3
+"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean image."""
+
+
+def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "folder") -> int:
+    """Return the estimated bytes of one stored image of (width, height)."""
+    pixels = size[0] * size[1]
+    if encoding.format == "png":
+        return 3 * pixels if container == "hdf5" else round(PNG_BYTES * pixels) + FILE_BYTES
+    # Bytes a pixel grow steeply with quality: 30 at q85, about 9 at q30, about 100 at q100.
+    one = round(JPEG_BYTES * pixels * 2 ** ((encoding.quality - 85) / (8.5 if encoding.quality > 85 else 30)))
+    return one + 700 + (FILE_BYTES if container == "folder" else 0)
+
+
+def encode_seconds(size: tuple[int, int]) -> float:
+    """Return the seconds of one JPEG encode of (width, height) on this machine, now: the median of nine."""
+    width, height = min(size[0], 512), min(size[1], 512)
+    ramp = np.add.outer(np.arange(height) * 5, np.arange(width) * 3)[:, :, None] % 256
+    image = (ramp ^ (np.arange(3) * 37)).astype(np.uint8)
+    times = []
+    for _ in range(9):
+        start = time.perf_counter()
+        cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
+        times.append(time.perf_counter() - start)
+    return median(times) * (size[0] * size[1]) / (width * height)
+
+
+def build_seconds(*, size: tuple[int, int], samples: int, stages: int, images: int, jobs: int) -> float:
+    """Return the estimated seconds of a build.
+
+    Parameters
+    ----------
+    size : (width, height)
+        Of a clean image.
+    samples : int
+    stages : int
+        Stages applied to one sample.
+    images : int
+        Images stored.
+    jobs : int
+    """
+    work = samples * (DECODE_ENCODES + stages * STAGE_ENCODES) + images * (1 + STORE_ENCODES)
+    return START_SECONDS + work * encode_seconds(size) / jobs

@@ -1,0 +1,41 @@
+"""Samples that two builds have in common: what is trained on must not be what is tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ...errors import BuildError, listed
+from ...manifests.disk.files import load_manifest, read_jsonl
+from ...manifests.records.models import SampleRecord
+from ..work.worker import Chosen
+
+
+def refuse_overlap(chosen: Iterable[Chosen], others: Sequence[str | Path]) -> None:
+    """Raise if a sample's bytes are also a sample of a finished build.
+
+    Parameters
+    ----------
+    chosen : iterable of Chosen
+    others : sequence of path
+        Directories of finished builds.
+
+    Raises
+    ------
+    BuildError
+        With the number of samples in common, and the first few by both names.
+    VerificationError
+        A directory holds no finished build.
+    """
+    mine = {c.sha256: c.sample.id for c in chosen}
+    for other in others:
+        directory = Path(other)
+        name = load_manifest(directory).name
+        theirs = read_jsonl(directory / "samples.jsonl", SampleRecord)
+        common = [(mine[s.sha256], s.id) for s in theirs if s.sha256 in mine]
+        if common:
+            lines = [f"{a} is its sample {b}" if a != b else a for a, b in common]
+            raise BuildError(
+                f"{len(common)} of the {len(mine)} samples are also samples of {name} in {directory}, which this build must not "
+                f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples with --ids."
+            )

@@ -1,0 +1,169 @@
+"""The plan of a build: a tree of stages, walked once for each batch of samples.
+
+Chains of stages share beginnings. The tree has clean at its root and one node for each distinct chain; a depth-first
+walk keeps one buffer per depth and applies each node's stage once, however many sets go through it. A level of a
+gradual degradation that continues the level below it is that level's child, so that thirty levels are thirty steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...canonical import canonical
+from ...corruptions.registry import Images, get_corruption
+from ...corruptions.stages import Coupling, Scale, Stage, apply_stage, chain_keys
+from ..recipes.file_models import SetSpec
+
+
+@dataclass
+class Node:
+    """One distinct chain of stages."""
+
+    stage: Stage | None
+    """The last stage of the chain; None at the root, which is clean."""
+    key: np.uint64
+    done: int = 0
+    """The level at which the parent's images are already, where they are of the same gradual degradation."""
+    set_id: str | None = None
+    """The set whose images are made here, if any."""
+    children: dict[bytes, Node] = field(default_factory=dict)
+
+    def branches(self) -> list[Node]:
+        """Return what shares nothing: the trees of each first stage, and before them the clean set by itself, if it is made."""
+        alone = [] if self.set_id is None else [Node(self.stage, self.key, self.done, self.set_id)]
+        return [*alone, *self.children.values()]
+
+
+def chain_identity(stages: Sequence[Stage], seed: int, coupling: Coupling) -> bytes:
+    """Return what two chains share exactly if their pixels are the same by definition: keys, parameters and levels."""
+    keys = chain_keys(stages, seed, coupling)
+    return canonical([_identity(s, k) for k, s in zip(keys, stages, strict=True)])
+
+
+def _identity(stage: Stage, key: np.uint64) -> list[Any]:
+    return [f"{key:016x}", stage.corruption, stage.revision, dict(stage.parameters), stage.level]
+
+
+def merge_aliases(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
+    """Return the sets with those of one chain merged: the first keeps its id and takes the others' names as aliases.
+
+    Under ``coupling="severity"`` a severity and its row given explicitly draw differently, so they stay two sets.
+    """
+    merged: dict[bytes, SetSpec] = {}
+    for spec in sets:
+        identity = chain_identity(spec.stages, seed, coupling)
+        first = merged.get(identity)
+        if first is None:
+            merged[identity] = spec
+        else:
+            names = dict.fromkeys([*first.aliases, spec.id, *spec.aliases])
+            names.pop(first.id, None)
+            merged[identity] = replace(first, aliases=tuple(names), entries=first.entries + spec.entries)
+    return list(merged.values())
+
+
+def grow(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
+    """Return the tree of sets whose chains are distinct (`merge_aliases`)."""
+    root = Node(None, np.uint64(0))
+    for spec in sets:
+        node = root
+        keys = chain_keys(spec.stages, seed, coupling)
+        for stage, key in zip(spec.stages, keys, strict=True):
+            for step, done in steps(stage):
+                node = node.children.setdefault(canonical(_identity(step, key)), Node(step, key, done))
+        if node.set_id is not None:
+            raise ValueError(f"{node.set_id} and {spec.id} are the same chain")
+        node.set_id = spec.id
+    return root
+
+
+def steps(stage: Stage) -> Iterator[tuple[Stage, int]]:
+    """Yield the nodes that a stage is in a tree, each with the level that its parent is at: one, or one for each level."""
+    gradual = get_corruption(stage.corruption).gradual
+    if gradual is None or not gradual.accumulates or stage.level is None:
+        yield stage, 0
+        return
+    for level in range(1, stage.level + 1):
+        yield replace(stage, level=level), level - 1
+
+
+def walk_order(root: Node) -> Iterator[str]:
+    """Yield set ids in the order in which a walk makes them."""
+    if root.set_id is not None:
+        yield root.set_id
+    for child in root.children.values():
+        yield from walk_order(child)
+
+
+def stages_applied(root: Node) -> int:
+    """Return how many stages one walk applies; every step of a gradual degradation counts as one."""
+    return sum(1 + stages_applied(child) for child in root.children.values())
+
+
+def stages_naive(sets: Iterable[SetSpec]) -> int:
+    """Return how many stages would be applied if every set of the recipe, the repeated ones too, started from clean."""
+    return sum(s.entries * sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)
+
+
+def depth(root: Node) -> int:
+    """Return the number of steps of the longest chain."""
+    return max((1 + depth(child) for child in root.children.values()), default=0)
+
+
+def buffers(root: Node) -> int:
+    """Return how many images of one sample a walk holds at most: a node's are let go when its last child has been made from them."""
+    children = list(root.children.values())
+    return max((1 + buffers(child) if child is not children[-1] else max(2, buffers(child)) for child in children), default=1)
+
+
+def walk(
+    root: Node,
+    clean: Images,
+    keys: NDArray[np.uint64],
+    *,
+    side: int,
+    scale: Scale,
+    resources: Mapping[str, Any] | None = None,
+) -> Iterator[tuple[str, Images]]:
+    """Yield every set's images of one batch.
+
+    Parameters
+    ----------
+    root : Node
+    clean : (N, H, W, C) ndarray of uint8
+        As `corruptions.stages.check_images` returns it; it is left untouched.
+    keys : (N,) ndarray of uint64
+        The samples' keys.
+    side : int
+        The calibration's reference side.
+    scale : {"none", "side"}
+    resources : mapping, optional
+        What replaces a corruption's own resources (frost's textures).
+
+    Yields
+    ------
+    (set id, (N, H', W', C) ndarray of uint8)
+        Valid until the next one is asked for: a node's images go when its last child has been made from them.
+    """
+    if root.set_id is not None:
+        yield root.set_id, clean
+    above: list[tuple[Iterator[Node], int, Images]] = [(iter(root.children.values()), len(root.children), clean)]
+    while above:
+        children, left, images = above.pop()
+        child = next(children, None)
+        if child is None:
+            continue
+        assert child.stage is not None
+        made = apply_stage(images, child.stage, child.key, keys, side=side, scale=scale, resources=resources, done=child.done)
+        if left > 1:
+            above.append((children, left - 1, images))
+        del images
+        if child.set_id is not None:
+            yield child.set_id, made
+        above.append((iter(child.children.values()), len(child.children), made))
+        del made

@@ -1,0 +1,134 @@
+"""Mistakes in a file, in words: where it is, what was given, what was expected."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from ...errors import suggest
+
+EXPECTED = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list in square brackets",
+    "list_type": "a list in square brackets",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
+
+
+def said(error: ValidationError, model: type[BaseModel]) -> list[str]:
+    """Return each mistake as a line: the key, what was given, what was expected; a near name is suggested.
+
+    Parameters
+    ----------
+    error : pydantic.ValidationError
+    model : type of BaseModel
+        What was to be validated; its fields are the known keys.
+    """
+    lines = []
+    for one in error.errors():
+        # A list whose items are all wrong is then called too short; the items have said it.
+        if one["type"] == "too_short" and one["input"]:
+            continue
+        keys, known = _walk(one["loc"], model, names_key=one["type"] in ("missing", "extra_forbidden"))
+        where = _place(keys)
+        context = one.get("ctx", {})
+        match one["type"]:
+            case "missing":
+                lines.append(f"{where} is missing")
+            case "extra_forbidden":
+                lines.append(f"{where}: there is no such key.{suggest(str(keys[-1]), known)} Known here: {', '.join(known)}")
+            case "union_tag_not_found":
+                lines.append(f"{where}: {context['discriminator']!s} is missing")
+            case "union_tag_invalid":
+                field = str(context["discriminator"]).strip("'")
+                lines.append(f"{where}, {field} is {context['tag']!r}; expected one of {context['expected_tags']}")
+            case "value_error":
+                lines.append(f"{where}: {context['error']}")
+            case kind:
+                expected = EXPECTED.get(kind) or _limits(kind, context) or one["msg"]
+                lines.append(f"{where} is {one['input']!r}; expected {expected}")
+    return lines
+
+
+def _limits(kind: str, context: dict[str, Any]) -> str:
+    match kind:
+        case "literal_error":
+            return f"one of {context['expected']}" if " or " in context["expected"] else str(context["expected"])
+        case "greater_than_equal":
+            return f"a number from {context['ge']:g} upwards"
+        case "less_than_equal":
+            return f"a number up to {context['le']:g}"
+        case "greater_than":
+            return f"a number above {context['gt']:g}"
+        case "string_pattern_mismatch":
+            return f"text that matches {context['pattern']}"
+        case "too_short" | "string_too_short":
+            return "something in it"
+        case _:
+            return ""
+
+
+def _place(keys: list[str | int]) -> str:
+    """Return where a key stands, counting as people do: ``[[sets]] 2, corruptions, item 7``."""
+    words: list[str] = []
+    for key in keys:
+        if isinstance(key, int):
+            words = [f"[[{words[0]}]] {key + 1}"] if words in (["sets"], ["pairs"]) else [*words, f"item {key + 1}"]
+        elif words == ["stages"]:
+            words = [f"[stages] {key}"]
+        else:
+            words.append(key)
+    return ", ".join(words) or "the file"
+
+
+def _walk(loc: tuple[str | int, ...], model: type[BaseModel], *, names_key: bool) -> tuple[list[str | int], list[str]]:
+    """Return a location without the names of union branches, and the keys that are known at its end."""
+    keys: list[str | int] = []
+    models: list[type[BaseModel]] = [model]
+    known: list[str] = list(model.model_fields)
+    names_entry = False
+    for i, key in enumerate(loc):
+        if names_entry:
+            # a name that the file chose, in a table of entries
+            keys, names_entry = [*keys, key], False
+            continue
+        fields = {name: field for m in models for name, field in m.model_fields.items()}
+        if isinstance(key, str) and key not in fields and not (names_key and i + 1 == len(loc)):
+            chosen = [m for m in models if key in _tags(m)]
+            models = chosen or models
+            continue
+        known = [name for m in models for name in m.model_fields]
+        keys.append(key)
+        if isinstance(key, str) and key in fields:
+            names_entry = typing.get_origin(fields[key].annotation) is dict and bool(list(_models(fields[key].annotation)))
+            models = list(_models(fields[key].annotation)) or models
+    return keys, list(dict.fromkeys(known))
+
+
+def _tags(model: type[BaseModel]) -> set[str]:
+    """Return the values of a model's own tag: ``jpeg`` for ``format: Literal["jpeg"]``."""
+    return {
+        value
+        for field in model.model_fields.values()
+        if typing.get_origin(field.annotation) is typing.Literal
+        for value in typing.get_args(field.annotation)
+        if isinstance(value, str)
+    }
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models that a field's type can hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _models(argument)

@@ -1,0 +1,102 @@
+"""What images a recipe or a view is made for: their size and channels, and what contradicts that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import median_low
+from typing import Literal
+
+from pydantic import model_validator
+
+from ..pixels.preprocessing import Side
+from .file_models import Entry
+
+Shape = tuple[int, int, int]
+"""(width, height, channels): 1 is grey, 3 is colour."""
+Named = tuple[str, Shape]
+"""What an image is called, and its shape."""
+INSIST = "--any-shape"
+_CHANNELS = {"rgb": 3, "grey": 1}
+_WORDS = {1: "grey", 3: "in colour"}
+_SHOWN = 3
+
+
+class Expects(Entry):
+    """``[expects]`` of a recipe, or what a view says of itself."""
+
+    sizes: tuple[tuple[Side, Side], ...] = ()
+    """(width, height) that every image has one of."""
+    least_side: Side | None = None
+    """The short side, in pixels, of half of the images or more: genuine ImageNet has a few very small ones."""
+    channels: Literal["rgb", "grey"] | None = None
+    """What every image is; None is both."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Expects:
+        if self.sizes and self.least_side is not None:
+            raise ValueError("has sizes and least_side; give one of them")
+        return self
+
+    @property
+    def of_each(self) -> Expects:
+        """What a single image can contradict, whatever the others are."""
+        return self.model_copy(update={"least_side": None})
+
+    @property
+    def said(self) -> str:
+        """In words.
+
+        Examples
+        --------
+        >>> Expects(sizes=((28, 28),), channels="grey").said, Expects(least_side=128).said
+        ('grey images of 28x28 pixels', 'images with a short side of at least 128 pixels')
+        """
+        colour = {"rgb": "colour ", "grey": "grey ", None: ""}[self.channels]
+        sizes = f" of {' or '.join(f'{w}x{h}' for w, h in self.sizes)} pixels" if self.sizes else ""
+        short = f" with a short side of at least {self.least_side} pixels" if self.least_side is not None else ""
+        return f"{colour}images{sizes}{short}"
+
+    def problems(self, images: Sequence[Named]) -> list[str]:
+        """Return what contradicts this, one line for sizes and one for channels.
+
+        Examples
+        --------
+        >>> Expects(sizes=((32, 32),)).problems([("a", (500, 375, 3)), ("b", (32, 32, 1))])
+        ['1 of 2 images is 500x375 (the first is a)']
+        >>> Expects(least_side=128).problems([("a", (32, 32, 3)), ("b", (200, 64, 1)), ("c", (500, 375, 3))])
+        ['2 of 3 images have a short side below 128 pixels: 32x32, 200x64']
+        """
+        found = []
+        if self.sizes:
+            wrong = [image for image in images if image[1][:2] not in self.sizes]
+            found += [f"{_count(wrong, images)} {_some(wrong)}{_first(wrong, images)}"] if wrong else []
+        if self.least_side is not None and images:
+            small = [image for image in images if min(image[1][:2]) < self.least_side]
+            if median_low(min(shape[:2]) for _, shape in images) < self.least_side:
+                found.append(f"{len(small)} of {len(images)} images have a short side below {self.least_side} pixels: {_some(small)}")
+        if self.channels is not None:
+            wrong = [image for image in images if image[1][2] != _CHANNELS[self.channels]]
+            found += [f"{_count(wrong, images)} {_WORDS[wrong[0][1][2]]}{_first(wrong, images)}"] if wrong else []
+        return found
+
+
+def refusal(what: str, expects: Expects, problems: Iterable[str], instead: str) -> str:
+    """Return the words of a refusal: what was expected, what was given, what fits, and how to insist."""
+    lines = "".join(f"\n  {p}" for p in problems)
+    return f"{what} is made for {expects.said}. Of the images looked at:{lines}\n{instead} With {INSIST} they are taken all the same."
+
+
+def _count(wrong: Sequence[Named], images: Sequence[Named]) -> str:
+    return f"{len(wrong)} of {len(images)} images {'is' if len(wrong) == 1 else 'are'}"
+
+
+def _some(images: Sequence[Named]) -> str:
+    """Return the sizes of images, the most frequent first."""
+    counted = [f"{w}x{h}" for (w, h), _ in Counter(shape[:2] for _, shape in images).most_common()]
+    more = len(counted) - _SHOWN
+    return ", ".join(counted[:_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")
+
+
+def _first(wrong: Sequence[Named], images: Sequence[Named]) -> str:
+    return f" (the first is {wrong[0][0]})" if len(wrong) < len(images) else ""

@@ -1,0 +1,129 @@
+"""What a recipe's file says of its sets: ``[stages]``, ``[[sets]]`` and ``[[pairs]]``, as pydantic models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+
+from ...corruptions.registry import corruption_names, get_corruption
+from ...corruptions.stages import Stage
+from ...errors import suggest
+from ...manifests.records.models import SetId
+
+Role = Literal["test", "validation", "train"]
+LONGEST_NAME = 200
+"""Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards, archives and temporary
+files have something added."""
+
+
+@dataclass(frozen=True)
+class SetSpec:
+    """One set of a build: its id, its chain of stages, its role, its other names."""
+
+    id: str
+    stages: tuple[Stage, ...]
+    role: Role = "test"
+    aliases: tuple[str, ...] = ()
+    entries: int = 1
+    """How many sets of the recipe this one is: those that are the same chain are made once."""
+
+    @property
+    def has_textures(self) -> bool:
+        """Whether textures go into its pixels."""
+        return any("textures" in get_corruption(stage.corruption).resources for stage in self.stages)
+
+
+class Entry(BaseModel):
+    """Base of what stands in a recipe: strict about keys, immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _known_corruption(name: str) -> str:
+    if name not in corruption_names():
+        raise ValueError(f"there is no corruption {name!r}.{suggest(name, corruption_names())} Known: {', '.join(corruption_names())}.")
+    return name
+
+
+CorruptionName = Annotated[str, AfterValidator(_known_corruption)]
+Severity = Annotated[int, Field(strict=True, ge=1, le=5)]
+Level = Annotated[int, Field(strict=True, ge=1, le=99)]
+
+
+def _levels_upwards(value: Any) -> Any:
+    """Read ``levels = 30`` as the levels 1 to 30."""
+    if type(value) is not int:
+        return value
+    if not 1 <= value <= 99:
+        raise ValueError(f"is {value}; expected a number of levels from 1 to 99, or a list of levels")
+    return tuple(range(1, value + 1))
+
+
+Severities = Annotated[tuple[Severity, ...], Field(min_length=1)]
+Levels = Annotated[tuple[Level, ...], BeforeValidator(_levels_upwards), Field(min_length=1)]
+StageName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$", max_length=64)]
+
+
+class StageEntry(Entry):
+    """A stage, written as a table."""
+
+    corruption: CorruptionName
+    severity: Severity | None = None
+    level: Level | None = None
+    parameters: dict[str, Any] = {}
+
+
+ChainItem = Annotated[
+    Annotated[str, Tag("text")] | Annotated[StageEntry, Tag("table")],
+    Discriminator(lambda value: "text" if isinstance(value, str) else "table"),
+]
+
+
+class SetEntry(Entry):
+    """One ``[[sets]]`` of a recipe: corruptions x severities or levels, one chain, or the clean images."""
+
+    corruptions: Annotated[tuple[CorruptionName, ...], Field(min_length=1)] | None = None
+    severities: Severities = (1, 2, 3, 4, 5)
+    levels: Levels | None = None
+    chain: Annotated[tuple[ChainItem, ...], Field(min_length=1)] | None = None
+    clean: Literal[True] | None = None
+    id: SetId | None = None
+    aliases: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    role: Role | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SetEntry:
+        kinds = [k for k in ("corruptions", "chain", "clean") if getattr(self, k) is not None]
+        if len(kinds) != 1:
+            raise ValueError(f"has {' and '.join(kinds) or 'none of them'}; expected exactly one of corruptions, chain, clean")
+        if self.corruptions is None and {"severities", "levels"} & self.model_fields_set:
+            raise ValueError("severities and levels go with corruptions; a chain has them in its stages ('fog-3')")
+        if self.levels is not None and "severities" in self.model_fields_set:
+            raise ValueError("has severities and levels; a corruption has one or the other")
+        if self.chain is None and self.id is not None:
+            raise ValueError("id goes with chain; other sets have ids of their own")
+        if self.corruptions is not None and self.aliases:
+            raise ValueError("aliases go with chain or clean: one name cannot stand for many sets")
+        return self
+
+
+class PairEntry(Entry):
+    """One ``[[pairs]]`` of a recipe: every stage of one list before every stage of another, in one order or in both."""
+
+    first: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """Corruptions, links such as ``fog-3``, and names of ``[stages]``."""
+    second: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    orders: Literal["both", "given"] = "both"
+    severities: Severities = (1, 2, 3, 4, 5)
+    """Of corruptions, on both sides."""
+    first_severities: Severities | None = None
+    second_severities: Severities | None = None
+    levels: Levels | None = None
+    """Of gradual degradations, on both sides."""
+    first_levels: Levels | None = None
+    second_levels: Levels | None = None
+    same: bool = True
+    """Whether a corruption is paired with itself (two independent draws)."""
+    role: Role | None = None

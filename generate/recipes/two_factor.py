@@ -1,0 +1,145 @@
+"""Two-factor sets without a recipe file: stages before stages, as said on a command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from ...corruptions.calibrations import SHIPPED
+from ...errors import RecipeError, listed
+from .error_lines import said
+from .recipe import Recipe, load_recipe, recipe_of
+
+NAME = "pairs"
+BASES = {"imagenet": "imagenet-c", "inception": "imagenet-c-299", "tiny": "tiny-imagenet-c", "cifar": "cifar10-c", "mnist": "mnist-c"}
+"""Calibration -> the recipe whose preprocessing and encoding the pairs have."""
+OF_SOURCE = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
+"""Scheme of a source -> its calibration; any other has `imagenet`."""
+
+
+def pairs(
+    first: Sequence[str],
+    second: Sequence[str],
+    *,
+    severities: Sequence[int] = (1, 2, 3, 4, 5),
+    levels: Sequence[int] = (),
+    orders: Literal["both", "given"] = "both",
+    calibration: str | Path = "imagenet",
+) -> Recipe:
+    """Return a recipe of two-factor sets: every stage of one list before every stage of the other.
+
+    Parameters
+    ----------
+    first, second : sequence of str
+        Corruptions (``"fog"``, at each of the severities or levels), links (``"fog-3"``, ``"black_lines-07"``), and stages with
+        given parameters under a short name (``"ro030=rotate:angle_deg=30:canvas=loose"``).
+    severities : sequence of int
+        1..5, of corruptions, on both sides: all combinations are made.
+    levels : sequence of int
+        1, 2, ..., of gradual degradations, on both sides.
+    orders : {"both", "given"}
+        Whether second before first is made too.
+    calibration : str or path
+        Which table the severities are of. It also says what images are expected, what becomes of them first and how they are stored: as in
+        ``imagenet-c``, ``imagenet-c-299``, ``tiny-imagenet-c``, ``cifar10-c`` or ``mnist-c``; for a table file as in ``imagenet-c``.
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    RecipeError
+        With every mistake at once.
+
+    Examples
+    --------
+    >>> recipe = pairs(["fog"], ["gaussian_noise-5"], severities=[1, 3])
+    >>> [s.id for s in recipe.resolve()]
+    ['fog-1+gaussian_noise-5', 'fog-3+gaussian_noise-5', 'gaussian_noise-5+fog-1', 'gaussian_noise-5+fog-3']
+    """
+    base = load_recipe(BASES.get(str(calibration), BASES["imagenet"]))
+    problems: list[str] = []
+    stages: dict[str, Any] = {}
+    sides = {name: [_named(item, stages, name, problems) for item in items] for name, items in (("first", first), ("second", second))}
+    entry: dict[str, Any] = {**sides, "orders": orders, "severities": list(severities)}
+    if levels:
+        entry["levels"] = list(levels)
+    data = {
+        "name": NAME,
+        "version": "1.0.0",
+        "title": "Two-factor sets",
+        "description": "Pairs of corruptions, one after the other.",
+        "calibration": str(calibration),
+        "scale": "none",
+        "expects": base.expects,
+        "preprocessing": base.preprocessing,
+        "encoding": base.encoding,
+        "stages": stages,
+        "pairs": [entry],
+    }
+    return recipe_of(data, "The recipe of pairs", problems)
+
+
+def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) -> str:
+    """Return what an item is called; one with given parameters goes into `stages`."""
+    name, equals, rest = item.partition("=")
+    if not equals or ":" in name:
+        if ":" in item:
+            problems.append(f"{side}: {item!r} gives parameters and needs a short name of its own, as in ro030=rotate:angle_deg=30")
+        return item.partition(":")[0].strip()
+    corruption, *given = rest.split(":")
+    parameters: dict[str, Any] = {}
+    for one in given:
+        key, equals, value = one.partition("=")
+        if not equals:
+            problems.append(f"{side}: {one!r} in {item!r} is not parameter=value")
+        parameters[key.strip()] = _value(value.strip())
+    stages[name.strip()] = {"corruption": corruption.strip(), "parameters": parameters}
+    return name.strip()
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
+    """Return a recipe with other severities in all of its pairs.
+
+    Raises
+    ------
+    RecipeError
+        It has no pairs, or a severity is none.
+    """
+    if not recipe.pairs:
+        raise RecipeError(f"The recipe {recipe.name} has no pairs whose severities could be given; --sets picks some of its sets.")
+    changed: Mapping[str, Any] = {"severities": list(severities), "first_severities": None, "second_severities": None}
+    data = recipe.model_dump()
+    data["pairs"] = [pair | changed for pair in data["pairs"]]
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as e:
+        raise RecipeError(f"The severities of the recipe {recipe.name} cannot be used:\n{listed(said(e, Recipe))}") from None
+
+
+def calibration_for(scheme: str) -> str:
+    """Return the calibration of pairs where none is named.
+
+    Examples
+    --------
+    >>> calibration_for("cifar100"), calibration_for("folder")
+    ('cifar', 'imagenet')
+    """
+    found = OF_SOURCE.get(scheme, "imagenet")
+    assert found in SHIPPED
+    return found

@@ -1,0 +1,94 @@
+"""Checking: every chosen image is decoded before the first one is used, and all that is wrong is said at once."""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...errors import SourceError, listed
+from ...signals import loky_workers_starting
+from .source import BadSample, Sample, Source
+
+BATCH = 64
+"""Images that one task of the check looks at: some 100 ms of work, little beside the cost of handing it over."""
+
+WORTH_WORKERS_S = 4.0
+"""Seconds of work to come from which on workers are started: to start them takes a second or two."""
+
+Judge = Callable[[int, int], str | None]
+"""(width, height) -> why an image of that size cannot be used, or None."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check found, in the source's order."""
+
+    good: list[tuple[Sample, str, int, int, int]] = field(default_factory=list)
+    """(sample, sha256, width, height, channels)"""
+    bad: list[tuple[str, str]] = field(default_factory=list)
+    """(path or id, reason)"""
+
+    def raise_for_bad(self, notes: Sequence[tuple[str, str]] = ()) -> None:
+        """Raise `SourceError` listing every bad image and every note of the listing, if there are any."""
+        problems = [f"{path}: {reason}" for path, reason in sorted([*notes, *self.bad])]
+        if problems:
+            raise SourceError(
+                f"{len(problems)} file{'s' * (len(problems) > 1)} of the source cannot be used:\n{listed(problems)}\n"
+                "Nothing was written. Mend them, or build without them: --skip-bad (they are then recorded in the manifest)."
+            )
+
+
+def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, judge: Judge | None = None) -> Checked:
+    """Decode every chosen sample once and throw the pixels away.
+
+    Parameters
+    ----------
+    source : Source
+    chosen : sequence of Sample
+    jobs : int, optional
+        Processes at most; None is one a core. A worker holds one image at a time. Few images need no workers.
+    judge : callable, optional
+        A preprocessing's `problem`: what sizes it cannot take.
+
+    Returns
+    -------
+    Checked
+        In the order of `chosen`, whatever the number of jobs.
+    """
+    batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
+    workers = min(jobs or os.cpu_count() or 1, len(batches))
+    results: list[Checked] = []
+    start = time.perf_counter()
+    for batch in batches:
+        to_come = (time.perf_counter() - start) / max(len(results), 1) * (len(batches) - len(results))
+        if workers > 1 and to_come > WORTH_WORKERS_S:
+            break
+        results.append(_check_batch(source, batch, judge))
+    rest = batches[len(results) :]
+    if rest:
+        from joblib import Parallel, delayed
+
+        lean = copy.copy(source)  # without its list of samples, which would travel with every batch
+        lean.samples = lean.notes = ()
+        with loky_workers_starting():  # as a generator it comes back when the workers are started
+            found = Parallel(n_jobs=workers, backend="loky", return_as="generator")(delayed(_check_batch)(lean, b, judge) for b in rest)
+        results += found
+    return Checked([g for r in results for g in r.good], [b for r in results for b in r.bad])
+
+
+def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:
+    found = Checked()
+    for sample in batch:
+        try:
+            probe = source.probe(sample)
+            problem = judge(probe.width, probe.height) if judge is not None else None
+            if problem is not None:
+                raise BadSample(problem)
+        except BadSample as e:
+            found.bad.append((sample.path or sample.id, str(e)))
+        else:
+            found.good.append((sample, *probe))
+    return found

@@ -1,0 +1,173 @@
+"""Decoding: from the bytes of an image file to pixels, by documented rules.
+
+What the bytes are decides, not the file's suffix.
+
+=============================================  ====================================================================
+what comes                                     what becomes of it
+=============================================  ====================================================================
+JPEG, PNG, BMP, GIF, TIFF, WebP, PPM/PGM/PBM   decoded, whatever the suffix says
+8-bit RGB                                      as it is
+8-bit grey                                     one channel; a recipe with ``channels = "rgb"`` makes it R = G = B
+CMYK, YCbCr                                    to RGB as Pillow converts it, as torchvision's loader does
+palette                                        to RGB
+alpha, or a transparent palette entry          dropped: the stored colour stays, as torchvision's loader does
+1-bit                                          0 and 255, one channel
+16-bit grey                                    scaled: round(v / 257), one channel (Pillow's own conversion clips)
+16-bit colour PNG                              the high byte, as Pillow reads it
+EXIF orientation, colour profiles, gamma       ignored, as torchvision's loader does
+a JPEG with further pictures in it (MPO)       the first picture
+several frames or pages (GIF, TIFF, WebP...)   listed
+32-bit integer or float grey, Lab              listed: their range is not known
+empty, text, other formats                     listed
+truncated, damaged as far as Pillow sees it    listed; accepted where only bytes after the last pixel are missing
+a side below 8 pixels                          listed: corruptions need 8x8
+above 89,478,485 pixels, or above 512 MiB      listed before a pixel is decoded
+=============================================  ====================================================================
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageFile, UnidentifiedImageError
+
+from ...corruptions.stages import LEAST_SIDE
+from .source import BadSample
+
+MAX_PIXELS = 89_478_485
+"""Pixels that one image may have: Pillow's own limit, above which it speaks of a decompression bomb."""
+MAX_FILE_BYTES = 512 * 2**20
+FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+"""Pillow's names. Others stay out: some run programs of the machine (EPS), some are containers."""
+
+_pillow = threading.RLock()
+
+
+@contextmanager
+def _strict_pillow() -> Iterator[None]:
+    """Hold Pillow's process-wide settings at ours, and put back what was there."""
+    with _pillow, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks about metadata, which is ignored
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        truncated, ImageFile.LOAD_TRUNCATED_IMAGES = ImageFile.LOAD_TRUNCATED_IMAGES, False
+        try:
+            yield
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = truncated
+
+
+def decode(data: bytes) -> NDArray[np.uint8]:
+    """Return the pixels of an image file.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+
+    Returns
+    -------
+    (H, W, C) ndarray of uint8
+        C = 1 for grey, 3 for RGB; C-contiguous and writable.
+
+    Raises
+    ------
+    BadSample
+        One sentence: what is wrong, and what to do.
+    """
+    with _strict_pillow():
+        picture = _opened(data)
+        try:
+            picture.load()
+            array = np.array(_eight_bit(picture))
+        except BadSample:
+            raise
+        except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
+            raise BadSample(_damage(picture.format or "image", e)) from None
+    return array[:, :, None] if array.ndim == 2 else array
+
+
+def probe(data: bytes) -> tuple[int, int, int]:
+    """Decode an image fully, as `decode` does, and return its (width, height, channels).
+
+    A JPEG is decoded at an eighth of its size: all its bytes are read and its entropy coding is decoded, so it raises
+    where `decode` does, in half the time.
+    """
+    with _strict_pillow():
+        picture = _opened(data)
+        width, height = picture.size
+        if picture.format not in ("JPEG", "MPO"):
+            channels = decode(data).shape[2]
+            return width, height, channels
+        channels = 1 if picture.mode == "L" else 3
+        try:
+            picture.draft(None, (max(1, width // 8), max(1, height // 8)))
+            picture.load()
+        except Exception as e:
+            raise BadSample(_damage("JPEG", e)) from None
+    return width, height, channels
+
+
+def _opened(data: bytes) -> Image.Image:
+    """Return the picture with its header read and found fit, no pixel decoded."""
+    if not data:
+        raise BadSample("is empty (zero bytes): copy it again from where it came")
+    if len(data) > MAX_FILE_BYTES:
+        raise BadSample(f"has {len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that one image file may have: leave it out")
+    try:
+        picture = Image.open(io.BytesIO(data), formats=FORMATS)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        raise BadSample(f"has more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out") from None
+    except UnidentifiedImageError:
+        kind = "text" if _is_text(data[:512]) else "not an image that corruptset reads"
+        raise BadSample(f"is {kind} by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it") from None
+    except Exception as e:
+        raise BadSample(_damage("image", e)) from None
+    width, height = picture.size
+    if width * height > MAX_PIXELS:
+        raise BadSample(f"is {width}x{height}, more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out")
+    if min(width, height) < LEAST_SIDE:
+        raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
+    try:
+        frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
+    except Exception as e:
+        raise BadSample(_damage(picture.format or "image", e)) from None
+    if frames != 1:
+        raise BadSample(f"holds {frames} pictures (an animation or several pages): save the one that is meant as a file of its own")
+    return picture
+
+
+def _eight_bit(picture: Image.Image) -> Image.Image:
+    """Return a decoded picture as L or RGB, by the rules of this module."""
+    mode = picture.mode
+    if mode in ("L", "RGB"):
+        return picture
+    if mode in ("1", "LA", "La"):
+        return picture.getchannel("L") if mode == "LA" else picture.convert("LA").getchannel("L") if mode == "La" else picture.convert("L")
+    if mode.startswith("I;16") or (mode == "I" and picture.format == "PPM"):
+        values = np.asarray(picture).astype(np.uint32)
+        return Image.fromarray(((values + 128) // 257).astype(np.uint8))
+    if mode in ("P", "PA", "RGBa"):
+        return picture.convert("RGBA").convert("RGB")
+    if mode in ("RGBA", "RGBX", "CMYK", "YCbCr"):
+        return picture.convert("RGB")
+    raise BadSample(f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey")
+
+
+def _damage(kind: str, error: Exception) -> str:
+    said = str(error).strip() or type(error).__name__
+    return f"cannot be decoded as {kind} ({said[:200]}): it is truncated or damaged; copy it again from where it came"
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(data)  # the end may cut a letter in two
+    except UnicodeDecodeError:
+        return False
+    return all(c >= " " or c in "\t\n\r\f" for c in text)

@@ -1,0 +1,109 @@
+"""The source ``npy:IMAGES,LABELS``: two .npy files, one of images, one of labels; ids are ``data/<row>``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...corruptions.stages import LEAST_SIDE
+from ...errors import SourceError
+from ...files import file_problem
+from ...manifests.images.arrays import NotAShard, map_array
+from ...manifests.records.models import ClassRecord
+from .blocks import Block
+from .decoding import MAX_PIXELS
+from .labels import MAX_LABEL
+from .rows import RowSource
+from .streams import Place
+
+
+def open(rest: str, *, labels: Path | None = None) -> RowSource:
+    """Open two .npy files; nothing is read but their heads and the labels.
+
+    Raises
+    ------
+    SourceError
+        Not two paths, no .npy files, images that are not uint8 (N, H, W) or (N, H, W, 1 or 3), labels that are no whole
+        numbers, from 0 upwards, one an image.
+    """
+    first, comma, second = rest.rpartition(",")
+    if labels is not None or not comma or not first or not second:
+        raise SourceError("The source npy needs two files: npy:IMAGES,LABELS, both .npy; --labels is not for it.")
+    images_path, labels_path = Path(first).expanduser().resolve(), Path(second).expanduser().resolve()
+    images, offset = _mapped(images_path)
+    shape = image_shape(images.dtype, images.shape, str(images_path))
+    if not images.flags.c_contiguous:
+        raise SourceError(
+            f"{images_path} is stored column by column (Fortran order). Save it again: np.save(path, np.ascontiguousarray(x))."
+        )
+    values, _ = _mapped(labels_path)
+    given = whole_labels(values, len(images), str(labels_path))
+    stride = shape[0] * shape[1] * shape[2]
+    place = Place(images_path, offset, len(images) * stride)
+    block = Block("data", place, len(images), stride, 0, shape, planes=False)
+    return RowSource("npy", [block], [given], numbered_classes(int(given.max())), width=1)
+
+
+def _mapped(path: Path) -> tuple[NDArray[Any], int]:
+    """Return an array as it lies in its file, and where its elements begin."""
+    what = file_problem(path)
+    if what is not None:
+        raise SourceError(f"The source npy: {path} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
+    try:
+        return map_array(path)
+    except NotAShard as e:
+        if "object" in str(e).lower():
+            raise SourceError(
+                f"{path} holds Python objects, which are not read: they could run anything. Save plain numbers: "
+                "np.save(path, np.stack(x)), uint8 for images."
+            ) from None
+        raise SourceError(f"{path} is not a .npy file, or a cut one ({e}). Expected what np.save writes.") from None
+    except OSError as e:
+        raise SourceError(f"{path} cannot be read: {e.strerror or e}. Mend its permissions, or copy it again.") from None
+
+
+def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tuple[int, int, int]:
+    """Return (H, W, C) of an array of images, or refuse it."""
+    if dtype != np.uint8:
+        hint = " (0..1 times 255, rounded?)" if dtype.kind == "f" else ""
+        raise SourceError(f"{where} holds {dtype}; expected uint8, 0 to 255. Convert it as it was meant{hint} and save it again.")
+    if len(shape) == 3:
+        shape = (*shape, 1)
+    if len(shape) == 4 and shape[3] not in (1, 3) and shape[1] in (1, 3):
+        raise SourceError(f"{where} has the shape {shape}, channels first; expected (N, H, W, C): save x.transpose(0, 2, 3, 1).")
+    if len(shape) != 4 or shape[3] not in (1, 3) or shape[0] < 1 or min(shape[1:3]) < LEAST_SIDE:
+        raise SourceError(
+            f"{where} has the shape {shape}; expected (N, H, W), (N, H, W, 1) or (N, H, W, 3), H and W at least {LEAST_SIDE}."
+        )
+    if shape[1] * shape[2] > MAX_PIXELS:
+        raise SourceError(f"{where} has images of {shape[1]}x{shape[2]}, more than the {MAX_PIXELS:,} pixels that one image may have.")
+    return shape[1], shape[2], shape[3]
+
+
+def whole_labels(values: NDArray[Any], count: int, where: str) -> NDArray[np.int64]:
+    """Return labels, or refuse them."""
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise SourceError(
+            f"{where} holds {values.dtype} of shape {values.shape}; expected whole numbers of shape ({count},), one an image."
+        )
+    if len(values) != count:
+        raise SourceError(f"{where} has {len(values)} labels for {count} images; expected one an image. Do the two files belong together?")
+    wrong = np.flatnonzero((values < 0) | (values > MAX_LABEL))
+    if len(wrong):
+        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MAX_LABEL}.")
+    return values.astype(np.int64)
+
+
+def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
+    """Return classes that have numbers for names: 0 up to the last label, those without an image among them.
+
+    Examples
+    --------
+    >>> [c.folder for c in numbered_classes(10)][:3]
+    ['00', '01', '02']
+    """
+    width = len(str(last))
+    return tuple(ClassRecord(index=i, name=str(i), folder=f"{i:0{width}d}") for i in range(last + 1))

@@ -1,0 +1,155 @@
+"""What a source is: samples with stable ids, their pixels and labels; and the one line that names a source."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import SourceError, suggest
+from ...manifests.records.models import ClassRecord
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One source image: a stable id, a label, where it lies."""
+
+    index: int
+    """Place in the source's order, over all samples."""
+    id: str
+    label: int
+    path: str | None = None
+    """Relative POSIX path inside the source, as it is on disk; None where a source has no files."""
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A decoded sample."""
+
+    image: NDArray[np.uint8]
+    """(H, W, C), C = 1 (grey) or 3 (RGB), C-contiguous and writable."""
+    sha256: str
+    """``sha256:<hex>`` of the file's bytes, or of the C-order pixel bytes where a source has no files."""
+
+
+class Probe(NamedTuple):
+    """What is known of a sample that was decoded and let go."""
+
+    sha256: str
+    """As of `Loaded`."""
+    width: int
+    height: int
+    channels: int
+    """1 (grey) or 3 (RGB)."""
+
+
+class BadSample(Exception):
+    """A sample that cannot be used; the message is one sentence with the reason and what to do."""
+
+
+class Source(Protocol):
+    """Where samples come from. Workers receive a pickled copy: a source holds no open file and no pixels."""
+
+    scheme: str
+    """What stands in the manifest as the source's name; never a path."""
+    license: str | None
+    classes: tuple[ClassRecord, ...]
+    samples: tuple[Sample, ...]
+    """Ordered by id (code points), or by row where the source is a table of rows."""
+    notes: tuple[tuple[str, str], ...]
+    """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
+
+    def load(self, sample: Sample) -> Loaded:
+        """Return a sample's pixels, or raise `BadSample`."""
+        ...
+
+    def fingerprint(self, sample: Sample) -> str:
+        """Return the sha256 that `load` would, without more work than it needs; or raise `BadSample`."""
+        ...
+
+    def probe(self, sample: Sample) -> Probe:
+        """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A registered source: the module that has ``open(rest, *, labels, ...)``, and one line of help."""
+
+    module: str
+    about: str
+    takes: tuple[str, ...] = ()
+    """What it takes beside labels."""
+    function: str = "open"
+
+
+SCHEMES: Mapping[str, Scheme] = {
+    "sample": Scheme("sample", "eight public photographs that come with scikit-image, one class each"),
+    "folder": Scheme("folder", "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV"),
+    "imagenet": Scheme("imagenet", "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders"),
+    "cifar10": Scheme("cifar", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",), "open_ten"),
+    "cifar100": Scheme(
+        "cifar", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("split",), "open_hundred"
+    ),
+    "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
+    "npy": Scheme("npy", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
+    "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),
+}
+
+SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
+
+
+def open_source(text: str, *, labels: Path | str | None = None, **options: Any) -> Source:
+    """Open a source by its one line.
+
+    Parameters
+    ----------
+    text : str
+        ``sample``, ``folder:PATH``, ``cifar10:PATH``, ...; see docs/sources.md.
+    labels : path, optional
+        Where labels come from, where the source does not say it: a CSV, a devkit, the name of a dataset.
+    **options
+        What else a scheme takes (``split``, ``images``); None is the default.
+
+    Returns
+    -------
+    Source
+        Listed, not read: its images are looked at by `check` and by the workers.
+
+    Raises
+    ------
+    SourceError
+        The scheme is unknown, the path is not there, nothing in it can be a sample, or the labels have mistakes.
+    """
+    scheme, _, rest = text.partition(":")
+    if scheme not in SCHEMES:
+        hint = suggest(scheme, SCHEMES)
+        if Path(text).is_dir():
+            hint = f" It is a folder: did you mean folder:{text}?"
+        known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
+        raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")
+    given = {name: value for name, value in options.items() if value is not None}
+    foreign = [f"--{name}" for name in given if name not in SCHEMES[scheme].takes]
+    if foreign:
+        raise SourceError(f"The source {scheme} takes no {' and no '.join(foreign)}. Leave it out.")
+    module = importlib.import_module(f".{SCHEMES[scheme].module}", __package__)
+    opened = getattr(module, SCHEMES[scheme].function)
+    source: Source = opened(rest, labels=Path(labels) if labels is not None else None, **given)
+    return source
+
+
+def stored_path(sample_id: str, folder: str) -> str:
+    """Return where an image of a sample lies under its set: ``<class folder>/<id without a leading '<class>/'>``.
+
+    Examples
+    --------
+    >>> stored_path("n01440764/cat", "n01440764"), stored_path("astronaut", "00_astronaut")
+    ('n01440764/cat', '00_astronaut/astronaut')
+    """
+    return f"{folder}/{sample_id.removeprefix(folder + '/')}"

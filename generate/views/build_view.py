@@ -1,0 +1,58 @@
+"""``build --view``: the layout of a build that is to be, so that its images are written once, where a loader wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...errors import BuildError
+from ...manifests.records.models import ClassRecord
+from ..pixels.encoding import Encoding
+from ..recipes.file_models import SetSpec
+from ..sources.source import Sample
+from .array_layout import ArrayLayout
+from .layout import Layout, Subject, ViewOptions, set_ref
+from .registry import VIEWS, get_view, make_layout
+
+
+def build_layout(
+    view: str,
+    *,
+    name: str,
+    version: str,
+    sets: Iterable[SetSpec],
+    samples: Sequence[Sample],
+    classes: tuple[ClassRecord, ...],
+    encoding: Encoding,
+) -> Layout:
+    """Return where a build's images go.
+
+    Raises
+    ------
+    BuildError
+        The view cannot be built straight into, or the sets and samples do not fit into it.
+    """
+    if not get_view(view).buildable:
+        able = ", ".join(v for v, entry in VIEWS.items() if entry.buildable)
+        raise BuildError(
+            f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset export {view}`."
+        )
+    refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
+    layout = make_layout(view, Subject(name, version, refs, samples, classes, encoding.format), ViewOptions())
+    if isinstance(layout, ArrayLayout) and encoding.format != "png":
+        raise BuildError(
+            f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with loss. "
+            "Choose a recipe with a lossless encoding (png), or build first and export."
+        )
+    return layout
+
+
+def view_identity(layout: Layout, view: str) -> list[dict[str, Any]]:
+    """Return the ``views`` of a manifest to be, without its sets: what must be equal for two builds to be one."""
+    return [{"view": view, "top": layout.top, **({"numbered": True} if layout.numbered else {})}]
+
+
+def view_records(layout: Layout, identity: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the ``views`` of a manifest: with the folder, or the arrays, of every set."""
+    places = {set_id: list(paths) for set_id, paths in sorted(layout.set_paths().items())}
+    return [{**record, "sets": places} for record in identity]

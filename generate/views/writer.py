@@ -1,0 +1,187 @@
+"""Writing a view: into a temporary folder beside, hashed on the way, in place in one step."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import BuildError
+from ...manifests.disk.files import fsync_folder, name_target
+from ...manifests.disk.large import LargeFile
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import FileRecord, safe_path
+from ..pixels.encoding import Encoding
+
+if TYPE_CHECKING:
+    from ...manifests.reader import ImageSet
+    from ...manifests.verify.views import FolderRecord
+
+# What says that a hard link cannot be, and a copy can: another file system, one without links, too many links.
+_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
+
+
+class Writer:
+    """Writes the files of a view below a folder and keeps their hashes."""
+
+    def __init__(self, root: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
+        self.root = root
+        self._progress = progress or (lambda *_: None)
+        self.total = 0
+        self.files: list[FileRecord] = []
+        self.folders: list[FolderRecord] = []
+        self.images = 0
+        """Written so far."""
+        self.bytes = 0
+        self.linked = 0
+        self._made: set[str] = set()
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The sha256 of every file that is not a single image, by path."""
+        return {f.path: f.sha256 for f in self.files}
+
+    def count(self, images: int) -> None:
+        """Tell that so many more images are written."""
+        self.images += images
+        self._progress("images", self.images, self.total)
+
+    def image_folder(self, path: str, images: Iterable[tuple[str, str, int]]) -> None:
+        """Note a finished folder of single images: (path, sha256, bytes) of each."""
+        from ...manifests.verify.views import folder_record
+
+        record = folder_record(path, images)
+        self.folders.append(record)
+        self.count(record.images)
+
+    def image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
+        """Write one image as a file, as a hard link to the build's file where that can be; return (path, sha256, bytes)."""
+        target = self._place(path)
+        stored, where = images.stored(index, prefer="folder")
+        self.bytes += stored.bytes
+        if isinstance(where, Path):
+            self._link(where, target)
+            return path, stored.sha256, stored.bytes
+        data = bytes(where.data) if where.ndim == 1 else Encoding("png").encode(where)
+        target.write_bytes(data)
+        return path, sha256_bytes(data), len(data)
+
+    def array(self, path: str, shape: tuple[int, ...], dtype: type[np.generic], blocks: Iterable[NDArray[Any]]) -> None:
+        """Write an array (.npy, version 1.0), its rows given block by block."""
+        with self._hashed(path) as out:
+            out.write(npy_header(shape, dtype))
+            for block in blocks:
+                out.write(np.ascontiguousarray(block, dtype).data)
+
+    def text(self, path: str, data: bytes) -> None:
+        """Write a small file."""
+        with self._hashed(path) as out:
+            out.write(data)
+
+    def tar(self, path: str, members: Iterable[tuple[str, bytes]]) -> None:
+        """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
+        with self._hashed(path) as out, tarfile.TarFile(path, "w", fileobj=out, format=tarfile.GNU_FORMAT) as archive:  # type: ignore[arg-type]
+            for name, data in members:
+                _refuse_outside(name)
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                info.mode = 0o644
+                archive.addfile(info, _Bytes(data))  # type: ignore[arg-type]
+
+    @contextmanager
+    def _hashed(self, path: str) -> Iterator[LargeFile]:
+        with LargeFile(self._place(path)) as out:
+            yield out
+        self.bytes += out.written
+        self.files.append(FileRecord(path=path, bytes=out.written, sha256=f"sha256:{out.sha256.hexdigest()}"))
+
+    def _place(self, path: str) -> Path:
+        _refuse_outside(path)
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            os.makedirs(self.root / folder, exist_ok=True)
+            self._made.add(folder)
+        return self.root / path
+
+    def _link(self, source: Path, target: Path) -> None:
+        try:
+            os.link(source, target, follow_symlinks=False)
+            self.linked += 1
+        except OSError as e:
+            if e.errno not in _NO_LINK:
+                raise
+            shutil.copyfile(source, target)
+
+
+def _refuse_outside(path: str) -> None:
+    """Raise `BuildError` if a path leads out of the view: its parts come from a manifest, which may come from anywhere."""
+    try:
+        safe_path(path)
+    except ValueError as e:
+        raise BuildError(
+            f"The data set's records would make a file outside the view: {e}. Nothing was kept of it; do not trust it."
+        ) from None
+
+
+def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
+    """Return the header that `numpy.save` writes before a C-order array."""
+    import io
+
+    out = io.BytesIO()
+    record = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, record)
+    return out.getvalue()
+
+
+class _Bytes:
+    """What tarfile reads a member from."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+        self._at = 0
+
+    def read(self, count: int) -> memoryview:
+        start, self._at = self._at, self._at + count
+        return self._data[start : self._at]
+
+
+@contextmanager
+def finished_at_once(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside `target` that takes its place if all goes well, and is removed if not.
+
+    A killed process leaves the temporary folder (``.<name>.<random>.part``) and nothing at `target`.
+
+    Raises
+    ------
+    BuildError
+        `target` is there and is not an empty folder.
+    """
+    target = Path(os.path.abspath(target))
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise BuildError(f"{target} is there and is not a folder. Choose another --out.")
+    if target.is_dir() and any(target.iterdir()):
+        some = sorted(p.name for p in target.iterdir())
+        raise BuildError(
+            f"{target} is not empty ({', '.join(some[:5])}{' ...' if len(some) > 5 else ''}): an export goes into a folder of its own. "
+            "Choose another --out, or empty it."
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(6)}.part")
+    part.mkdir()
+    try:
+        yield part
+        os.rename(part, target)
+    except BaseException as e:
+        shutil.rmtree(part, ignore_errors=True)
+        name_target(e, part, target)
+        raise
+    fsync_folder(target.parent)

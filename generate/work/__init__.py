@@ -1,0 +1,1 @@
+"""What workers do: parts made, and committed by their sidecars."""

@@ -1,0 +1,243 @@
+"""Run parts: in this process, or in loky workers with what is missing relaunched after one was killed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+
+from ...errors import MachineError, listed
+from ...manifests.disk.files import WORK_FOLDER
+from ...signals import loky_workers_starting
+from ...startup import loading, payload, start_worker
+from ..plan.parts import Part
+from .numba_start import load_numba
+from .worker import Job, PartDone, end_with_parent, forget, process
+
+Done = Callable[[PartDone], None]
+
+TRIES = 4
+"""So often may workers die in a row without a single part being finished in between."""
+# Threads inside a worker would only fight over the cores that the other workers use.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+
+_job: tuple[str, Job] | None = None
+"""The file that a worker has its job from, and the job."""
+
+
+class Workers:
+    """Worker processes, which may come up before it is known what they are to make."""
+
+    def __init__(self, count: int) -> None:
+        with loading():
+            from joblib.externals.loky import ProcessPoolExecutor
+
+        self.count = count
+        self._ended = True
+        with loky_workers_starting():
+            self.pool = ProcessPoolExecutor(
+                max_workers=count, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD
+            )
+            self._ended = False
+        try:
+            with loky_workers_starting():
+                self.pool.submit(os.getpid)  # the first task starts them all
+        except BaseException:
+            self.stop()
+            raise
+
+    def end(self) -> None:
+        """Let the workers, which are done, end by themselves."""
+        self._ended = True
+        self.pool.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Stop the workers here and now; nothing where they end by themselves."""
+        if not self._ended:
+            self._ended = True
+            with _without_loky_traceback():
+                self.pool.shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def workers_coming_up(count: int) -> Iterator[Workers | None]:
+    """Start workers to hand to `run`, beside what is done before; none for a `count` below two. What was not used is stopped."""
+    if count < 2:
+        yield None
+        return
+    workers = Workers(count)
+    try:
+        yield workers
+    finally:
+        workers.stop()
+
+
+def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, workers: Workers | None = None) -> None:
+    """Make and commit parts.
+
+    Parameters
+    ----------
+    job : Job
+    parts : sequence of Part
+        Run by run.
+    jobs : int
+        Processes; 1 works in this one.
+    done : callable
+        Told of every finished part, in the order in which they finish.
+    workers : Workers, optional
+        That were started before, in place of new ones; they end with the work.
+
+    Raises
+    ------
+    MachineError
+        Workers die again and again, or the disk fails.
+    KeyboardInterrupt
+        Handed on after the workers were stopped.
+    """
+    try:
+        if jobs <= 1 or len(parts) <= 1:
+            load_numba()
+            for part in parts:
+                done(process(job, part))
+        else:
+            _run_in_workers(replace(job, parent=os.getpid()), list(parts), jobs, done, workers)
+    except OSError as e:
+        raise machine_error(e, job.directory) from e
+    finally:
+        forget()
+
+
+def machine_error(error: OSError, directory: object) -> MachineError:
+    """Return what to say when the disk or the system fails."""
+    where = error.filename or directory
+    return MachineError(
+        f"The build stopped: {error.strerror or error} ({where}). What was committed stands: free the space or mend the path, "
+        "and run the same command again to resume."
+    )
+
+
+def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
+    # In a file, for workers that are there already, and once for all of them; its name is that of what a killed build leaves behind.
+    file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
+    try:
+        file.write_bytes(pickle.dumps(job))
+        _run_until_done(job, str(file), parts, jobs, done, workers)
+    finally:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
+
+
+def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
+    left = {part.name: part for part in parts}
+    failures = 0
+    while left:
+        before = len(left)
+        broken = _one_pool(file, left, min(jobs, len(left)), done, workers)
+        workers = None
+        if not broken:
+            return
+        failures = failures + 1 if len(left) == before else 0
+        if failures:
+            # Workers are mostly killed for their memory: fewer at a time may get through, and one alone says which part it is.
+            jobs = max(1, jobs // 2)
+        if failures >= TRIES:
+            names = listed([f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in left.values()], 10)
+            raise MachineError(
+                f"Workers were killed {TRIES} times without finishing a part (often: out of memory). {len(left)} parts are left:\n{names}\n"
+                "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
+            )
+
+
+def _one_pool(file: str, left: dict[str, Part], jobs: int, done: Done, workers: Workers | None) -> bool:
+    """Work on what is left until it is done (False) or the pool breaks (True); finished parts leave `left`."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    workers = workers or Workers(jobs)
+    tasks = _tasks(list(left.values()), workers.count)
+    waiting: set[Future[list[PartDone]]] = set()
+    finished = False
+    try:
+        queue = iter(tasks)
+        more = True
+        while more or waiting:
+            # A few tasks ahead, so that the end of a build stays shared out evenly and little is lost with a pool.
+            while more and len(waiting) < 2 * workers.count:
+                task = next(queue, None)
+                if task is None:
+                    more = False
+                else:
+                    with loky_workers_starting():  # in place of one that has ended
+                        future = workers.pool.submit(_work, file, task)
+                    waiting.add(future)
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for made in ready:
+                for record in made.result():
+                    left.pop(record.name, None)
+                    done(record)
+        finished = True
+        return False
+    except BrokenProcessPool:
+        return True
+    finally:
+        # Workers that are done end by themselves while the build is finished; others are stopped here and now.
+        if finished:
+            workers.end()
+        else:
+            workers.stop()
+
+
+@contextmanager
+def _without_loky_traceback() -> Iterator[None]:
+    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
+
+    Told to kill them, the thread forgets what was submitted, kills, and then looks once more at what is queued: a task
+    submitted a moment before is a KeyError there, after all that it had to do is done (joblib 1.5). It would stand on
+    the user's screen above the sentence that says how to resume.
+    """
+    before = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
+            before(failure)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
+    """Return parts as they are handed out: whole runs, so that a run is decoded once, while there are enough of them."""
+    by_run: dict[int, list[Part]] = {}
+    for part in parts:
+        by_run.setdefault(part.run.number, []).append(part)
+    if len(by_run) >= 8 * jobs:
+        return list(by_run.values())
+    return [[part] for part in parts]
+
+
+def _start(parent: int) -> None:
+    """Prepare a worker process."""
+    end_with_parent(parent)
+    # Ctrl-C reaches the whole process group; the parent stops its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(1)
+    load_numba()
+
+
+def _work(file: str, parts: list[Part]) -> list[PartDone]:
+    """Make parts of the job that a file of this build holds."""
+    global _job
+    if _job is None or _job[0] != file:
+        _job = (file, pickle.loads(Path(file).read_bytes()))
+    job = _job[1]
+    return [process(job, part) for part in parts]

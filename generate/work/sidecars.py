@@ -1,0 +1,149 @@
+"""Sidecars: a file for every part that is committed, with what the finished build's records will say of it.
+
+The first line is a hash of the rest. The second says which build the part belongs to and which samples and sets it speaks for, the third
+what was made of each set; then follow the rows of the sets' records, as they will stand in ``sets/*.jsonl``. A sidecar that is damaged, or
+of another build, is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...canonical import canonical_sha256
+from ...errors import MachineError
+from ...manifests.disk.files import PARTS_FOLDER
+from ...manifests.disk.hashed import read_hashed, write_hashed
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Which build a part belongs to."""
+
+    build: str
+    """Hash of what the build is, whatever its sets."""
+    textures: str
+    """Hash of the textures that go into pixels: it counts for parts that have any."""
+
+    @classmethod
+    def of(cls, identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Origin:
+        """Return the origin of a build's parts.
+
+        Parameters
+        ----------
+        identity : mapping
+            What the build is; its ``textures``, which depend on the sets, are left aside.
+        textures : sequence of {name, sha256}
+            Empty where no set has any.
+        """
+        return cls(canonical_sha256({k: v for k, v in identity.items() if k != "textures"}), canonical_sha256(list(textures)))
+
+
+NOWHERE = Origin("", "")
+"""Of parts that are made aside, and are no build's."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One set of a part."""
+
+    pixels: str
+    """The BLAKE3 of each image's pixels, hexadecimal, one after the other: 64 digits each."""
+    lines: bytes
+    """Rows of ``sets/<set id>.jsonl``."""
+    files: int
+    """How many files and rows of arrays there are of its images."""
+    bytes: int
+    """Of those, together."""
+    shard: Mapping[str, Any] | None
+    """path, bytes and sha256 of its HDF5 shard."""
+    metrics: Sequence[Sequence[Any]]
+    """[sample, PSNR, SSIM, fraction changed] of some images."""
+
+    @property
+    def count(self) -> int:
+        """How many images."""
+        return len(self.pixels) // 64
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """What a part has made."""
+
+    build: str
+    """`Origin.build`."""
+    textures: str | None
+    """`Origin.textures` where a set of the part has textures."""
+    run: int
+    first: int
+    """The first sample."""
+    stop: int
+    clean: Sequence[str]
+    """Pixel digests of the clean images."""
+    sets: Mapping[str, Entry]
+
+    def of(self, origin: Origin) -> bool:
+        """Return whether the part belongs to a build."""
+        return self.build == origin.build and self.textures in (None, origin.textures)
+
+
+def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
+    """Commit a part: from here on it exists."""
+    header = {"build": sidecar.build, "textures": sidecar.textures, "run": sidecar.run, "first": sidecar.first, "stop": sidecar.stop}
+    sets = {
+        set_id: {
+            "pixels": e.pixels,
+            "lines": len(e.lines),
+            "files": e.files,
+            "bytes": e.bytes,
+            "shard": e.shard,
+            "metrics": e.metrics,
+        }
+        for set_id, e in sidecar.sets.items()
+    }
+    made = {"clean": list(sidecar.clean), "sets": sets}
+    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, made)).encode()
+    write_hashed(directory / PARTS_FOLDER / f"{name}.json", text, *(e.lines for e in sidecar.sets.values()))
+
+
+def read_sidecar(path: Path) -> Sidecar:
+    """Return a sidecar.
+
+    Raises
+    ------
+    MachineError
+        It was whole, and is not any more.
+    """
+    sidecar = _whole(path)
+    if sidecar is None:
+        raise MachineError(
+            f"{path} was damaged after it was written. Run the same command again: its part is made again. "
+            "If that happens twice, look at the disk."
+        )
+    return sidecar
+
+
+def sidecars(directory: Path) -> Iterator[tuple[Path, Sidecar | None]]:
+    """Yield every sidecar of a directory, in order; None for one that is damaged."""
+    for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
+        yield path, _whole(path)
+
+
+def _whole(path: Path) -> Sidecar | None:
+    data = read_hashed(path)
+    if data is None:
+        return None
+    header, made, _ = data.split(b"\n", 2)
+    at = len(header) + len(made) + 2
+    try:
+        described = json.loads(made)
+        sets = {}
+        for set_id, entry in described["sets"].items():
+            sets[set_id] = Entry(**{**entry, "lines": data[at : at + entry["lines"]]})
+            at += entry["lines"]
+        return Sidecar(**json.loads(header), clean=described["clean"], sets=sets)
+    except (ValueError, KeyError, TypeError):  # of another version of corruptset
+        return None

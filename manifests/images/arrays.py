@@ -1,0 +1,103 @@
+"""Arrays (.npy) whose rows are images, read by row without loading the whole."""
+
+from __future__ import annotations
+
+import os
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...files import open_regular
+
+MOST_HEADER = 10_000
+"""Bytes of a .npy file's header: numpy's own limit, which it applies after it has read that much."""
+
+
+class NotAShard(ValueError):
+    """A file of many images that is not laid out as it should be."""
+
+
+def map_array(path: Path) -> tuple[NDArray[Any], int]:
+    """Map an array (.npy) into memory; nothing is read but its header.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    array : memmap
+    offset : int
+        Where its elements begin in the file.
+
+    Raises
+    ------
+    NotAShard
+        The header is damaged, too long, or says more than the file holds; or the elements are Python objects, which are never loaded.
+    OSError
+        The file cannot be read.
+    """
+    with open_regular(path) as file:
+        magic = file.read(12)
+    # numpy asks for as many bytes as the header says that it has, which are up to 4 GiB
+    length = int.from_bytes(magic[8:10] if magic[6:7] == b"\x01" else magic[8:12], "little")
+    if not magic.startswith(b"\x93NUMPY") or length > min(MOST_HEADER, os.path.getsize(path)):
+        raise NotAShard("has no header of an array")
+    try:
+        found = np.lib.format.open_memmap(path, mode="r")
+    except OSError:
+        raise
+    # the header is Python text, and numpy lets through what its tokenizer and parser raise on bad text; MemoryError is what the parser
+    # says of deep nesting
+    except (ValueError, EOFError, OverflowError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, tokenize.TokenError) as e:
+        raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
+    return found, int(found.offset)
+
+
+class ArrayFile:
+    """An (N, H, W, C) array of uint8 on disk, mapped into memory; the same interface as a shard of raw pixels.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    NotAShard
+        It is an array of another shape or type, or pickled objects (which are never loaded).
+    OSError
+        The file cannot be opened.
+    """
+
+    encoded = False
+
+    def __init__(self, path: Path) -> None:
+        images, offset = map_array(path)
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
+            raise NotAShard(f"has shape {images.shape} and type {images.dtype}")
+        if not images.flags.c_contiguous:
+            raise NotAShard("is not in C order")
+        if (size := os.path.getsize(path)) != offset + images.nbytes:
+            raise NotAShard(f"has {size} bytes; its header and rows are {offset + images.nbytes}")
+        self.images: NDArray[np.uint8] = images
+        self.rows = int(images.shape[0])
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.images = np.empty((0, 0, 0, 1), np.uint8)
+
+    def row(self, index: int) -> NDArray[np.uint8]:
+        """Return a row as pixels (H, W, C)."""
+        return np.array(self.images[index])
+
+    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return consecutive rows."""
+        return np.array(self.images[start:stop])
+
+    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield rows."""
+        yield from self.images[start:stop]

@@ -1,0 +1,244 @@
+"""HDF5 shards: their layout, and reading them by row.
+
+A shard holds consecutive samples of one set: `images` (N, H, W, C) uint8 where the encoding is lossless, or `encoded`, N variable-length
+uint8 arrays (the exact bytes of a JPEG file), with the attribute `encoding`; beside them `labels` int64, `index` int64 (the samples'
+index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted). Attributes of the file: `corruptset_schema`, `set`, `build`,
+`encoding` ("raw" or the format).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from ..disk.files import inside
+from .arrays import ArrayFile, NotAShard
+
+__all__ = ["ArrayFile", "NotAShard", "Shard", "ShardCache", "open_rows", "shard_pattern"]
+
+RAW = "images"
+ENCODED = "encoded"
+LABELS = "labels"
+INDEX = "index"
+PIXELS = "pixels"
+_SUPERBLOCK = {0: 40, 2: 28, 3: 28}
+"""Version of a file's first block -> where in it the length of the file stands."""
+
+_INHERITED: list[Any] = []
+"""Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the parent."""
+
+
+def shard_pattern(set_id: str) -> re.Pattern[str]:
+    """Return what the paths of a set's shards look like: ``hdf5/<set id>-<nnnnn>.h5``."""
+    return re.compile(rf"hdf5/{re.escape(set_id)}-\d{{5,}}\.h5")
+
+
+def _attributes(where: str, found: Any, expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield where attributes are others than expected, in names, kinds or values."""
+    for name in sorted({*found, *expected}):
+        if name not in expected:
+            yield f"{where} has the attribute {name!r}, which no shard has"
+        elif name not in found:
+            yield f"{where} has no attribute {name!r}; expected is {expected[name]!r}"
+        elif not isinstance(value := found[name], (str, np.integer)) or value != expected[name]:
+            said = repr(value if isinstance(value, str) else str(value))
+            yield f"its attribute {name!r} is {said[:80]}; expected is {expected[name]!r}"
+
+
+def _dataset(file: Any, name: str) -> Any:
+    # an external or soft link, external storage and virtual data sets could lead out of the data set's directory
+    link = file.get(name, getlink=True)
+    if link is None:
+        raise NotAShard(f"has no data set {name!r}")
+    if not isinstance(link, h5py.HardLink):
+        raise NotAShard(f"{name!r} is a link")
+    found = file[name]
+    if not isinstance(found, h5py.Dataset):
+        raise NotAShard(f"{name!r} is not a data set")
+    if found.external or found.is_virtual:
+        raise NotAShard(f"{name!r} is stored in other files")
+    return found
+
+
+class Shard:
+    """An open shard.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    images : h5py.Dataset
+        `images` or `encoded`.
+    encoded : bool
+        Whether rows are encoded images.
+    rows : int
+
+    Raises
+    ------
+    NotAShard
+        The file is HDF5 but not a shard, or not HDF5.
+    OSError
+        The file cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # no locking: network file systems often refuse it, and nobody writes to a finished data set
+        self._file = h5py.File(path, "r", locking=False)
+        self._path = path
+        try:
+            self.encoded = RAW not in self._file
+            self.images = _dataset(self._file, ENCODED if self.encoded else RAW)
+            if self.encoded:
+                kind = h5py.check_vlen_dtype(self.images.dtype)
+                right = self.images.ndim == 1 and kind == np.dtype(np.uint8)
+            else:
+                right = self.images.ndim == 4 and self.images.dtype == np.uint8
+            if not right:
+                raise NotAShard(f"{self.images.name} has shape {self.images.shape} and type {self.images.dtype}")
+            self.rows = int(self.images.shape[0])
+            # shards are not compressed: one that claims more than it has could fill the memory
+            if max(self.images.nbytes, self.rows) > os.path.getsize(path):
+                raise NotAShard(f"{self.images.name} claims {self.images.nbytes} bytes, more than the file has")
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what a build does not write into a shard: further data, links, attributes or filters, and attributes of other values.
+
+        Parameters
+        ----------
+        expected : mapping
+            The file's attributes.
+        """
+        stored = ENCODED if self.encoded else RAW
+        names = {stored, LABELS, INDEX, PIXELS}
+        for name in sorted(set(self._file) - names):
+            yield f"holds {name!r}, which no shard has"
+        about = {stored: {"encoding": expected["encoding"]}} if self.encoded else {}
+        yield from _attributes("it", self._file.attrs, expected)
+        for name in sorted(names & set(self._file)):
+            found = _dataset(self._file, name)
+            yield from _attributes(repr(name), found.attrs, about.get(name, {}))
+            plan = found.id.get_create_plist()
+            filters = [plan.get_filter(i)[3].decode("utf-8", "replace") for i in range(plan.get_nfilters())]
+            if filters:
+                yield f"{name!r} is stored through filters ({', '.join(filters)}); shards are not compressed"
+        size, end = os.path.getsize(self._path), self._end()
+        if size != end:
+            yield f"has {size} bytes, and HDF5 knows of {end} of them"
+
+    def _end(self) -> int:
+        """Return how long the file is by its first block."""
+        with self._path.open("rb") as f:
+            head = f.read(48)
+        at = _SUPERBLOCK.get(head[8]) if head.startswith(b"\x89HDF\r\n\x1a\n") else None
+        if at is None:
+            raise NotAShard("does not begin as an HDF5 file of version 1.10 does")
+        return int.from_bytes(head[at : at + 8], "little")
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a whole data set beside the images: `labels`, `index` or `pixels`.
+
+        Raises
+        ------
+        NotAShard
+            It is missing or has not one entry a row.
+        """
+        found = _dataset(self._file, name)
+        wanted: tuple[tuple[int, ...], Any] = ((self.rows, 32), np.uint8) if name == PIXELS else ((self.rows,), np.int64)
+        if (found.shape, found.dtype) != (wanted[0], np.dtype(wanted[1])):
+            raise NotAShard(f"{name!r} has shape {found.shape} and type {found.dtype}, expected {wanted[0]} and {np.dtype(wanted[1])}")
+        return np.asarray(found[()])
+
+    def block(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return consecutive rows of raw pixels."""
+        return np.asarray(self.images[start:stop], dtype=np.uint8)
+
+    def row(self, index: int) -> NDArray[np.uint8]:
+        """Return a row as stored: (H, W, C) pixels, or the bytes of an encoded image."""
+        return np.asarray(self.images[index], dtype=np.uint8)
+
+    def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield rows as stored, read in blocks of at most 16 MB or one row."""
+        step = 64
+        if not self.encoded:
+            step = max(1, min(512, (16 << 20) // max(1, int(np.prod(self.images.shape[1:])))))
+        for first in range(start, stop, step):
+            yield from self.images[first : min(first + step, stop)]
+
+
+def open_rows(path: Path) -> Shard | ArrayFile:
+    """Return an open file of many images: an array (.npy), else an HDF5 shard."""
+    return ArrayFile(path) if path.suffix == ".npy" else Shard(path)
+
+
+class ShardCache:
+    """Open shards, for one process: after a fork or unpickling they are opened anew.
+
+    Sharing an HDF5 handle over a fork corrupts what is read, and handles do not pickle; so workers of a data loader each get their own.
+    """
+
+    def __init__(self, directory: Path, size: int = 8) -> None:
+        self._directory = directory
+        self._size = size
+        self._start()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._open: OrderedDict[str, Shard | ArrayFile] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_directory": self._directory, "_size": self._size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def _get(self, path: str) -> Shard | ArrayFile:
+        shard = self._open.pop(path, None) or open_rows(inside(self._directory, path))
+        self._open[path] = shard
+        while len(self._open) > self._size:
+            self._open.popitem(last=False)[1].close()
+        return shard
+
+    def _own(self) -> None:
+        if self._pid != os.getpid():
+            # the lock too may have been taken by a thread that does not exist here
+            _INHERITED.append(self._open)
+            self._start()
+
+    def row(self, path: str, row: int) -> NDArray[np.uint8]:
+        """Return one row of the shard at `path`, as stored."""
+        self._own()
+        with self._lock:
+            return self._get(path).row(row)
+
+    def block(self, path: str, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return consecutive rows of a shard of raw pixels, (stop - start, H, W, C)."""
+        self._own()
+        with self._lock:
+            return self._get(path).block(start, stop)
+
+    def close(self) -> None:
+        """Close what this process opened."""
+        self._own()
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].close()

@@ -1,0 +1,1 @@
+"""What stands in a data set: models, their schema, digests, reports."""

@@ -1,0 +1,152 @@
+"""What a verification found."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import IncompleteBuild, VerificationError, listed
+
+KINDS = {
+    "incomplete": "there is no manifest.json: the build has not finished",
+    "schema": "a file's text is not what the schema says",
+    "records": "records contradict each other",
+    "symlink": "a symbolic link, which is never followed",
+    "special": "neither a file nor a directory",
+    "missing": "a file that the records name is not there",
+    "unexpected": "a file that no record names",
+    "unreadable": "the system refuses to read it",
+    "size": "another number of bytes than recorded",
+    "hash": "other bytes than recorded",
+    "decode": "the bytes are not an image, or not a shard, of the recorded kind",
+    "shape": "arrays of another shape or type than recorded",
+    "pixels": "other pixels than recorded",
+    "digest": "a digest does not follow from what it is a digest of",
+    "rederive": "made again from the source, it comes out otherwise",
+    "unmended": "could not be repaired",
+}
+
+
+def printable(path: str) -> str:
+    """Return a path as text that any terminal and JSON file can take: undecodable bytes and control characters as escapes."""
+    if path.isprintable():
+        return path
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong; its words may come from a stranger's file, and any terminal can take them.
+
+    Attributes
+    ----------
+    path : str
+        Relative to the data set; of a shard row ``<shard>#<row>``; ``.`` for the directory itself.
+    kind : str
+        One of `KINDS`.
+    detail : str
+        What was found and what was expected.
+    """
+
+    path: str
+    kind: str
+    detail: str
+
+    def __post_init__(self) -> None:
+        for name in ("path", "detail"):
+            object.__setattr__(self, name, printable(getattr(self, name)))
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.kind}: {self.detail}"
+
+
+@dataclass
+class VerificationReport:
+    """Everything that a verification found, at once.
+
+    Attributes
+    ----------
+    directory : str
+    level : str
+        The highest step of the ladder that was taken.
+    digest : str or None
+        The build's digest as its manifest states it.
+    problems : list of Problem
+        Sorted by path.
+    absent : list of str
+        Sets that were not looked for, as PARTIAL.json says that they are in archives which were not unpacked.
+    partial : bool
+        Whether this is a part of a data set.
+    checked : dict
+        How much was looked at: sets, samples, images (image entries), files, bytes (hashed), rederived.
+    notes : list of str
+        What is no mistake and should be known.
+    mended : list of str or None
+        The files that a repair made again; None where none was asked for.
+    """
+
+    directory: str
+    level: str
+    digest: str | None = None
+    problems: list[Problem] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    partial: bool = False
+    checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0))
+    notes: list[str] = field(default_factory=list)
+    mended: list[str] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def add(self, problems: Iterable[Problem], checked: Counter[str] | None = None) -> None:
+        """Take in what one step found."""
+        self.problems.extend(problems)
+        for key, value in (checked or {}).items():
+            self.checked[key] = self.checked.get(key, 0) + value
+
+    def by_kind(self) -> dict[str, int]:
+        """Return how many problems there are of each kind."""
+        return dict(sorted(Counter(p.kind for p in self.problems).items()))
+
+    def raise_for_problems(self) -> None:
+        """Raise if anything is wrong.
+
+        Raises
+        ------
+        IncompleteBuild
+            The build has not finished.
+        VerificationError
+            Lists the problems (the first 50; the report has all).
+        """
+        if self.ok:
+            return
+        kinds = {p.kind for p in self.problems}
+        if kinds == {"incomplete"}:
+            raise IncompleteBuild(self.problems[0].detail)
+        counts = ", ".join(f"{n} {kind}" for kind, n in self.by_kind().items())
+        raise VerificationError(
+            f"{self.directory} is not what its manifest says ({counts}):\n{listed([str(p) for p in self.problems])}\n"
+            "Fetch or build the named files again, and verify again."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return {
+            "directory": self.directory,
+            "level": self.level,
+            "ok": self.ok,
+            "digest": self.digest,
+            "partial": self.partial,
+            "absent": list(self.absent),
+            "checked": dict(self.checked),
+            "kinds": self.by_kind(),
+            "notes": list(self.notes),
+            "problems": [{"path": p.path, "kind": p.kind, "detail": p.detail} for p in self.problems],
+            **({} if self.mended is None else {"mended": self.mended}),
+        }

@@ -1,0 +1,61 @@
+"""JSON Schemas (2020-12) of what a build writes: manifest.json, a row of samples.jsonl, a row of sets/<set id>.jsonl.
+
+They are made from the models by ``python -m corruptset.manifests.schema FOLDER``; a test fails when the two drift apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from importlib.resources import files
+from itertools import pairwise
+from types import ModuleType
+from typing import Any
+
+NAMES = {"manifest": "Manifest", "sample": "SampleRecord", "set-row": "ImageRecord"}
+"""Schema -> model."""
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """Return a shipped schema: "manifest", "sample" or "set-row".
+
+    Raises
+    ------
+    ValueError
+        There is no schema of this name.
+    """
+    if name not in NAMES:
+        raise ValueError(f"no schema {name!r}; there are {', '.join(NAMES)}.")
+    found: dict[str, Any] = json.loads(files(__package__.rpartition(".")[0]).joinpath(f"schema/{name}.json").read_text("utf-8"))
+    return found
+
+
+def make_schema(name: str) -> dict[str, Any]:
+    """Return a schema as the models now give it."""
+    from . import models
+
+    _describe(models)
+    schema: dict[str, Any] = getattr(models, NAMES[name]).model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:corruptset:schema:{models.SCHEMA_VERSION}:{name}",
+        **schema,
+    }
+
+
+def _describe(module: ModuleType) -> None:
+    """Give the fields of a module's models what is written below them as their description."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        model = getattr(module, node.name)
+        for field, below in pairwise(node.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                model.model_fields[ast.unparse(field.target)].description = inspect.cleandoc(str(below.value.value))
+        model.model_rebuild(force=True)
+
+
+def schema_bytes(schema: dict[str, Any]) -> bytes:
+    """Return a schema file."""
+    return json.dumps(schema, ensure_ascii=False, indent=2).encode() + b"\n"

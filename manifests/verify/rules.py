@@ -1,0 +1,221 @@
+"""What the records of a data set must say together: manifest.json by itself, with samples.jsonl, with SHA256SUMS."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from ..disk.files import MANIFEST, SAMPLES, SHA256SUMS, parse_sha256sums, set_path
+from ..records.digests import build_digest, source_digest
+from ..records.models import Manifest, SampleRecord, safe_path
+from ..records.report import Problem
+
+
+def _wrong(detail: str, path: str = MANIFEST, kind: str = "records") -> Problem:
+    return Problem(path, kind, detail)
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
+def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
+    """Yield what is wrong with a manifest by itself."""
+    yield from _names(manifest)
+    yield from _classes(manifest)
+    yield from _files(manifest)
+    yield from _views(manifest)
+    revisions: dict[str, set[int]] = {}
+    for record in manifest.sets:
+        for stage in record.stages:
+            revisions.setdefault(stage.corruption, set()).add(stage.revision)
+    if {name: {revision} for name, revision in manifest.revisions.items()} != revisions:
+        found = {name: sorted(r) for name, r in sorted(revisions.items())}
+        yield _wrong(f"revisions says {manifest.revisions}, the stages of the sets say {found}")
+    for key in ("name", "version"):
+        if key in manifest.recipe and manifest.recipe[key] != getattr(manifest, key):
+            yield _wrong(f"{key} is {getattr(manifest, key)!r}, the recipe's is {manifest.recipe[key]!r}")
+    yield from _recipe(manifest)
+
+
+def _recipe(manifest: Manifest) -> Iterator[Problem]:
+    """Yield where the recipe, which is resolved in full, and the sets say different things of one set."""
+    if manifest.recipe.get("preprocessing", manifest.preprocessing) != manifest.preprocessing:
+        yield _wrong("preprocessing is not the recipe's")
+    entries = manifest.recipe.get("sets")
+    said = {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)} if isinstance(entries, list) else {}
+    for record in manifest.sets:
+        own, entry = record.as_json(), said.get(record.id, {})
+        for key in ("stages", "aliases", "role"):
+            if key in entry and entry[key] != own[key]:
+                yield _wrong(f"{key} of set {record.id!r} are not the recipe's")
+
+
+def _names(manifest: Manifest) -> Iterator[Problem]:
+    ids = [s.id for s in manifest.sets]
+    if ids != sorted(ids):
+        yield _wrong("sets are not sorted by id")
+    for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
+        yield _wrong(f"{name!r} names more than one set, or one twice")
+    folders = {c.folder for c in manifest.classes}
+    known = set(ids)
+    for id in ids:
+        parts = id.split("/")
+        for depth in range(1, len(parts)):
+            if "/".join(parts[:depth]) in known and parts[depth] in folders:
+                yield _wrong(f"set {id!r} lies in a class folder of set {'/'.join(parts[:depth])!r}")
+
+
+def set_places(manifest: Manifest) -> dict[str, list[str]]:
+    """Return set id -> where its images are: the folder of its single images, or the arrays (.npy) that hold rows of it.
+
+    Where the build wrote its images as a view, the manifest's view says it; what it says wrongly is taken for the default place.
+    """
+    places = {s.id: [f"images/{s.id}"] for s in manifest.sets}
+    if manifest.encoding["containers"] == ["view"] and manifest.views:
+        said = manifest.views[0].get("sets")
+        for set_id, paths in said.items() if isinstance(said, dict) else ():
+            if set_id in places and _are_paths(paths):
+                places[set_id] = paths
+    return places
+
+
+def _are_paths(paths: object) -> bool:
+    try:
+        return isinstance(paths, list) and bool(paths) and all(isinstance(p, str) and safe_path(p) for p in paths)
+    except ValueError:
+        return False
+
+
+def _views(manifest: Manifest) -> Iterator[Problem]:
+    built = manifest.encoding["containers"] == ["view"]
+    if not built:
+        if manifest.views:
+            yield _wrong("views names one, and the images are not stored as a view")
+        return
+    if len(manifest.views) != 1 or not isinstance(said := manifest.views[0].get("sets"), dict):
+        yield _wrong("the images are stored as a view; views has to name one, with the place of every set under sets")
+        return
+    if set(said) != {s.id for s in manifest.sets}:
+        yield _wrong("views does not say where every set is")
+    for set_id, paths in said.items():
+        if not _are_paths(paths):
+            yield _wrong(f"views says that set {set_id!r} is in {paths!r}, which is not a list of relative paths")
+
+
+def _classes(manifest: Manifest) -> Iterator[Problem]:
+    if [c.index for c in manifest.classes] != list(range(len(manifest.classes))):
+        yield _wrong("classes are not numbered 0, 1, 2, ... in order")
+    for folder in _repeated([c.folder.casefold() for c in manifest.classes]):
+        yield _wrong(f"two classes share the folder {folder!r}")
+    for c in manifest.classes:
+        try:
+            inside = "/" not in safe_path(c.folder)
+        except ValueError:
+            inside = False
+        if not inside:
+            yield _wrong(f"the folder {c.folder!r} of class {c.index} is not one plain name")
+
+
+def _files(manifest: Manifest) -> Iterator[Problem]:
+    paths = [f.path for f in manifest.files]
+    if paths != sorted(paths):
+        yield _wrong("files are not sorted by path")
+    for path in _repeated(paths):
+        yield _wrong(f"files lists {path!r} twice")
+    rows = {set_path(s.id) for s in manifest.sets}
+    listed = set(paths)
+    for path in sorted((rows | {SAMPLES}) - listed):
+        yield _wrong(f"files does not list {path}")
+    for path in sorted(listed):
+        if path in (MANIFEST, SHA256SUMS) or path.startswith("images/"):
+            yield _wrong(f"files lists {path}, which is not among the files that it covers")
+        elif path.startswith("sets/") and path not in rows:
+            yield _wrong(f"files lists {path}, but there is no such set")
+
+
+def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
+    """Yield what is wrong with samples.jsonl, all rows of which are records."""
+
+    def wrong(detail: str) -> Problem:
+        return _wrong(detail, SAMPLES)
+
+    names = {c.index: c.name for c in manifest.classes}
+    for row, s in enumerate(samples):
+        if s.index != row:
+            yield wrong(f"row {row} has index {s.index}")
+        if s.label not in names:
+            yield wrong(f"sample {s.id!r} has label {s.label}, the manifest has classes 0 to {len(names) - 1}")
+        elif s.class_ != names[s.label]:
+            yield wrong(f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}")
+    for id in _repeated([s.id.casefold() for s in samples]):
+        yield wrong(f"two samples have the id {id!r} (capitals aside)")
+    for one in manifest.sets:
+        if one.count != len(samples):
+            yield _wrong(f"set {one.id!r} has count {one.count}; there are {len(samples)} samples")
+    rows = [(s.id, s.label, s.sha256) for s in samples]
+    yield from _digest("source.digest", manifest.source.digest, lambda: source_digest(rows), SAMPLES)
+    sets = [(s.id, [stage.as_json() for stage in s.stages], s.count, s.pixel_digest) for s in manifest.sets]
+
+    def whole() -> str:
+        return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
+
+    yield from _digest("digest", manifest.digest, whole, MANIFEST)
+
+
+def _digest(field: str, stated: str, compute: Callable[[], str], path: str) -> Iterator[Problem]:
+    try:
+        found = compute()
+    # canonical JSON refuses integers beyond 2**53 and lone surrogates
+    except (ValueError, RecursionError) as e:
+        yield _wrong(f"{field} cannot be computed: {e}", path, "digest")
+        return
+    if found != stated:
+        yield _wrong(f"the manifest's {field} is {stated}, the records give {found}", path, "digest")
+
+
+def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iterator[Problem]:
+    """Yield where SHA256SUMS and the manifest disagree; for manifest.json itself SHA256SUMS is the only witness."""
+    sums, mistakes = parse_sha256sums(data)
+    for mistake in mistakes:
+        yield Problem(SHA256SUMS, "schema", mistake)
+    wanted: Mapping[str, str] = {f.path: f.sha256 for f in manifest.files} | {MANIFEST: manifest_sha256}
+    for path in sorted(sums.keys() - wanted.keys()):
+        yield Problem(SHA256SUMS, "records", f"names {path}, which the manifest does not list")
+    for path in sorted(wanted.keys() - sums.keys()):
+        yield Problem(SHA256SUMS, "records", f"does not name {path}")
+    for path in sorted(sums.keys() & wanted.keys()):
+        if sums[path] == wanted[path]:
+            continue
+        if path == MANIFEST and not nearly(sums[path], wanted[path]):
+            yield Problem(MANIFEST, "hash", f"has {wanted[path]}, SHA256SUMS says {sums[path]}: one of the two files was changed")
+        else:
+            yield Problem(SHA256SUMS, "records", f"says {sums[path]} for {path}, the manifest says {wanted[path]}")
+
+
+NEAR = 8
+"""Digits that a damaged hash may differ in; of an unrelated one some sixty do."""
+
+
+def nearly(found: str, expected: str) -> bool:
+    """Return whether a hash is another one with a few digits damaged: then it is the text that was changed, not what is hashed."""
+    return len(found) == len(expected) and sum(a != b for a, b in zip(found, expected, strict=True)) <= NEAR
+
+
+Witness = Literal["agrees", "damaged", "silent", "contradicts"]
+
+
+def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Witness:
+    """Return what SHA256SUMS (None: it is not there) says of manifest.json.
+
+    ``damaged``: its line is the right one but for a few characters. ``silent``: it has none. ``contradicts``: it names another hash, so
+    that one of the two files was changed and nothing says which.
+    """
+    right = f"{manifest_sha256.removeprefix('sha256:')}  {MANIFEST}".encode()
+    lines = (sums or b"").split(b"\n")
+    if right in lines:
+        return "agrees"
+    if any(len(line) == len(right) and sum(a != b for a, b in zip(line, right, strict=True)) <= NEAR for line in lines):
+        return "damaged"
+    return "contradicts" if any(line.endswith(MANIFEST.encode()) for line in lines) else "silent"

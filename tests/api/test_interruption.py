@@ -1,0 +1,168 @@
+"""Ctrl-C and SIGTERM in one process: the first stops, the next ones leave clean-up alone, and the program gets its handlers back."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from corruptset.interruption import Stopping, stopping
+from corruptset.signals import interrupts_held_back
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.fixture(autouse=True)
+def _as_a_terminal_has_it() -> Iterator[None]:
+    """Have Ctrl-C raise KeyboardInterrupt, also where the tests run in the background and ignore it; give it back."""
+    before = [(number, signal.getsignal(number)) for number in SIGNALS]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in before:
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_clean_up_is_not_disturbed(number: signal.Signals) -> None:
+    before = [signal.getsignal(n) for n in SIGNALS]
+    cleaned: list[str] = []
+
+    def work() -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            for other in SIGNALS * 3:
+                signal.raise_signal(other)
+            cleaned.append("all")
+
+    with stopping() as signals, stopping() as inner:
+        assert inner is signals
+        assert signals.came is None
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signals.came is not None
+    assert cleaned == ["all"]
+    assert [signal.getsignal(n) for n in SIGNALS] == before
+
+
+def test_one_that_was_swallowed_does_not_make_the_program_deaf() -> None:
+    with stopping():
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+
+
+class Deaf:
+    """Python prints what a destructor raises, and goes on."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_one_that_comes_within_a_destructor_comes_again(capfd: pytest.CaptureFixture[str]) -> None:
+    hook = sys.unraisablehook
+
+    def work() -> None:
+        Deaf()
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            time.sleep(0.005)
+
+    with stopping(), pytest.raises(KeyboardInterrupt):
+        work()
+    assert sys.unraisablehook is hook
+    assert capfd.readouterr().err == ""
+
+
+def test_what_threads_complain_of_while_it_stops_is_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise KeyError("of loky's")
+
+    with stopping():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+    assert capfd.readouterr().err == ""
+
+
+def test_a_signal_that_another_thread_gets_waits_while_processes_are_started() -> None:
+    started: list[str] = []
+
+    def start() -> None:
+        with interrupts_held_back():
+            # in this thread it is blocked, so the system gives it to one where it is not; Python hands it on to this one
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            signal.raise_signal(signal.SIGINT)
+            started.append("all")
+
+    with stopping(), pytest.raises(KeyboardInterrupt):
+        start()
+    assert started == ["all"]
+
+
+def test_what_is_ignored_or_handled_by_the_program_stays_so() -> None:
+    came: list[int] = []
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    with stopping() as signals:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.came is None
+    assert came == [signal.SIGTERM]
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_a_thread_leaves_signals_to_the_main_one() -> None:
+    found: list[object] = []
+
+    def work() -> None:
+        with stopping():
+            found.extend(signal.getsignal(n) for n in SIGNALS)
+
+    before = [signal.getsignal(n) for n in SIGNALS]
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == before
+    assert isinstance(stopping(), Stopping)
+
+
+LONG_CLEAN_UP = """
+import signal, time
+from corruptset import interruption as stopping
+stopping.PATIENCE_S = 0.2
+with stopping.take_signals():
+    try:
+        signal.raise_signal({number})
+    finally:
+        time.sleep(0.1)
+        signal.raise_signal({number})
+        print("undisturbed", flush=True)
+        time.sleep(0.2)
+        signal.raise_signal({number})
+        print("hangs", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_clean_up_that_hangs_can_be_ended(number: signal.Signals) -> None:
+    done = subprocess.run([sys.executable, "-c", LONG_CLEAN_UP.format(number=int(number))], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "undisturbed\n", "Interrupted.\n")
+
+
+def test_the_command_hears_ctrl_c_before_it_imports_anything() -> None:
+    # Each of these would be some milliseconds in which Ctrl-C prints a traceback. An editable install brings some of them itself.
+    program = (
+        "import sys; before = set(sys.modules)\nfrom corruptset.cli import main\n"
+        "from corruptset.interruption import take_signals\nprint(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = {m for m in done.stdout.split() if not m.startswith("corruptset")}
+    assert not modules & {"typing", "signal", "threading", "pickle", "typer"}, modules

@@ -1,0 +1,126 @@
+"""`show`: gradual degradations, recipes with levels and chains, and what finished builds hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corruptset.generate.level_effects import change_table
+
+MIXED = """
+name = "mixed"
+version = "1.0.0"
+calibration = "tiny"
+preprocessing = {kind = "resize", side = 64}
+encoding = {format = "png"}
+
+[stages.turned]
+corruption = "rotate"
+parameters = {angle_deg = 30.0, direction = "clockwise", canvas = "loose"}
+
+[[sets]]
+clean = true
+
+[[sets]]
+corruptions = ["fade_black"]
+levels = [1, 7]
+
+[[sets]]
+chain = ["turned", "fog-1"]
+
+[[pairs]]
+first = ["fog"]
+second = ["fade_black", "contrast"]
+severities = [2]
+levels = [3]
+"""
+SETS = {
+    "clean", "fade_black/01", "fade_black/07", "turned+fog-1",
+    "fog-2+fade_black-03", "fade_black-03+fog-2", "fog-2+contrast-2", "contrast-2+fog-2",
+}  # fmt: skip
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    (tmp_path / "mixed.toml").write_text(MIXED)
+    return tmp_path / "mixed.toml"
+
+
+def lines(text: str) -> dict[str, str]:
+    """Return a table's lines by their first word."""
+    return {line.split()[0]: line for line in text.splitlines() if line.strip()}
+
+
+def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run: Any) -> None:
+    done = run("show", "random_boxes")
+    assert done.code == 0, done.err
+    assert re.search(r"^evaluated +0\.1 +3 +6 *$", done.out, re.MULTILINE)
+    assert re.search(r"^text +0\.1 +2 +5 *$", done.out, re.MULTILINE)
+    assert "calibration" not in done.out
+    assert "Draws at random: boxes" in done.out
+    rows = lines(done.out[done.out.index("ladder evaluated") :])
+    table = change_table("random_boxes")
+    for level in range(31):
+        row = table[level]
+        want = [str(level), *row.change.split(), *(f"{v:.1f}" for v in (row.changed, row.mean, row.colours))]
+        assert rows[str(level)].split() == want
+    assert rows["2"].split()[:3] == ["2", "88", "boxes"]
+
+
+def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run: Any) -> None:
+    shown = run("show", "adjacent_pixel_swap", "--json").json
+    assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
+    assert shown["ladders"]["text"] == {"share": 0.05, "margin": 0, "exchange": True}
+    assert [row["level"] for row in shown["changes"]] == list(range(31))
+    assert shown["changes"][2]["changed"] == pytest.approx(56.6, abs=1)
+    other = run("show", "adjacent_pixel_swap", "--ladder", "text", "--json").json
+    assert (other["ladder"], other["ladders"]) == ("text", shown["ladders"])
+    assert other["changes"][2]["changed"] < 20
+    assert len(shown["sources"]) == 2
+    assert run("show", "posterize", "--json").json["changes"][-1]["level"] == 30
+
+
+def test_a_degradation_without_parameters_has_no_table_of_them(run: Any) -> None:
+    out = run("show", "black_lines").out
+    assert "Levels 1 to 99, each from the one before" in out
+    assert not re.search(r"^(evaluated|text) *$", out, re.MULTILINE)
+    assert lines(out[out.index("ladder evaluated") :])["1"].split()[:3] == ["1", "1", "line"]
+    assert "each from the clean image" in run("show", "jpeg").out
+
+
+def test_stages_are_printed_with_parameters_and_level(run: Any, recipe: Path) -> None:
+    for command in ("show", "plan"):
+        done = run(command, recipe)
+        assert done.code == 0, done.err
+        rows = lines(done.out)
+        assert "fade_black(factor=0.9, level 7)" in rows["fade_black/07"]
+        assert "contrast(factor=0.3) + fog(weight=" in rows["contrast-2+fog-2"]
+        assert "fade_black(factor=0.9, level 3) + fog(" in rows["fade_black-03+fog-2"]
+        assert "canvas=loose" in rows["turned+fog-1"]
+        assert "(the preprocessed image)" in rows["clean"]
+    assert "black_lines(level 12)" in run("show", "image-degrade-30").out
+
+
+def test_a_finished_build_shows_metrics_of_every_set(run: Any, recipe: Path) -> None:
+    built = run("build", recipe, "--first", "2", "--jobs", "1", "--json")
+    assert built.code == 0, built.err
+    shown = run("show", built.json["directory"], "--json").json
+    metrics = {s["id"]: s["metrics"] for s in shown["sets"]}
+    assert set(metrics) == SETS
+    assert {m["images"] for m in metrics.values()} == {2}
+    done = run("show", built.json["directory"])
+    assert done.code == 0, done.err
+    rows = lines(done.out)
+    for name, one in metrics.items():
+        want = ["-" if one[k] is None else f"{one[k]:.{d}f}" for k, d in (("psnr", 2), ("ssim", 3), ("changed", 3))]
+        assert rows[name].split()[-3:] == want
+    # infinite
+    assert rows["clean"].split()[-3:] == ["-", "1.000", "0.000"]
+    assert "means over 2 images" in done.out
+
+
+def test_a_corruption_without_published_severities_says_so(run: Any) -> None:
+    assert "its parameters are always given" in run("show", "salt_pepper").out

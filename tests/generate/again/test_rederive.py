@@ -1,0 +1,142 @@
+"""Samples made again from the source find what no hash of the data set can."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import corruptset
+from corruptset.corruptions.keys import sample_keys
+from corruptset.corruptions.registry import _registered
+from corruptset.errors import ParameterError, SourceError, VerificationError
+from corruptset.generate.again import rederive as verifying
+from corruptset.generate.build import Built, build
+from corruptset.generate.pixels.encoding import Encoding
+
+
+@pytest.mark.parametrize("kind", ["whole", "lossless"])
+def test_a_good_build(request: pytest.FixtureRequest, kind: str) -> None:
+    built: Built = request.getfixturevalue(kind)
+    seen: list[tuple[str, int, int]] = []
+    report = corruptset.verify(built.directory, rederive="all", jobs=1, progress=lambda *e: seen.append(e))
+    assert report.ok, report.problems
+    assert ("rederive", 8, 8) in seen
+
+
+def test_other_draws_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+    report = corruptset.verify(whole.directory, rederive=2, jobs=1)
+    wrong = {p.path for p in report.problems}
+    assert {p.kind for p in report.problems} == {"rederive"}
+    noisy = {s.id for s in whole.manifest.sets if any(t.corruption == "gaussian_noise" for t in s.stages)}
+    assert wrong == {f"sets/{s}.jsonl" for s in noisy}
+    assert len(report.problems) == 2 * len(noisy)
+
+
+def test_other_lossy_bytes_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pixel digests are right, and so are all hashes: only the encoding is another."""
+    monkeypatch.setattr(verifying.Encoding, "from_json", classmethod(lambda cls, record: Encoding(quality=84)))
+    report = corruptset.verify(whole.directory, rederive=1, jobs=1)
+    assert {p.kind for p in report.problems} == {"rederive"}
+    assert len(report.problems) == 2 * len(whole.manifest.sets)
+    assert any(p.path.startswith("images/") for p in report.problems)
+    assert any("#0" in p.path for p in report.problems)
+
+
+def test_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = verifying.preprocess
+    monkeypatch.setattr(verifying, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
+    report = corruptset.verify(whole.directory, rederive=3, jobs=1)
+    assert [p.path for p in report.problems] == ["samples.jsonl"] * 3
+    assert "the clean pixels come out as" in report.problems[0].detail
+
+
+def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path) -> None:
+    photos = tmp_path / "photos" / "a"
+    photos.mkdir(parents=True)
+    for i in range(2):
+        Image.fromarray(np.full((90, 80, 3), 90 + i, np.uint8)).save(photos / f"{i}.png")
+    source = f"folder:{tmp_path / 'photos'}"
+    built = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["gaussian_noise/1"])
+    with pytest.raises(SourceError, match=r"made from the source 'folder': name it with --source"):
+        corruptset.verify(built.directory, rederive=1, jobs=1)
+    assert corruptset.verify(built.directory, rederive="all", source=source, jobs=1).ok
+    Image.fromarray(np.full((90, 80, 3), 7, np.uint8)).save(photos / "1.png")
+    with pytest.raises(SourceError, match=r"not the one that .* was made from:\n  a/1: is sha256:"):
+        corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
+    (photos / "0.png").unlink()
+    with pytest.raises(SourceError, match="a/0: is not in the source"):
+        corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
+
+
+def test_another_revision_is_said_first(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], revision=2))
+    with pytest.raises(VerificationError, match=r"contrast: revision 2 here, 1 in the data set"):
+        corruptset.verify(whole.directory, rederive=1, jobs=1)
+
+
+def test_scale_by_side_needs_the_side_that_it_was_made_for(make: Callable[..., Built]) -> None:
+    built = make(scale="side", sets=["gaussian_noise/1"])
+    assert corruptset.verify(built.directory, rederive=1, jobs=1).ok
+    assert json.loads((built.directory / "manifest.json").read_text())["recipe"]["calibration_side"] == 64
+
+
+@pytest.mark.parametrize("count", [0, -1, True, "some", 1.5])
+def test_counts_that_cannot_be_meant(whole: Built, count: Any) -> None:
+    with pytest.raises(ParameterError, match="rederive is"):
+        corruptset.verify(whole.directory, rederive=count)
+
+
+def test_an_incomplete_build_is_not_rederived(whole: Built, tmp_path: Path) -> None:
+    shutil.copytree(whole.directory, tmp_path / "copy")
+    (tmp_path / "copy" / "manifest.json").unlink()
+    report = corruptset.verify(tmp_path / "copy", rederive="all", jobs=1)
+    assert [p.kind for p in report.problems] == ["incomplete"]
+
+
+@pytest.mark.parametrize(
+    ("total", "count", "picks"), [(8, 3, [0, 2, 5]), (50_000, 4, [0, 12_500, 25_000, 37_500]), (5, 9, [0, 1, 2, 3, 4])]
+)
+def test_samples_are_spread_over_the_whole(total: int, count: int, picks: list[int]) -> None:
+    assert verifying._picks(total, count) == picks
+    assert verifying._picks(total, None) == list(range(total))
+
+
+def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+    samples = corruptset.open(whole.directory).samples
+    report = corruptset.verify(whole.directory, rederive=2, jobs=1)
+    assert report.checked["rederived"] == 2
+    assert {p.detail.partition(":")[0] for p in report.problems} == {samples[0].id, samples[4].id}
+
+
+def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_path: Path) -> None:
+    """Which one an image gets depends on their number and order: one that is too many, or renamed, is as wrong as another one."""
+
+    def write(name: str, levels: dict[str, int]) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        for texture, level in levels.items():
+            Image.fromarray(np.full((250, 260, 3), level, np.uint8)).save(folder / f"{texture}.png")
+        return folder
+
+    own = write("own", {"a": 200, "b": 220})
+    recipe = tmp_path / "frosty.toml"
+    recipe.write_text(
+        'name = "frosty"\nversion = "1.0.0"\ntitle = "Frosty"\ncalibration = "tiny"\n'
+        '[preprocessing]\nkind = "resize-crop"\nresize = 72\ncrop = 64\n[encoding]\nformat = "png"\n'
+        '[[sets]]\nchain = ["contrast-1", "frost-1"]\n'
+    )
+    built = build(recipe, "sample", tmp_path / "out", jobs=1, samples=1, metrics=0, frost_textures=own)
+    assert [t.name for t in built.manifest.textures] == ["a.png", "b.png"]
+    assert corruptset.verify(built.directory, rederive="all", frost_textures=own, jobs=1).ok
+    for others in ({"a": 200, "b": 221}, {"a": 200}, {"a": 200, "b": 220, "c": 240}, {"b": 200, "a": 220}):
+        with pytest.raises(VerificationError, match="made with other frost textures"):
+            corruptset.verify(built.directory, rederive="all", frost_textures=write(f"{others}", others), jobs=1)

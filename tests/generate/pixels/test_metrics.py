@@ -1,0 +1,51 @@
+"""Metrics equal scikit-image's, and say null where they have no value."""
+
+import numpy as np
+import pytest
+from skimage.metrics import peak_signal_noise_ratio, structural_similarity
+
+from corruptset.generate.pixels.metrics import mean_metrics, measure, measured_indices, ssim
+
+
+def pair(shape: tuple[int, int, int], noise: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.Generator(np.random.Philox(7))
+    clean = (np.add.outer(np.arange(shape[0]), np.arange(shape[1]))[:, :, None] * 3 + np.arange(shape[2]) * 20) % 256
+    image = np.clip(clean + rng.normal(0, noise, shape), 0, 255)
+    return clean.astype(np.uint8), image.astype(np.uint8)
+
+
+@pytest.mark.parametrize("shape", [(32, 48, 3), (61, 37, 1), (8, 9, 3)])
+@pytest.mark.parametrize("noise", [2.0, 60.0])
+def test_equal_to_scikit_image(shape: tuple[int, int, int], noise: float) -> None:
+    clean, image = pair(shape, noise)
+    psnr, similarity, changed = measure(clean, image)
+    assert psnr == pytest.approx(peak_signal_noise_ratio(clean, image), abs=1e-9)
+    assert similarity == pytest.approx(structural_similarity(clean, image, channel_axis=2, data_range=255), abs=1e-9)
+    assert changed == pytest.approx(np.mean((clean != image).any(axis=2)))
+
+
+def test_an_unchanged_image() -> None:
+    clean, _ = pair((16, 16, 3), 1.0)
+    assert measure(clean, clean.copy()) == (None, pytest.approx(1.0), 0.0)
+    assert ssim(clean, 255 - clean) < 0.5
+
+
+def test_another_shape_has_no_metrics() -> None:
+    assert measure(np.zeros((16, 16, 3), np.uint8), np.zeros((16, 12, 3), np.uint8)) == (None, None, None)
+
+
+def test_means() -> None:
+    got = mean_metrics([(30.0, 0.5, 0.25), (20.0, 0.25, 0.5)])
+    assert got is not None
+    assert got.as_json() == {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375}
+    assert mean_metrics([]) is None
+    infinite = mean_metrics([(30.0, 0.5, 0.25), (None, 1.0, 0.0)])
+    assert infinite is not None
+    assert infinite.psnr is None
+    assert infinite.ssim == 0.75
+
+
+def test_the_first_by_id_are_measured() -> None:
+    assert measured_indices(["b", "a", "c", "B"], 2) == {1, 3}
+    assert measured_indices(["b", "a"], "all") == {0, 1}
+    assert measured_indices(["b", "a"], 0) == frozenset()

@@ -1,0 +1,242 @@
+"""Preprocessing is bit-equal to torchvision's on Pillow images, and to the released generator's at 299.
+
+The pinned values are the first 32 hex digits of the sha256 of C-order bytes, recorded by running
+Compose([Resize(256), CenterCrop(224)]) and Resize((64, 64)) of torchvision 0.28.0 (torch 2.13.0) on Pillow 13.0.0,
+and the released 299 generator's own resized_center_crop, on the photographs and on `pattern`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from pydantic import TypeAdapter
+
+from corruptset.errors import ImageError
+from corruptset.generate.pixels.preprocessing import CentralResize, Preprocessing, Resize, ResizeCrop, Unchanged, preprocess
+from corruptset.generate.sources.source import open_source
+
+IMAGENET = ResizeCrop(kind="resize-crop", resize=256, crop=224, channels="keep")
+TINY = Resize(kind="resize", side=64, channels="keep")
+INCEPTION = CentralResize(kind="central-resize", fraction=0.875, side=299, channels="keep")
+
+# name: (Resize(256) + CenterCrop(224), Resize((64, 64)))
+PHOTOGRAPHS = {
+    "astronaut": ("647fb3f2ee4c4d6b7f2b3f507a14c217", "2f496e4f9841f45b4e9eef7c2972e916"),
+    "chelsea": ("d2380d7104e4d7d5ba262b5731ac6b0f", "d1950a12d626ea22677cf59314e4a47d"),
+    "coffee": ("9f13b650be016e3aac65dc70c085ff90", "2420aa54c2fb0418ba7fa2abfd465979"),
+    "hubble_deep_field": ("a38b2e514fe3ea5eba487bb2cc76e5cc", "f618ec461ecb2074c36ea8bff472ea77"),
+    "ihc": ("a91662b1693c3d5c6daff93b734aed5e", "0594eb49651a8c2569eb3a1408b59875"),
+    "motorcycle_left": ("d74861a3acf9cac9d81c323ca459b85e", "c19d12b171124d7f86b0374051a456cc"),
+    "retina": ("4dbd68fe3edfd405bb2dd2e030124e49", "be62216d1b83649e668473430fc0d1bc"),
+    "rocket": ("c6bce0f2d78495b97598dedf9c808068", "6ea41f0478a7d58818cb3ed312a26f21"),
+}
+# (width, height, channels): the same two
+SIZES = {
+    (257, 500, 3): ("b71909e122795e07179531c18ebef49e", "961c7734aa06ec53ccbb77513ba2de31"),
+    (257, 500, 1): ("f8b32a18015469545f3b91901213352f", "5f18f1e24bc3bd246fd1f9c59125947d"),
+    (500, 257, 3): ("932b933c5e8aba2ccf6083c3e1024616", "db320540c89d9cc1fa02b317e707eb12"),
+    (500, 257, 1): ("f606b9ba9988cdef2966b1409a98ea19", "8316a426333533684e0f39dec7a102b4"),
+    (100, 80, 3): ("d6136d3b93d14b13c4d79ac0418efac6", "ea4eefad807a6d037a2285c78833d6a2"),
+    (100, 80, 1): ("96b62f0f885b6a3537bf5a31bdbd9519", "f71cabf2fc74d02456b5cc4385d71fd3"),
+    (80, 100, 3): ("9d68233627deacf58e5b4ea3b4c8d9e6", "72b1d7f53bfdbcbdcf36f85f0ccfa968"),
+    (80, 100, 1): ("8e2049b3ef07fe8832bed3fb1a66c8ca", "a07e75aad75d13bd34d3cb4e5d35ec08"),
+    (256, 256, 3): ("f639c9d09c48c36a9c6dfd6ed85db712", "1a6211e3e22e23666063d89a011a40fe"),
+    (256, 256, 1): ("4c7f6cf20c3fbe0d70e5f34025dd8440", "b3c9b5abaa21bb1bf1e094debfde04c0"),
+    (256, 300, 3): ("91b9c5b8a96b063fd3902a005a9a0713", "c830870b2d10a675abb28448c201e227"),
+    (256, 300, 1): ("bad791907e55b0a215ee160546868f9a", "dbfd21dd322714061cb28b16927ac3de"),
+    (1000, 9, 3): ("ffa21e3574a454daf504701a2b0a865b", "258ebd3d3a916c5acbafed468f3cc051"),
+    (1000, 9, 1): ("ba1f3be7c9e44a4a1a9671aad5c85103", "69ca2a4d6095dd649de99ca60bdf054c"),
+    (9, 1000, 3): ("de1eb6f2e0c4d6c0db0101380001ac2e", "88d9f51166550ca0745e39fd73e052f8"),
+    (9, 1000, 1): ("fea08ed31910982502365487fc9203cf", "6cadff67eb3ab9b8bc7d4fb25777f06e"),
+    (255, 256, 3): ("4a969cf92450eb38a34ba925c539c567", "2b5f71a9a35fcb2f0091667d19996e8c"),
+    (255, 256, 1): ("ad1f6dfff2b2a49b4c08ee0ad86de196", "420e98a219a6e8f576d27cf616d93df0"),
+    (333, 500, 3): ("d6e23afbecacac6c9fcfb3a4b62e391e", "e38d6622ac4fb362e5a85d7c8faac44e"),
+    (333, 500, 1): ("632e82637fce0744954555318cc786a8", "d57060c7f8c4fc90ebcfc8f6567787e4"),
+    (224, 224, 3): ("e936d7fbddaa23444f2c467695f6df8f", "1bc41adf042b3c3a57a19ef409dd1d67"),
+    (224, 224, 1): ("079bd38ebc55fdd8e05445b92445b7bd", "61f24c50e33afe94c7ed7a74f0bb4bff"),
+    (8, 8, 3): ("533d23ddc0f7f65af2a3ed5f55109120", "0769f41a63aad487cdd73cced90a398d"),
+    (8, 8, 1): ("4d2511309526c0ddf913e4a3132cc3d9", "4b90edc9c88da783466d3ca5c9ccf35d"),
+    (641, 427, 3): ("d06b15e377901d33c47ce40878516899", "116f2a849512f0dff311e52623e4f0c5"),
+    (641, 427, 1): ("48ac1fa88f8d9e79d98fd7c61eab0254", "88de68751aad23383b9c764564dbfbb8"),
+    (2000, 1501, 3): ("4155791ccdc07f3c6536ac069f23e17d", "2e66bf4fc20be314f64f128ee0111274"),
+    (2000, 1501, 1): ("31900c50392a5f5041d39ce2241661ac", "47abd598509f7c060fce20148b4fdfd6"),
+}
+# (resize, crop, interpolation, width, height)
+OTHERS = {
+    (64, 97, "bilinear", 100, 80): "3fcf538d259afd541a4de08a71576231",
+    (64, 97, "bilinear", 61, 117): "a76a81ce1362f6c4aed3d1257c03fc17",
+    (64, 97, "bilinear", 120, 101): "4b2d04165ca57b176940bc06184b8915",
+    (97, 224, "bilinear", 100, 80): "391064f42fa1326d072ac24d83a3c10f",
+    (97, 224, "bilinear", 61, 117): "67127d02addc58ede29b4252ba3a2c59",
+    (97, 224, "bilinear", 120, 101): "5449138fedbedb2648dd4f7eb1d2cf7c",
+    (48, 33, "bicubic", 100, 80): "580e2268ceea14a32dceebe0fd6a8837",
+    (48, 33, "bicubic", 61, 117): "238f8a3f2ae681eb26d2f8d206b20be2",
+    (48, 33, "bicubic", 120, 101): "6c1fdb0bac3abb99d58f50ba046ede48",
+    (48, 33, "nearest", 100, 80): "77fd2bb0d7ec405029d73b198841f0e9",
+    (48, 33, "nearest", 61, 117): "1bb8a5a35c2acd713700ba29b6504db8",
+    (48, 33, "nearest", 120, 101): "4fba366078439b2787642203d7f99fa7",
+    (48, 33, "lanczos", 100, 80): "3702ff372d4820180eb55ae0ff751a40",
+    (48, 33, "lanczos", 61, 117): "03e777ee98691eb9ae432db8a295820d",
+    (48, 33, "lanczos", 120, 101): "af9c105a083a933dd46ac0d0a34b1654",
+    (48, 33, "box", 100, 80): "5114664d33c63827a22c1b287e87ed0b",
+    (48, 33, "box", 61, 117): "2952bc91ce7fabecd2b9dacc41354bf2",
+    (48, 33, "box", 120, 101): "c8181c35bfffdeb6b2c2d0e046421830",
+    (48, 33, "hamming", 100, 80): "4b06519862f0e4e09202c8a2314ae9e2",
+    (48, 33, "hamming", 61, 117): "197b76ac924dc38a1f037dde881f46ed",
+    (48, 33, "hamming", 120, 101): "3ea9216d0e93065f1a1042ca93cd5013",
+    (65, 64, "bilinear", 100, 80): "6b5196ca89f4d388b8c0300c4eef5ba3",
+    (65, 64, "bilinear", 61, 117): "eeb953c63bbeed8845dffe52e2eda522",
+    (65, 64, "bilinear", 120, 101): "cd92ad04b0a70c43a9c5712d6d53208f",
+    (67, 64, "bilinear", 100, 80): "884a555b528f50c75236e820e8b8c6e7",
+    (67, 64, "bilinear", 61, 117): "08d1c6a7968511ee147f4fc845260e85",
+    (67, 64, "bilinear", 120, 101): "3de3fed263e436174772ae5419cbf5b2",
+}
+# (width, height, channels): central .875, then 299x299
+AT_299 = {
+    (257, 500, 3): "e4abaae437461229d2173a60371a27b0",
+    (257, 500, 1): "69c57d10eaebc1bb75af8b55b7789a9f",
+    (500, 257, 3): "9bf2576344632c07aa4733ba46034950",
+    (500, 257, 1): "35b6fae4f9e7a82256d995582fbcba61",
+    (100, 80, 3): "4f2b1ee93bff5ddb1b15c80fc69d3052",
+    (100, 80, 1): "9878b937a6cc275fcd85cd529b03a282",
+    (299, 299, 3): "044f7bc8d3c02423a3daab59b1d1dfdc",
+    (299, 299, 1): "562317c572e3fafdec32b92c582c4e5b",
+    (342, 342, 3): "60dc9abbaaff954cf270d76b8ae17da9",
+    (342, 342, 1): "d04ecd2a65a4dc88a68d2a93490acf38",
+    (341, 343, 3): "6bdc0616097ad03275d168adf0f87912",
+    (341, 343, 1): "b618e68fb54464bb5c608f4eadd40d62",
+    (333, 500, 3): "ae41992d4e4a43b0431b473b9ce030dc",
+    (333, 500, 1): "b92dcc37b2067980f3f5c7d88284c628",
+    (9, 9, 3): "278a8751575224a13e879c84af98defe",
+    (9, 9, 1): "faa08394755ecd8552c506de8c779097",
+    (641, 427, 3): "619c39700c98ff085872dff512404fac",
+    (641, 427, 1): "4f241bf8f4b6baf62aa7dd54f152f1c1",
+}
+
+
+def pattern(width, height, channels):
+    """An image that follows from integers alone, busy enough that a shift by one pixel changes it everywhere."""
+    y, x, k = np.meshgrid(*(np.arange(n, dtype=np.uint64) for n in (height, width, channels)), indexing="ij")
+    value = x * np.uint64(2654435761) + y * np.uint64(40503 * 65599) + k * np.uint64(97) + x * y * np.uint64(2246822519)
+    return ((value >> np.uint64(13)) & np.uint64(255)).astype(np.uint8)
+
+
+def digest(image):
+    assert image.dtype == np.uint8
+    assert image.flags.c_contiguous
+    assert image.flags.writeable
+    return hashlib.sha256(image.tobytes()).hexdigest()[:32]
+
+
+def test_photographs_as_torchvision_makes_them():
+    source = open_source("sample")
+    for sample in source.samples:
+        image = source.load(sample).image
+        assert (digest(preprocess(image, IMAGENET)), digest(preprocess(image, TINY))) == PHOTOGRAPHS[sample.id], sample.id
+    assert {s.id for s in source.samples} == set(PHOTOGRAPHS)
+
+
+@pytest.mark.parametrize(("case", "expected"), SIZES.items(), ids=str)
+def test_odd_sizes_as_torchvision_makes_them(case, expected):
+    image = pattern(*case)
+    before = image.copy()
+    assert (digest(preprocess(image, IMAGENET)), digest(preprocess(image, TINY))) == expected
+    np.testing.assert_array_equal(image, before)
+
+
+@pytest.mark.parametrize(("case", "expected"), OTHERS.items(), ids=str)
+def test_padding_ties_and_interpolations_as_torchvision_has_them(case, expected):
+    resize, crop, interpolation, width, height = case
+    spec = ResizeCrop(kind="resize-crop", resize=resize, crop=crop, interpolation=interpolation)
+    assert digest(preprocess(pattern(width, height, 3), spec)) == expected
+
+
+@pytest.mark.parametrize(("case", "expected"), AT_299.items(), ids=str)
+def test_299_as_the_released_generator_makes_it(case, expected):
+    assert digest(preprocess(pattern(*case), INCEPTION)) == expected
+
+
+@given(st.integers(8, 700), st.integers(8, 700), st.integers(8, 120), st.integers(8, 130))
+@example(257, 256, 64, 48)
+@example(256, 257, 64, 48)
+@example(301, 300, 256, 224)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_resize_and_crop_by_a_restatement_of_the_rules(width, height, resize, crop):
+    """The rules again, in exact integers and array slices: the long side floors, padding puts the odd pixel last, ties go to even."""
+    image = pattern(width, height, 3)
+    w, h = (resize, resize * height // width) if width <= height else (resize * width // height, resize)
+    resized = np.asarray(Image.fromarray(image).resize((w, h), Image.Resampling.BILINEAR))
+    pads = [(max(crop - n, 0) // 2, (max(crop - n, 0) + 1) // 2) for n in (h, w)]
+    resized = np.pad(resized, [*pads, (0, 0)])
+    starts = []
+    for n in resized.shape[:2]:
+        half, odd = divmod(n - crop, 2)
+        starts.append(half + (odd and half % 2))
+    expected = resized[starts[0] : starts[0] + crop, starts[1] : starts[1] + crop]
+    np.testing.assert_array_equal(preprocess(image, ResizeCrop(kind="resize-crop", resize=resize, crop=crop)), expected)
+
+
+def test_channels_and_kinds_of_input():
+    grey = pattern(60, 50, 1)
+    spec = ResizeCrop(kind="resize-crop", resize=40, crop=32)
+    rgb = preprocess(grey, spec)
+    assert rgb.shape == (32, 32, 3)
+    assert (rgb == rgb[:, :, :1]).all()
+    kept = spec.model_copy(update={"channels": "keep"})
+    np.testing.assert_array_equal(preprocess(grey, kept), rgb[:, :, :1])
+    np.testing.assert_array_equal(preprocess(grey[:, :, 0], kept), rgb[:, :, :1])
+    np.testing.assert_array_equal(preprocess(Image.fromarray(grey[:, :, 0]), spec), rgb)
+    # convert("RGB") first, as torchvision's loader does, gives the same
+    np.testing.assert_array_equal(preprocess(Image.fromarray(grey[:, :, 0]).convert("RGB"), spec), rgb)
+
+
+def test_none_leaves_an_image_as_it_is_and_copies_it():
+    image = pattern(20, 10, 3)
+    out = preprocess(image, Unchanged(kind="none"))
+    np.testing.assert_array_equal(out, image)
+    assert not np.shares_memory(out, image)
+
+
+@pytest.mark.parametrize("channels", ["rgb", "keep"])
+@pytest.mark.parametrize("shape", [(9, 12), (9, 12, 1), (9, 12, 3)])
+def test_none_is_the_same_with_and_without_pillow(shape, channels):
+    """The array of a row is only copied; a picture, or grey that becomes RGB, goes through Pillow."""
+    image = np.random.default_rng(2).integers(0, 256, shape[::-1], np.uint8).T  # not contiguous
+    spec = Unchanged(kind="none", channels=channels)
+    out = preprocess(image, spec)
+    expected = preprocess(Image.fromarray(np.ascontiguousarray(image.reshape(shape[:2]) if image.size == 108 else image)), spec)
+    np.testing.assert_array_equal(out, expected)
+    assert out.flags.c_contiguous
+    assert out.flags.writeable
+    assert not np.shares_memory(out, image)
+
+
+@pytest.mark.parametrize("spec", [IMAGENET, TINY, INCEPTION, Unchanged(kind="none")], ids=lambda s: s.kind)
+def test_size_is_foretold(spec):
+    for width, height in ((300, 200), (30, 40)):
+        assert spec.size(width, height) == preprocess(pattern(width, height, 3), spec).shape[1::-1]
+
+
+def test_settings_round_trip_through_json():
+    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none")):
+        assert TypeAdapter(Preprocessing).validate_python(spec.as_json()) == spec
+        assert next(iter(spec.as_json())) == "kind"
+
+
+def test_what_is_no_image_is_refused():
+    for bad in (np.zeros((9, 9, 3), np.float32), np.zeros((9, 9, 4), np.uint8), np.zeros(9, np.uint8), Image.new("RGBA", (9, 9))):
+        with pytest.raises(ImageError, match="expected"):
+            preprocess(bad, IMAGENET)
+
+
+def test_a_sliver_is_refused_before_it_becomes_enormous():
+    assert IMAGENET.problem(40_000, 8) is not None
+    assert IMAGENET.problem(8, 40_000) is not None
+    assert IMAGENET.problem(4000, 6000) is None
+    with pytest.raises(ImageError, match="40000x8"):
+        preprocess(np.zeros((8, 40_000, 1), np.uint8), IMAGENET)

@@ -1,0 +1,204 @@
+"""The two-factor paper's sets: 69 names, 53 distinct conditions, both orders, and what they share."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import archives as a
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import corruptset
+from corruptset.corruptions.stages import parse_chain
+from corruptset.errors import BuildError
+from corruptset.generate.build import Built, build
+from corruptset.generate.plan.plan import plan
+from corruptset.generate.recipes.recipe import load_recipe
+
+COUNT = 500
+
+
+@pytest.fixture(scope="module")
+def crops(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """520 crops of photographs in the form of CIFAR-10's test batch."""
+    root = tmp_path_factory.mktemp("cifar")
+    a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(COUNT + 20)), "w:gz")
+    return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A training batch of 20 crops, of which the first four are also in the test batch."""
+    root = tmp_path_factory.mktemp("cifar")
+    test, own = a.crops(COUNT + 20), a.crops(16, seed=5)
+    train = [(np.concatenate([test[0][:4], own[0]]), np.concatenate([test[1][:4], own[1]]))]
+    a.tar(root / "cifar-10-python.tar.gz", a.ten_python(a.crops(20, seed=6), train), "w:gz")
+    return f"cifar10:{root / 'cifar-10-python.tar.gz'}"
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """500 scanned digits of scikit-learn, 28x28, in the form of MNIST's test files."""
+    found = load_digits()
+    images = np.kron((found.images[:COUNT] * 15).astype(np.uint8), np.ones((1, 4, 4), np.uint8))[:, 2:30, 2:30]
+    root = tmp_path_factory.mktemp("mnist")
+    a.write(root, {"t10k-images-idx3-ubyte": a.idx(images), "t10k-labels-idx1-ubyte": a.idx(found.target[:COUNT])})
+    return f"mnist:{root}"
+
+
+@pytest.fixture(scope="module")
+def built(crops: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return build("two-factor-69", crops, tmp_path_factory.mktemp("69"), samples=COUNT, jobs=1, format="hdf5", metrics=0)
+
+
+def names(built: Built) -> dict[str, str]:
+    """Return every name -> set id."""
+    return {name: s.id for s in built.manifest.sets for name in (s.id, *s.aliases)}
+
+
+def test_table_4_is_numbered_as_published() -> None:
+    """A few numbers of each block of the paper's Table 4."""
+    by_alias = {alias: s.id for s in load_recipe("two-factor-69").resolve() for alias in s.aliases}
+    assert [by_alias[f"type {n}"] for n in range(1, 9)] == [
+        "clean", "ga010", "ga015", "ga020", "sp010", "sp010+ga010", "sp010+ga015", "sp010+ga020",
+    ]  # fmt: skip
+    for number, name in {
+        13: "SP0.2GA0", 18: "GA0SP0.15", 20: "GA0.15SP0", 25: "GA0.1SP0.1", 31: "GA0.2SP0.2", 33: "SP0RR60", 34: "SP0.1RR30",
+        39: "SP0.2RR60", 41: "SP0RL60", 42: "SP0.1RO0", 44: "SP0.1RL60", 50: "SP0.2RL60", 51: "RR30SP0.1", 54: "RR30SP0", 59: "RO0SP0.1",
+        62: "RL30SP0", 69: "RL60SP0.2",
+    }.items():  # fmt: skip
+        assert by_alias[f"type {number}"] == by_alias[name], name
+    assert by_alias["RL30SP0.1"] == by_alias["RO-30SP0.1"] == "ro-30+sp010"
+    assert by_alias["SP0.15RR60"] == by_alias["SP0.15RO60"] == "sp015+ro060"
+
+
+def check(built: Built) -> None:
+    sets = {s.id: s for s in built.manifest.sets}
+    known = names(built)
+    types = [n for n in known if re.fullmatch(r"type \d+", n)]
+    assert sorted(int(t.split()[1]) for t in types) == list(range(1, 70))
+    assert len(sets) == 53
+    assert len({s.pixel_digest for s in sets.values()}) == 53
+    assert {s.count for s in sets.values()} == {COUNT}
+    factors = Counter(len(sets[known[t]].stages) for t in types)
+    assert factors == {2: 42, 1: 26, 0: 1}
+    assert known["SP0.1GA0.2"] != known["GA0.2SP0.1"]
+    assert sets[known["SP0.1GA0.2"]].pixel_digest != sets[known["GA0.2SP0.1"]].pixel_digest
+    assert sets["ga010"].aliases == ["SP0GA0.1", "type 2", "sp000+ga010", "ga010+sp000", "GA0.1SP0", "type 24"]
+
+
+def test_69_names_53_conditions(built: Built) -> None:
+    check(built)
+
+
+def test_69_names_53_conditions_of_digits(digits: str, tmp_path: Path) -> None:
+    check(build("two-factor-69", digits, tmp_path, samples=COUNT, jobs=1, format="hdf5", metrics=0))
+
+
+def test_the_tree_applies_less_than_half_of_the_stages(crops: str) -> None:
+    planned = plan("two-factor-69", crops, samples=COUNT, jobs=1)
+    assert (planned.stages_applied, planned.stages_naive) == (52, 110)
+    assert planned.stages_applied <= 0.5 * planned.stages_naive
+
+
+def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
+    """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is beneath."""
+    data = corruptset.open(built.directory)
+    recipe = load_recipe("two-factor-69")
+    by_id = {s.id: s for s in recipe.resolve()}
+    ids = [s.id for s in data.samples]
+    for first, second in [("sp010", "ro030"), ("sp010", "ro-60"), ("sp020", "ro030"), ("ga010", "sp010"), ("ro030", "sp015")]:
+        stages = by_id[f"{first}+{second}"].stages
+        assert stages[:1] == by_id[first].stages
+        stored = np.stack([data[first].image(i) for i in (0, 250, 499)])
+        both = np.stack([data[f"{first}+{second}"].image(i) for i in (0, 250, 499)])
+        keys = [ids[i] for i in (0, 250, 499)]
+        if second.startswith("ro"):  # nothing is drawn: the stage by itself says it all
+            assert np.array_equal(corruptset.corrupt(stored, [stages[1]], key=keys), both)
+        else:  # salt and pepper leaves most elements as the first stage made them
+            kept = (both != 0) & (both != 255)
+            assert kept.mean() > 0.3  # much of a rotated picture is black
+            assert np.array_equal(both[kept], stored[kept])
+
+
+def test_one_pair_alone_is_the_pair_within_the_69(built: Built, crops: str, tmp_path: Path) -> None:
+    alone = build("two-factor-69", crops, tmp_path, samples=COUNT, jobs=1, format="hdf5", sets=["SP0.15GA0.2", "RL60SP0.1"])
+    known = {s.id: s for s in built.manifest.sets}
+    assert [s.id for s in alone.manifest.sets] == ["ro-60+sp010", "sp015+ga020"]
+    for one in alone.manifest.sets:
+        assert one.pixel_digest == known[one.id].pixel_digest
+        assert one.aliases == known[one.id].aliases
+
+
+@pytest.mark.ci
+def test_two_workers_and_both_containers_give_the_same(built: Built, crops: str, tmp_path: Path) -> None:
+    other = build("two-factor-69", crops, tmp_path, samples=COUNT, jobs=2, format="both", metrics=0)
+    assert other.digest == built.digest
+
+
+def test_fewer_samples_are_the_same_images(built: Built, crops: str, tmp_path: Path) -> None:
+    few = corruptset.open(build("two-factor-69", crops, tmp_path, samples=10, jobs=1, format="hdf5", sets=["sp010+ga020"]).directory)
+    many = corruptset.open(built.directory)
+    rows = {s.id: s.index for s in many.samples}
+    shared = [s for s in few.samples if s.id in rows]
+    assert shared
+    for sample in shared:
+        assert np.array_equal(few["sp010+ga020"].image(sample.index), many["sp010+ga020"].image(rows[sample.id]))
+
+
+def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
+    specs = load_recipe("two-factor-train").resolve()
+    assert [s.aliases[0] for s in specs] == ["SP0.1", "GA0.1", "SP0.1GA0.1", "GA0.1SP0.1", "RR30", "RL30", "SP0.1RR30", "SP0.1RL30"]
+    assert {s.role for s in specs} == {"train"}
+    test = {s.id: s.stages for s in load_recipe("two-factor-69").resolve()}
+    for spec in specs:
+        assert spec.stages == test[spec.id]
+
+
+def test_training_samples_must_not_be_test_samples(built: Built, training: str, tmp_path: Path) -> None:
+    with pytest.raises(BuildError) as error:
+        build("two-factor-train", training, tmp_path, split="train", disjoint_from=[built.directory], jobs=1)
+    assert re.search(
+        r"4 of the 20 samples are also samples of two-factor-69 in .*\n  train/00000 is its sample test/00000", str(error.value)
+    )
+    assert not (tmp_path / "two-factor-train-1.0.0").exists()
+    ids = [f"train/{i:05d}" for i in range(4, 20)]
+    made = build("two-factor-train", training, tmp_path, split="train", ids=ids, disjoint_from=[built.directory], jobs=1, metrics=0)
+    assert {s.role for s in made.manifest.sets} == {"train"}
+    assert {s.count for s in made.manifest.sets} == {16}
+
+
+def test_imagenet_c_in_pairs() -> None:
+    recipe = load_recipe("two-factor-imagenet-c")
+    sets = recipe.resolve()
+    assert len(sets) == 210
+    assert len({tuple(t.name for t in s.stages) for s in sets}) == 210
+    assert {tuple(t.severity for t in s.stages) for s in sets} == {(3, 3)}
+    assert all(s.stages == parse_chain(s.id, recipe.table()) for s in sets)
+    assert not any(s.stages[0].corruption == s.stages[1].corruption for s in sets)
+    fifteen = {s.stages[0].corruption for s in load_recipe("imagenet-c").resolve()}
+    assert {c.corruption for s in sets for c in s.stages} == fifteen
+
+
+def test_imagenet_c_in_pairs_at_other_severities() -> None:
+    from corruptset.generate.recipes.two_factor import with_severities
+
+    planned: Any = plan(with_severities(load_recipe("two-factor-imagenet-c"), range(1, 6)), "sample", jobs=1)
+    assert len(planned.sets) == 5250
+    assert planned.images == 5250 * 8
+    # 75 first stages, each shared by seventy sets
+    assert planned.stages_applied <= 75 * planned.parts + 5250
+    assert planned.stages_naive == 10500
+
+
+def test_photographs_of_several_sizes_go_into_folders(tmp_path: Path) -> None:
+    """The recipe keeps the source's sizes, and an array holds one: nobody should have to know."""
+    planned = plan("two-factor-69", "sample", samples=3, jobs=1)
+    assert planned.format == "folder"
+    made = build("two-factor-69", "sample", tmp_path, samples=3, jobs=1, sets=["ro030"], metrics=0)
+    data = corruptset.open(made.directory)
+    assert len({data["ro030"].image(i).shape for i in range(3)}) == 3

@@ -1,0 +1,195 @@
+"""ILSVRC2012's validation images: every form that people have them in gives the same samples."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import tarfile
+
+import archives as a
+import numpy as np
+import pytest
+
+from corruptset.errors import SourceError
+from corruptset.generate.sources.check import check
+from corruptset.generate.sources.source import open_source
+
+SORTED = sorted(a.WNIDS)
+EXPECTED = [
+    (name.removesuffix(".JPEG"), SORTED.index(a.WNIDS[k - 1]), None, "sha256:" + hashlib.sha256(data).hexdigest())
+    for k, (name, data) in zip(a.truth(), a.val_images().items(), strict=True)
+]
+KIT = "ILSVRC2012_devkit_t12.tar.gz"
+
+
+@pytest.fixture
+def root(tmp_path):
+    """All forms beside each other."""
+    images, folders = a.val_images(), a.wnid_folders()
+    a.tar(tmp_path / KIT, a.devkit(), "w:gz")
+    a.write(tmp_path, a.devkit())
+    a.tar(tmp_path / "ILSVRC2012_img_val.tar", images, format=tarfile.GNU_FORMAT)
+    # as GNU tar walks a folder: in no order, each name with ./ in front
+    a.tar(tmp_path / "folders.tar", {f"./{name}": data for name, data in reversed(folders.items())}, format=tarfile.PAX_FORMAT)
+    a.tar(tmp_path / "val.tar", {f"val/{name}": data for name, data in folders.items()})
+    a.write(tmp_path / "flat", images)
+    a.write(tmp_path / "folders", folders)
+    a.write(tmp_path / "around" / "val", folders)
+    a.write(tmp_path / "alone", images)
+    a.tar(tmp_path / "alone" / KIT, a.devkit(), "w:gz")
+    wnids = [a.WNIDS[k - 1] for k in a.truth()]
+    stems = [name.removesuffix(".JPEG") for name in images]
+    (tmp_path / "synsets.txt").write_text("".join(f"{w}\n" for w in wnids))
+    (tmp_path / "LOC_val_solution.csv").write_text(
+        "ImageId,PredictionString\n"
+        + "".join(f"{s},{w} 85 1 499 272 {w} 1 1 2 2 \n" for s, w in reversed(list(zip(stems, wnids, strict=True))))
+    )
+    (tmp_path / "labels.csv").write_text("file,label\n" + "".join(f"{s}.JPEG,{w}\n" for s, w in zip(stems, wnids, strict=True)))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "labels"),
+    [
+        ("ILSVRC2012_img_val.tar", None),
+        ("", None),
+        ("ILSVRC2012_img_val.tar", KIT),
+        ("ILSVRC2012_img_val.tar", "ILSVRC2012_devkit_t12"),
+        ("ILSVRC2012_img_val.tar", "LOC_val_solution.csv"),
+        ("flat", None),
+        ("alone", None),
+        ("flat", KIT),
+        ("flat", "synsets.txt"),
+        ("flat", "labels.csv"),
+        ("folders", None),
+        ("folders", KIT),
+        ("around", None),
+        ("folders.tar", None),
+        ("val.tar", None),
+    ],
+)
+def test_every_form_is_the_same_source(root, path, labels):
+    source = open_source(f"imagenet:{root / path}", labels=root / labels if labels else None)
+    assert a.facts(source) == EXPECTED
+    assert [(c.index, c.name, c.folder) for c in source.classes] == [(i, w, w) for i, w in enumerate(SORTED)]
+    assert (source.scheme, source.notes) == ("imagenet", ())
+    assert [s.index for s in source.samples] == list(range(7))
+    again = pickle.loads(pickle.dumps(source))
+    assert np.array_equal(again.load(again.samples[0]).image, source.load(source.samples[0]).image)
+
+
+def test_the_odd_ones_are_handled(root):
+    source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
+    checked = check(source, source.samples)
+    assert (len(checked.good), checked.bad) == (7, [])
+    # the CMYK file, the PNG that is named .JPEG, the grey one
+    assert [source.load(source.samples[i]).image.shape[2] for i in (1, 2, 3)] == [3, 3, 1]
+
+
+def test_the_tar_is_read_in_place(root):
+    before = sorted(p for p in root.rglob("*"))
+    source = open_source(f"imagenet:{root / 'ILSVRC2012_img_val.tar'}")
+    check(source, source.samples)
+    assert sorted(p for p in root.rglob("*")) == before
+    with (root / "ILSVRC2012_img_val.tar").open("r+b") as f:
+        f.truncate(2000)
+    found = check(source, source.samples)
+    assert len(found.bad) == 7
+    assert "cannot be read any more" in found.bad[3][1]
+
+
+def other(root, name, files, labels=None):
+    """A flat folder with a devkit of its own."""
+    a.write(root / name, a.val_images())
+    a.write(root / name, files)
+    return f"imagenet:{root / name}"
+
+
+def test_devkits_that_are_not_the_right_one(tmp_path):
+    right = a.devkit()
+    meta, truth = (next(n for n in right if n.endswith(end)) for end in ("meta.mat", "truth.txt"))
+    for i, (files, said) in enumerate(
+        (
+            (
+                a.devkit(year="2010"),
+                r"has no data/ILSVRC2012_validation_ground_truth.txt. It has ILSVRC2010_\S+: it is the devkit of another year",
+            ),
+            (
+                right | {meta: a.devkit(year="2011")["ILSVRC2011_devkit_t12/data/meta.mat"]},
+                "has no ILSVRC2012_ID. It has ILSVRC2011_ID: .* another year",
+            ),
+            (a.devkit(a.truth()[:-1]), "holds 7 images, and .* says the classes of 6"),
+            (a.devkit([*a.truth(), 1]), "holds 7 images, and .* says the classes of 8"),
+            (a.devkit([*a.truth()[:-1], 4]), "1 lines that are no ids from 1 to 3:\n  line 7: '4'"),
+            (a.devkit([*a.truth()[:-1], 0]), "line 7: '0'"),
+            (a.devkit([]), "has no line"),
+            (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
+            (a.devkit(wnids=["n02123045", "cat", "n01532829"]), "'cat' is no wnid"),
+            (a.devkit(wnids=["n02123045", "n02123045", "n01532829"]), "a wnid is given to two classes"),
+            (right | {meta: b"not matlab" * 20}, "cannot be read as a MATLAB file"),
+            (right | {meta: right[meta][:300]}, "cannot be read as a MATLAB file"),
+            ({truth: right[truth]}, "has no data/meta.mat"),
+        )
+    ):
+        with pytest.raises(SourceError, match=said):
+            open_source(other(tmp_path, str(i), files))
+    cut = a.tar(tmp_path / KIT, right, "w:gz")
+    cut.write_bytes(cut.read_bytes()[:-40])
+    with pytest.raises(SourceError, match="is cut"):
+        open_source(other(tmp_path, "flat", {}), labels=cut)
+
+
+def test_labels_that_do_not_fit(root):
+    def said(text, path="flat"):
+        (root / "mine.csv").write_text(text)
+        with pytest.raises(SourceError) as error:
+            open_source(f"imagenet:{root / path}", labels=root / "mine.csv")
+        return str(error.value)
+
+    good = (root / "labels.csv").read_text()
+    assert "1 images have no line in it, ILSVRC2012_val_00000007.JPEG" in said("\n".join(good.split("\n")[:-2]))
+    assert "line 8: ILSVRC2012_val_00000001 was given before" in said(good.replace("00000007", "00000001"))
+    assert "line 4: 'cat' is no wnid" in said(good.replace(a.WNIDS[1], "cat"))
+    assert "begin with 'image,class'" in said(good.replace("file,label", "image,class"))
+    assert "they have no row" in said("file,label\n")
+    swapped = good.replace(a.WNIDS[0], "n0").replace(a.WNIDS[1], a.WNIDS[0]).replace("n0,", "").replace(",n0\n", f",{a.WNIDS[1]}\n")
+    assert "images lie in other folders than" in said(swapped, "folders")
+    # labels of more images than there are: a subset of the images is fine
+    for name in list(a.val_images())[3:]:
+        (root / "flat" / name).unlink()
+    some = open_source(f"imagenet:{root / 'flat'}", labels=root / "labels.csv")
+    assert (len(some.samples), len(some.classes)) == (3, 3)
+
+
+def test_paths_that_are_something_else(root):
+    a.write(root / "bare" / "flat", a.val_images())
+    a.write(root / "mixed", a.val_images() | a.wnid_folders())
+    a.write(root / "year", {name.replace("2012", "2010"): data for name, data in a.val_images().items()} | a.devkit())
+    a.write(root / "named", {"cat/1.JPEG": a.jpeg(np.zeros((9, 9, 3), np.uint8)), "dog/1.JPEG": b""})
+    a.write(root / "empty", {"n01440764/readme.txt": b""})
+    for path, said in (
+        ("nothing", "is not there"),
+        ("bare/flat", "holds 7 images without class folders, so their labels must come from elsewhere. Put the devkit"),
+        ("mixed", "7 images of its own beside 7 in folders"),
+        ("year", "names are not those of ILSVRC2012's validation images"),
+        ("named", "2 folders that are not called by a wnid such as n01440764: cat, dog. Another image folder, .* is folder:"),
+        ("empty", "holds no image"),
+        (KIT, "is gzipped; images are read in place"),
+        ("labels.csv", "is not a tar archive"),
+    ):
+        with pytest.raises(SourceError, match=said):
+            open_source(f"imagenet:{root / path}")
+    with pytest.raises(SourceError, match="needs a path"):
+        open_source("imagenet")
+    with pytest.raises(SourceError, match=r"is not there\. Expected the devkit"):
+        open_source(f"imagenet:{root / 'flat'}", labels=root / "no.tar.gz")
+
+
+def test_an_image_that_lies_in_two_folders_is_said(root):
+    twice = root / "folders" / "n99999999" / "ILSVRC2012_val_00000001.JPEG"
+    twice.parent.mkdir()
+    twice.write_bytes(b"x")
+    source = open_source(f"imagenet:{root / 'folders'}")
+    assert len(source.notes) == 2
+    assert all("has the same id as" in reason for _, reason in source.notes)
+    assert [s.label for s in source.samples] == [label for _, label, _, _ in EXPECTED[1:]]

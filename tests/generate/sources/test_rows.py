@@ -1,0 +1,213 @@
+"""Rows of large sources: read in any order, digested where they are listed, and never held together."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import tarfile
+
+import archives as a
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from corruptset.errors import SourceError
+from corruptset.generate.build import build
+from corruptset.generate.sources import blocks, pickles, streams
+from corruptset.generate.sources.check import check
+from corruptset.generate.sources.source import BadSample, open_source
+
+TEST, TRAIN = a.crops(13), [a.crops(13, seed) for seed in (1, 2, 3)]
+EXPECTED = np.concatenate([TEST[0], *(images for images, _ in TRAIN)])
+SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in EXPECTED]
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Pieces that are smaller than a few rows, and that no row ends with."""
+    for module, name, value in (
+        (streams, "CHUNK", 5000), (streams, "PACKED", 700), (streams, "SAVE_EVERY", 9000), (streams, "MOST_SAVED", 5),
+        (blocks, "PIECE", 10_000), (blocks, "TEXT_PIECE", 4001), (blocks, "AHEAD", 5),
+        (pickles, "PIECE", 100), (pickles, "HELD", 1000), (pickles, "HELD_TOGETHER", 3000),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+
+
+def forms(root):
+    """CIFAR-10 in every form that rows are kept in; in archives, the files in several orders."""
+    made = []
+    for name, files in (
+        ("plain", a.ten_python(TEST, TRAIN)),
+        ("text", a.ten_python(TEST, TRAIN, dump=a.modern_batch(2))),
+        ("framed", a.ten_python(TEST, TRAIN, dump=a.modern_batch(5))),
+        ("binary", a.ten_binary(TEST, TRAIN)),
+    ):
+        a.write(root / name, files)
+        made.append(next((root / name).iterdir()))
+        for order in range(2):
+            names = random.Random(order).sample(sorted(files), len(files))
+            made.append(a.tar(root / f"{name}{order}.tar.gz", {n: files[n] for n in names}, "w:gz"))
+        made.append(a.tar(root / f"{name}.tar", dict(reversed(files.items()))))
+    return made
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_any_order_of_loads_gives_the_same_rows(small, tmp_path_factory, data):
+    root = tmp_path_factory.mktemp("forms")
+    for path in forms(root):
+        source = open_source(f"cifar10:{path}", split="all")
+        assert [s.id for s in source.samples] == [f"test/{i:05d}" for i in range(13)] + [f"train/{i:05d}" for i in range(39)]
+        again = pickle.loads(pickle.dumps(source))
+        order = data.draw(st.permutations(range(52)))
+        runs = [i for start in order[:6] for i in range(start, min(start + 9, 52))]
+        for i in (*order, *runs):
+            reader = source if i % 2 else again
+            loaded = reader.load(reader.samples[i])
+            assert np.array_equal(loaded.image, EXPECTED[i]), (path, i)
+            assert loaded.sha256 == SHA256[i]
+            loaded.image[:] = 0  # memory of its own
+        assert [source.fingerprint(s) for s in source.samples] == [again.fingerprint(s) for s in source.samples] == SHA256
+
+
+def test_mnist_in_any_order(small, tmp_path):
+    images = EXPECTED[..., 0]
+    files = {f"{name}-{kind}-ubyte.gz": a.zipped(a.idx(array[part]))
+             for name, part in (("t10k", slice(20)), ("train", slice(20, 52)))
+             for kind, array in (("images-idx3", images), ("labels-idx1", np.arange(52) % 10))}  # fmt: skip
+    source = open_source(f"mnist:{a.write(tmp_path, files)}", split="all")
+    assert all(block.digests is not None for block in source.blocks)
+    again = pickle.loads(pickle.dumps(source))
+    for i in random.Random(1).choices(range(52), k=150):
+        assert np.array_equal(again.load(again.samples[i]).image[..., 0], images[i])
+    assert [source.fingerprint(s) for s in source.samples] == [again.fingerprint(s) for s in source.samples]
+
+
+@pytest.mark.parametrize("name", ["plain", "text", "binary"])
+def test_an_archive_is_unpacked_once_to_list_it_and_once_to_build_from_it(small, tmp_path, monkeypatch, name):
+    files = {"plain": a.ten_python, "text": lambda *p: a.ten_python(*p, dump=a.modern_batch(2)), "binary": a.ten_binary}[name](TEST, TRAIN)
+    path = a.tar(tmp_path / "x.tar.gz", files, "w:gz")
+    size = path.stat().st_size
+    taken = a.packed_bytes(monkeypatch)
+    source = open_source(f"cifar10:{path}", split="all")
+    # the tar's headers are read before the files behind them, and the pickle's labels lie behind the rows
+    assert size <= sum(taken) <= 1.2 * size
+    taken.clear()
+    found = check(source, source.samples, jobs=1)
+    assert [good[1] for good in found.good] == SHA256
+    assert (sum(taken), found.bad) == (0, [])
+    for sample in source.samples:
+        source.load(sample)
+    assert sum(taken) <= 1.4 * size
+    taken.clear()
+    streams._open_files.clear()
+    build("cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], split="all", format="hdf5", metrics=0, jobs=1)
+    assert sum(taken) <= 2.8 * size
+
+
+def test_digests_of_the_listing_hold_for_the_file_that_was_listed(tmp_path):
+    path = a.tar(tmp_path / "x.tar.gz", a.ten_python(TEST), "w:gz")
+    source = open_source(f"cifar10:{path}")
+    sample = source.samples[4]
+    assert source.blocks[0].known(4) == SHA256[4]
+    copy = pickle.loads(pickle.dumps(source))
+    assert copy.blocks[0].digests is None  # 32 bytes a row, that would travel with every task
+    other = 255 - TEST[0]
+    a.tar(path, a.ten_python((other, TEST[1])), "w:gz")
+    os.utime(path, ns=(1, 1))
+    assert source.blocks[0].known(4) is None
+    expected = "sha256:" + hashlib.sha256(other[4].tobytes()).hexdigest()
+    assert source.fingerprint(sample) == source.probe(sample)[0] == source.load(sample).sha256 == copy.fingerprint(sample) == expected
+    path.unlink()
+    for function in (source.fingerprint, source.probe, source.load):
+        with pytest.raises(BadSample, match="cannot be read any more"):
+            function(sample)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_file_of_the_same_size_may_be_another(tmp_path, zipped):
+    """Images of another edition of the set take as many bytes: what was read or digested before is not theirs."""
+    images, labels = TEST
+
+    def write(pixels):
+        files = {"cifar-10-batches-bin/batches.meta.txt": "\n".join(a.TEN).encode(), "cifar-10-batches-bin/test_batch.bin": pixels}
+        if not zipped:
+            return a.write(tmp_path / "x", files), tmp_path / "x/cifar-10-batches-bin/test_batch.bin"
+        plain = a.tar(tmp_path / "x.tar", files).read_bytes()
+        path = tmp_path / "x.tar.gz"
+        path.write_bytes(gzip.compress(plain, compresslevel=0, mtime=0))  # stored, so that its size says nothing
+        return path, path
+
+    place, file = write(a.binary(images, labels[:, None]))
+    source = open_source(f"cifar10:{place}")
+    assert source.load(source.samples[4]).sha256 == source.fingerprint(source.samples[4]) == SHA256[4]
+    before = file.stat()
+    write(a.binary(255 - images, labels[:, None]))
+    os.utime(file, ns=(1, 1))
+    assert (file.stat().st_size, file.stat().st_ino) == (before.st_size, before.st_ino)
+    expected = "sha256:" + hashlib.sha256((255 - images[4]).tobytes()).hexdigest()
+    assert source.blocks[0].known(4) is None
+    assert source.load(source.samples[4]).sha256 == source.fingerprint(source.samples[4]) == expected
+
+
+def test_an_archive_that_changes_after_the_check_stops_the_build(tmp_path):
+    path = a.tar(tmp_path / "x.tar.gz", a.ten_python(TEST), "w:gz")
+
+    def swap(event):
+        if event.phase == "building" and not event.parts_done:
+            a.tar(path, a.ten_python((255 - TEST[0], TEST[1])), "w:gz")
+            os.utime(path, ns=(1, 1))
+
+    with pytest.raises(SourceError, match=r"test/00000 has changed since the source was checked \(sha256:"):
+        build("cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], format="hdf5", jobs=1, progress=swap)
+    assert not list(tmp_path.glob("out/*/manifest.json"))
+
+
+PEAK = """
+import json, sys
+from corruptset.generate.sources.source import open_source
+from corruptset.generate.sources.check import check
+
+def peak():
+    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
+
+open_source(sys.argv[1])
+before = peak()
+source = open_source(sys.argv[2])
+samples = source.samples
+good = len(check(source, samples, jobs=1).good)
+sums = [int(source.load(s).image.sum()) for s in samples[:: len(samples) // 500]]
+for s in samples[5000:5600]:
+    source.load(s)
+print(json.dumps([good, peak() - before]))
+"""
+
+
+@pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
+@pytest.mark.parametrize("form", ["bytes", "text", "binary"])
+def test_memory_does_not_grow_with_a_batch(tmp_path, form):
+    """30 MB in one batch, after one of 600 kB: what is held of a row is its name, its label and its digest."""
+    paths = []
+    for count in (200, 10_000):
+        images = np.resize(EXPECTED, (count, 32, 32, 3))
+        batch = (images, np.arange(count) % 10)
+        files = a.ten_binary(batch) if form == "binary" else a.ten_python(batch, dump=a.modern_batch(2 if form == "text" else 4))
+        path = tmp_path / f"{count}.tar.gz"
+        with gzip.open(path, "wb", compresslevel=1) as out, tarfile.open(fileobj=out, mode="w") as archive:
+            for name, data in files.items():
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+        paths.append(f"cifar10:{path}")
+    done = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
+    good, grown = json.loads(done.stdout)
+    assert good == 10_000
+    assert grown < 16 << 20

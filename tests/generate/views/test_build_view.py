@@ -1,0 +1,119 @@
+"""``build --view``: the images once, in the loader's layout, the same bytes as an export, through kills and extension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import layouts
+import numpy as np
+import pytest
+from layouts import export
+
+import corruptset
+from corruptset.errors import BuildError, Interrupted
+from corruptset.generate.again.rederive import verify
+from corruptset.generate.build import ProgressEvent
+from corruptset.manifests.verify.ladder import verify_directory
+
+SETS = ["contrast/*", "brightness/*"]
+
+
+@pytest.fixture(scope="session")
+def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=4)
+
+
+@pytest.fixture(scope="session")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"))
+
+
+@pytest.fixture(scope="session")
+def plain(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.make(recipe, crops, tmp_path_factory.mktemp("plain"))
+
+
+@pytest.mark.parametrize(
+    ("view", "sets"),
+    [
+        ("cifar-c", SETS),
+        ("imagenet-c", SETS),
+        ("tiny-imagenet-c", SETS),
+        ("imagefolder", ["clean", "contrast/2", "contrast-3+*"]),
+        ("openood", ["clean", "contrast/2", "contrast-3+*"]),
+    ],
+)
+def test_a_view_that_is_built_is_the_view_that_is_exported(
+    crops: Path, recipe: Path, plain: Path, tmp_path: Path, view: str, sets: list[str]
+) -> None:
+    built = layouts.make(recipe, crops, tmp_path / "out", view=view, sets=sets)
+    done = export(view, plain, tmp_path / "exported", sets=sets)
+    assert layouts.files_of(built / done.top.name) == layouts.files_of(done.top)
+    assert not (built / "images").exists()
+    assert not (built / "hdf5").exists()
+    data, reference = corruptset.open(built), corruptset.open(plain)
+    assert data.manifest.encoding["containers"] == ["view"]
+    for name in data.set_ids:
+        np.testing.assert_array_equal(data[name].array(), reference[name].array())
+        np.testing.assert_array_equal(data[name].image(7), reference[name].image(7))
+        assert data.manifest.views[0]["sets"][name]
+    report = verify(built, rederive=3, source=f"folder:{crops}", jobs=1)
+    assert report.ok, report.problems
+    # a view can be made of it as of any other build
+    export("imagefolder", built, tmp_path / "again")
+    # damage is found and named
+    image = next(p for p in sorted((built / done.top.name).rglob("*")) if p.suffix in (".npy", ".png") and p.name != "labels.npy")
+    content = bytearray(image.read_bytes())
+    content[-40] ^= 1
+    image.write_bytes(bytes(content))
+    problems = verify_directory(built).problems
+    assert {p.path.partition("#")[0] for p in problems} == {image.relative_to(built).as_posix()}
+
+
+@pytest.mark.parametrize(("view", "jobs"), [("cifar-c", 1), ("imagenet-c", 1), pytest.param("cifar-c", 2, marks=pytest.mark.ci)])
+def test_stopped_resumed_and_extended_builds_have_the_bytes_of_one(crops: Path, recipe: Path, tmp_path: Path, view: str, jobs: int) -> None:
+    whole = layouts.make(recipe, crops, tmp_path / "whole", view=view, sets=SETS)
+
+    def stop(event: ProgressEvent) -> None:
+        if event.phase == "building" and event.parts_done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        layouts.make(recipe, crops, tmp_path / "out", view=view, sets=["contrast/*"], progress=stop, jobs=jobs)
+    directory = tmp_path / "out" / whole.name
+    arrays = list(directory.rglob("*.npy"))
+    if view == "cifar-c":
+        # rows that no sidecar speaks for hold anything, as after a power cut
+        committed = {p.name.partition("-")[0] for p in (directory / ".corruptset/parts").iterdir()}
+        assert arrays
+        assert committed != {f"{n:05d}" for n in range(8)}
+        for path in arrays:
+            content = bytearray(path.read_bytes())
+            content[-3072:] = bytes(range(256)) * 12
+            path.write_bytes(bytes(content))
+    layouts.make(recipe, crops, tmp_path / "out", view=view, sets=["contrast/*"], jobs=jobs)
+    layouts.make(recipe, crops, tmp_path / "out", view=view, sets=SETS, jobs=jobs)
+    assert layouts.files_of(directory) == layouts.files_of(whole)
+
+
+def test_what_cannot_be_built_into_a_view_is_refused_before_anything_is_written(crops: Path, recipe: Path, tmp_path: Path) -> None:
+    jpeg = layouts.write_recipe(tmp_path, encoding="jpeg")
+    grey = layouts.write_crops(tmp_path / "grey", mode="L")
+    keep = layouts.write_recipe(tmp_path, name="keep", channels="keep")
+    cases: list[tuple[Path, Path, dict[str, Any], str]] = [
+        (recipe, crops, {"view": "webdataset"}, "cannot write straight into the view webdataset"),
+        (recipe, crops, {"view": "cifar-d"}, "'cifar-d' is not a view"),
+        (recipe, crops, {"view": "cifar-c", "format": "hdf5"}, "format is 'hdf5' and view 'cifar-c'"),
+        (jpeg, crops, {"view": "cifar-c", "sets": SETS}, "stores JPEG, with loss"),
+        (recipe, crops, {"view": "cifar-c", "sets": ["contrast/[123]", "clean"]}, "contrast: has severities 1, 2, 3, not 4, 5"),
+        (recipe, crops, {"view": "imagenet-c", "sets": SETS, "first": 8}, "8 of 10 classes have none"),
+        (keep, grey, {"view": "cifar-c", "sets": SETS, "any_shape": False}, "8 of 8 images are grey"),
+    ]
+    for path, source, options, match in cases:
+        with pytest.raises(BuildError, match=match):
+            layouts.make(path, source, tmp_path / "out", **options)
+        assert not (tmp_path / "out").exists() or not any((tmp_path / "out").rglob("*.n*"))
+    layouts.make(recipe, crops, tmp_path / "folder", sets=SETS)
+    with pytest.raises(BuildError, match="views"):
+        layouts.make(recipe, crops, tmp_path / "folder", sets=SETS, view="imagenet-c")

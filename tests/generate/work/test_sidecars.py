@@ -1,0 +1,174 @@
+"""Damaged records of an unfinished build are as if they were not there, and so are those of another build."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+
+import corruptset
+from corruptset.errors import Interrupted, MachineError
+from corruptset.generate.build import ProgressEvent
+from corruptset.generate.work.sidecars import Entry, Origin, Sidecar, read_sidecar, sidecars, write_sidecar
+
+SETS = ["contrast/*", "brightness/*"]
+
+
+@pytest.fixture(scope="module")
+def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=1)
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"))
+
+
+@pytest.fixture(scope="module")
+def begun(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of which every part is committed, and nothing else is done."""
+    return interrupted(crops, recipe, tmp_path_factory.mktemp("begun"))
+
+
+@pytest.fixture(scope="module")
+def whole(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return layouts.files_of(layouts.make(recipe, crops, tmp_path_factory.mktemp("whole"), sets=SETS, format="both"))
+
+
+def interrupted(crops: Path, recipe: Path, out: Path, **options: Any) -> Path:
+    def stop(event: ProgressEvent) -> None:
+        if event.phase == "finishing":
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted):
+        layouts.make(recipe, crops, out, **{"sets": SETS, "format": "both", "progress": stop} | options)
+    return out
+
+
+@pytest.fixture
+def resume(begun: Path, crops: Path, recipe: Path, tmp_path: Path) -> Any:
+    """Copy the build, do something to it, and run the same command again; return how many parts it made and the data set."""
+
+    def run(harm: Callable[[Path], object], **options: Any) -> tuple[int, Path]:
+        out = tmp_path / "out"
+        shutil.copytree(begun, out)
+        root = next(out.iterdir())
+        harm(root)
+        made: list[int] = []
+
+        def look(event: ProgressEvent) -> None:
+            if event.phase == "building":
+                made.append(event.parts_done)
+
+        layouts.make(recipe, crops, out, **{"sets": SETS, "format": "both", "progress": look} | options)
+        return (made[-1] - made[0] if made else 0), root
+
+    return run
+
+
+def without_a_line(data: bytes) -> bytes:
+    return data[: data[:-1].rindex(b"\n") + 1]
+
+
+def ten_bytes_fewer(data: bytes) -> bytes:
+    return data[: len(data) // 2] + data[len(data) // 2 + 10 :]
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-40] + bytes([data[-40] ^ 1]) + data[-39:]
+
+
+def emptied(data: bytes) -> bytes:
+    return b""
+
+
+HARM = [without_a_line, ten_bytes_fewer, flipped, emptied]
+
+
+@pytest.mark.parametrize("harm", HARM)
+def test_a_damaged_sidecar_is_as_if_it_were_not_there(resume: Any, whole: dict[str, bytes], harm: Callable[[bytes], bytes]) -> None:
+    def damage(root: Path) -> None:
+        path = sorted((root / ".corruptset/parts").iterdir())[3]
+        path.write_bytes(harm(path.read_bytes()))
+
+    made, root = resume(damage)
+    assert made == 1
+    assert layouts.files_of(root) == whole
+
+
+@pytest.mark.parametrize("harm", HARM)
+@pytest.mark.parametrize("name", ["build.json", "source.json"])
+def test_a_damaged_record_of_the_build_is_as_if_it_were_not_there(
+    resume: Any, whole: dict[str, bytes], name: str, harm: Callable[[bytes], bytes]
+) -> None:
+    def damage(root: Path) -> None:
+        path = root / ".corruptset" / name
+        path.write_bytes(harm(path.read_bytes()))
+
+    made, root = resume(damage)
+    assert made == 0  # its parts say themselves what they belong to
+    assert layouts.files_of(root) == whole
+
+
+@pytest.mark.parametrize("options", [{"seed": 1}, {"first": 9}, {"sets": ["contrast/*"]}, {"format": "folder"}])
+def test_parts_of_two_builds_are_never_mixed(resume: Any, crops: Path, recipe: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+    """Where build.json is gone nothing refuses: what belongs to the build is kept, and the images of another one go."""
+    made, root = resume(lambda root: (root / ".corruptset/build.json").unlink(), **options)
+    assert made == 0 if "sets" in options else made > 0
+    alone = layouts.make(recipe, crops, tmp_path / "alone", **{"sets": SETS, "format": "both"} | options)
+    assert layouts.files_of(root) == layouts.files_of(alone)
+    assert corruptset.verify(root, jobs=1).ok
+
+
+def test_an_extension_whose_record_is_gone_loses_nothing_that_was_finished(crops: Path, recipe: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = layouts.make(recipe, crops, out, sets=["contrast/*"])
+    before = layouts.files_of(first)
+    interrupted(crops, recipe, out, sets=["brightness/*"], format=None)
+    (first / ".corruptset/build.json").write_bytes(b"")
+    assert corruptset.open(first).set_ids == [f"contrast/{s}" for s in range(1, 6)]
+    assert {p.path for p in corruptset.verify(first, jobs=1).problems} > {".corruptset"}
+    # the command for what is finished takes away what no manifest names
+    assert layouts.make(recipe, crops, out, sets=["contrast/*"]) == first
+    assert layouts.files_of(first) == before
+    assert corruptset.verify(first, jobs=1).ok
+
+
+def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun: Path, crops: Path, recipe: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(begun, out)
+
+    def damage(event: ProgressEvent) -> None:
+        if event.phase == "finishing":
+            path = sorted(out.glob("*/.corruptset/parts/*.json"))[0]
+            path.write_bytes(flipped(path.read_bytes()))
+
+    with pytest.raises(MachineError, match=r"damaged after it was written\. Run the same command again"):
+        layouts.make(recipe, crops, out, sets=SETS, format="both", progress=damage)
+    assert not list(out.glob("*/manifest.json"))
+
+
+def test_a_sidecar_is_read_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / ".corruptset/parts").mkdir(parents=True)
+    entry = Entry("ab" * 32, "ü\nx\n".encode(), 1, 7, None, [[0, 1.5, None, 0.25]])
+    one = Sidecar("sha256:1", None, 2, 8, 9, ["blake3:0"], {"fog/3": entry, "clean": entry})
+    write_sidecar(tmp_path, "x", one)
+    path = tmp_path / ".corruptset/parts/x.json"
+    assert read_sidecar(path) == one
+    data = path.read_bytes()
+    for at in range(len(data)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
+        assert [found for _, found in sidecars(tmp_path)] == [None], at
+
+
+def test_a_part_belongs_to_builds_of_its_textures_and_one_without_to_any() -> None:
+    identity = {"seed": 1, "textures": ["those of other sets"]}
+    ice, glass = (Origin.of(identity, [{"name": "ice.png", "sha256": f"sha256:{n}"}]) for n in (1, 2))
+    parts = [Sidecar(ice.build, textures, 0, 0, 1, [], {}) for textures in (ice.textures, None)]
+    assert [part.of(ice) for part in parts] == [True, True]
+    assert [part.of(glass) for part in parts] == [False, True]
+    assert not any(part.of(Origin.of(identity | {"seed": 2}, [])) for part in parts)

@@ -1,0 +1,188 @@
+"""Data sets in which every hash was put right: what is compared beside hashes, image by image, row by row, process by process."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from damage import JPEG_IMAGE, PNG_IMAGE, SHARD, Make, edit_lines, edit_manifest, flip, found, redigest, remake_shard
+from PIL import Image
+
+from corruptset.manifests.disk.files import load_manifest, read_jsonl
+from corruptset.manifests.records.digests import sha256_bytes
+from corruptset.manifests.records.models import SampleRecord
+from corruptset.manifests.records.report import Problem
+from corruptset.manifests.verify import ladder as verifying
+from corruptset.manifests.verify.ladder import verify_directory
+from corruptset.manifests.verify.sets import SetTask, check_set
+
+ROWS = "sets/fog/3.jsonl"
+
+
+def forge(root: Path, change: Callable[[list[dict[str, Any]]], Any]) -> None:
+    """Edit the rows of a set and put its totals and every hash right, but not the digests of pixels."""
+    edit_lines(root / ROWS, change)
+    rows = [json.loads(line) for line in (root / ROWS).read_text("utf-8").splitlines()]
+
+    def totals(m: dict[str, Any]) -> None:
+        stored = [f for r in rows for f in r["files"]]
+        m["sets"][2].update(count=len(rows), files=len(stored), bytes=sum(f["bytes"] for f in stored))
+
+    edit_manifest(root, totals, reseal=True)
+
+
+def test_pixels_of_a_shard_behind_matching_hashes(dataset: Make) -> None:
+    root = dataset(containers=("hdf5",))
+    with h5py.File(root / SHARD, "r+") as f:
+        f["images"][1, 0, 0, 0] ^= 1
+        data = f["images"][1].tobytes()
+    forge(root, lambda rows: rows[3]["files"][0].update(sha256=sha256_bytes(data)))
+    (problem,) = found(root)
+    assert (problem.path, problem.kind) == (f"{SHARD}#1", "pixels")
+    assert found(root, level="hashes") == []
+
+
+def test_containers_that_hold_other_bytes(dataset: Make) -> None:
+    """Each whole and as recorded: but the file and the shard are two encodings."""
+    root = dataset(encoding_format="jpeg")
+    out = io.BytesIO()
+    Image.open(root / JPEG_IMAGE).save(out, "JPEG", quality=30)
+    (root / JPEG_IMAGE).write_bytes(out.getvalue())
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        where = next(f for r in rows for f in r["files"] if f["path"] == JPEG_IMAGE)
+        where.update(bytes=len(out.getvalue()), sha256=sha256_bytes(out.getvalue()))
+
+    forge(root, change)
+    assert found(root) == [Problem(ROWS, "records", "the containers of row 3 hold different bytes")]
+
+
+def test_a_shard_with_more_rows_than_are_recorded(dataset: Make) -> None:
+    root = dataset(containers=("hdf5",))
+
+    def longer(f: h5py.File) -> None:
+        for name in ("images", "labels", "index", "pixels"):
+            values = f[name][()]
+            del f[name]
+            f.create_dataset(name, data=np.concatenate([values, values[-1:]]), track_times=False)
+
+    remake_shard(root, longer)
+    assert found(root) == [Problem(SHARD, "shape", "has 3 rows, recorded are 2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("hdf5/fog/3-00009.h5", "no row of set fog/3 is in this shard"), ("hdf5/snow/3-00000.h5", "a shard of no set")]
+)
+def test_shards_that_no_row_names(dataset: Make, name: str, said: str) -> None:
+    root = dataset()
+    (root / name).parent.mkdir(exist_ok=True)
+    shutil.copyfile(root / SHARD, root / name)
+    data = (root / name).read_bytes()
+    entry = {"path": name, "bytes": len(data), "sha256": sha256_bytes(data)}
+    edit_manifest(root, lambda m: m.update(files=sorted([*m["files"], entry], key=lambda f: f["path"])), reseal=True)
+    assert found(root) == [Problem(name, "unexpected", said)]
+
+
+def test_a_row_in_a_shard_of_another_set(dataset: Make) -> None:
+    root = dataset(containers=("hdf5",))
+    forge(root, lambda rows: rows[4]["files"][0].update(path="hdf5/clean-00002.h5"))
+    details = {(p.path, p.detail) for p in found(root)}
+    assert (ROWS, "row 4 is in hdf5/clean-00002.h5, which is not a shard of this set in the manifest") in details
+
+
+def test_rows_of_a_shard_that_were_exchanged(dataset: Make) -> None:
+    """Both images are there, with their hashes; each says that it is the other."""
+    root = dataset(containers=("hdf5",))
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows[2]["files"][0]["row"], rows[3]["files"][0]["row"] = 1, 0
+
+    forge(root, change)
+    problems = found(root)
+    assert {p.path for p in problems} == {f"{SHARD}#0", f"{SHARD}#1"}
+    assert sum("index" in p.detail for p in problems) == 2
+
+
+def test_ids_that_differ_in_capitals_alone(dataset: Make) -> None:
+    root = dataset(containers=("hdf5",))
+    edit_lines(root / "samples.jsonl", lambda rows: rows[1].update(id=rows[0]["id"].upper()))
+    redigest(root)
+    (problem,) = found(root)
+    assert (problem.path, problem.kind) == ("samples.jsonl", "records")
+    assert "capitals aside" in problem.detail
+
+
+@pytest.mark.parametrize("field", ["count", "files", "bytes"])
+def test_totals_of_a_set(dataset: Make, field: str) -> None:
+    root = dataset()
+    edit_manifest(root, lambda m: m["sets"][2].update({field: m["sets"][2][field] + 1}), reseal=True)
+    if field == "count":
+        redigest(root)
+    real = json.loads((root / "manifest.json").read_text("utf-8"))["sets"][2][field] - 1
+    said = f"the manifest's {field} of this set is {real + 1}, the rows give {real}"
+    assert said in {p.detail for p in found(root, level="structure")}
+
+
+def task_of(root: Path, set_id: str) -> SetTask:
+    """Return what checks a set of a whole data set, to the top of the ladder."""
+    manifest = load_manifest(root)
+    shards = frozenset(f.path for f in manifest.files if f.path.startswith(f"hdf5/{set_id}-"))
+    return SetTask(
+        directory=root,
+        record=next(s for s in manifest.sets if s.id == set_id),
+        encoding=manifest.encoding["format"],
+        build=f"{manifest.name} {manifest.version}",
+        folder=f"images/{set_id}",
+        arrays=frozenset(),
+        containers=tuple(manifest.encoding["containers"]),
+        labels=np.array([s.label for s in read_jsonl(root / "samples.jsonl", SampleRecord)]),
+        folders=tuple(c.folder for c in manifest.classes),
+        shards=shards,
+        sound=shards,
+    )
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 4, 7, 13])
+def test_slices_together_look_at_every_image_once(dataset: Make, parts: int) -> None:
+    root = dataset(repeat=2)
+    task = task_of(root, "fog/3")
+    single, rows = set((root / "images/fog/3").rglob("*.png")), {f"{s}#{n}" for s in task.shards for n in (0, 1)}
+    slices = [check_set(replace(task, part=part, parts=parts)) for part in range(parts)]
+    assert [found.problems for found in slices] == [[]] * parts
+    whole = check_set(task).checked
+    assert whole["images"] == 20
+    assert sum((found.checked for found in slices), Counter())["bytes"] == whole["bytes"]
+    for path in single:
+        flip(path)
+    for shard in task.shards:
+        with h5py.File(root / shard, "r+") as f:
+            f["images"][...] ^= 1
+    problems = [p for part in range(parts) for p in check_set(replace(task, part=part, parts=parts)).problems]
+    assert {p.kind for p in problems} == {"hash"}
+    assert sorted(p.path for p in problems) == sorted({p.relative_to(root).as_posix() for p in single} | rows)
+
+
+def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice, named from another directory each time, as a notebook does: the workers of the first call are there still."""
+    monkeypatch.setattr(verifying, "SLICE_BYTES", 500)
+    for damaged in (False, True):
+        root = dataset(repeat=2)
+        monkeypatch.chdir(root.parent)
+        if damaged:
+            with h5py.File(root / SHARD, "r+") as f:
+                f["images"][...] ^= 1
+            edit_manifest(root, lambda m: None, reseal=True)
+            flip(root / PNG_IMAGE)
+            flip(root / "images/clean/1 a dog/plain_stem~1.png")  # in the second slice of its set
+        one, several = verify_directory(root.name), verify_directory(root.name, jobs=3)  # with two a set is one slice
+        assert one.as_json() == several.as_json()
+        assert len(one.problems) == 4 * damaged
