@@ -19,14 +19,14 @@ from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import check_images
 from corruptset.generate.build import job_of
 from corruptset.generate.pixels.preprocessing import preprocess
-from corruptset.generate.plan.build_spec import Options, prepare
+from corruptset.generate.plan.build_spec import BuildOptions, prepare
 from corruptset.generate.plan.parts import runs
 from corruptset.generate.plan.tree import grow, walk
 
 
 def floor(recipe: str, source: str, out: Path, *, format: str, optimize: bool = False, sets: list[str] | None = None) -> float:
     """Return the floor's seconds."""
-    prepared = prepare(recipe, source, Options(seed=0, jobs=1, sets=sets, format=format, optimize=optimize))
+    prepared = prepare(recipe, source, BuildOptions(seed=0, jobs=1, sets=sets, format=format, optimize=optimize))
     job = job_of(prepared, out, (), prepared.asked)
     tree = grow([job.sets[s] for s in job.sets], job.seed, job.coupling)
     for set_id in job.sets:

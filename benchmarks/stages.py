@@ -53,7 +53,7 @@ def instrument(clock: Clock) -> None:
     from corruptset.generate.commit import finish as finishing
     from corruptset.generate.pixels.encoding import Encoding
     from corruptset.generate.plan import tree
-    from corruptset.generate.sinks import set_writer as collecting
+    from corruptset.generate.sinks import set_writer
     from corruptset.generate.work import pool as running
     from corruptset.generate.work import worker
 
@@ -66,15 +66,15 @@ def instrument(clock: Clock) -> None:
     clock.wrap(worker, "preprocess", "resize")
     clock.wrap(worker, "hashes", "digest")
     clock.wrap(tree, "apply_stage", None)
-    clock.wrap(collecting, "hashes", "digest")
-    clock.wrap(collecting, "sha256_bytes", "digest")
-    clock.wrap(collecting.Collected, "describe_rows", "digest")
-    clock.wrap(collecting.Collected, "_add_rows", "put away")
-    clock.wrap(collecting.Collected, "add", "put away")
-    clock.wrap(collecting.Collected, "lines", "records")
-    clock.wrap(collecting, "measure", "metrics")
+    clock.wrap(set_writer, "hashes", "digest")
+    clock.wrap(set_writer, "sha256_bytes", "digest")
+    clock.wrap(set_writer.SetWriter, "describe_rows", "digest")
+    clock.wrap(set_writer.SetWriter, "_add_rows", "put away")
+    clock.wrap(set_writer.SetWriter, "add", "put away")
+    clock.wrap(set_writer.SetWriter, "lines", "records")
+    clock.wrap(set_writer, "measure", "metrics")
     clock.wrap(Encoding, "encode", "encode")
-    clock.wrap(collecting.FolderSink, "write", "write files")
+    clock.wrap(set_writer.FolderSink, "write", "write files")
     clock.wrap(worker, "_write_shard", "lay out shards")
     clock.wrap(worker, "write_rows", "write arrays")
     clock.wrap(worker, "write_large", "hash, write shards")

@@ -173,7 +173,7 @@ def build(
         with loading(), without_scipy():
             from ..generate.build import build as make_build
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
-        from ..manifests.disk.files import WORK_FOLDER
+        from ..manifests.layout import WORK_FOLDER
 
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)

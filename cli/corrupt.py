@@ -100,7 +100,7 @@ def corrupt(
     with loading(), without_scipy():
         from ..corruptions.call import corrupt as run
     from ..generate.work.numba_start import load_numba
-    from ..manifests.disk.files import write_atomic
+    from ..manifests.disk.atomic import write_atomic
     from ..pixels import pixel_digest
 
     load_numba()

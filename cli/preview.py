@@ -66,7 +66,7 @@ def preview(
         from ..generate.recipes.choice import choose_shown
         from ..generate.recipes.recipe import load_recipe
     from ..generate.work.numba_start import load_numba
-    from ..manifests.disk.files import write_atomic
+    from ..manifests.disk.atomic import write_atomic
 
     load_numba()
     picture = load(image)

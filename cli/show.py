@@ -152,7 +152,7 @@ def calibration_json(name: str) -> dict[str, Any]:
 
 def build_json(directory: Path) -> dict[str, Any]:
     """Return what a finished build's manifest says, in short."""
-    from ..manifests.disk.files import load_manifest
+    from ..manifests.manifest_file import load_manifest
 
     manifest = load_manifest(directory)
     return {

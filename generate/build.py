@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from ..errors import BuildError
-from ..manifests.disk.files import FINISH, MANIFEST, PARTS_FOLDER
 from ..manifests.disk.space import check_space
+from ..manifests.layout import FINISH, MANIFEST, PARTS_FOLDER
 from ..manifests.records.digests import source_digest
 from ..manifests.records.models import Manifest
 from ..startup import loading
@@ -22,7 +22,7 @@ from .commit.finish import CONTACT, finish
 from .commit.interruption import resumable
 from .commit.last_files import settle
 from .commit.state import (
-    Begun,
+    OpenBuild,
     begin,
     finished,
     identity_of,
@@ -34,7 +34,8 @@ from .commit.state import (
     wait_for_workers,
 )
 from .pixels.metrics import measured_indices
-from .plan.build_spec import Format, Options, Prepared, prepare, size_problem
+from .plan.build_spec import BuildOptions, BuildSpec, Format, prepare, size_problem
+from .plan.job import NOWHERE, CheckedSample, Job, Origin
 from .plan.nesting import refuse_nested
 from .plan.overlap import refuse_overlap
 from .plan.parts import Run, parts, runs
@@ -44,9 +45,8 @@ from .sources.source import Source
 from .views.array_layout import ArrayLayout
 from .work.numba_start import load_numba, numba_loading
 from .work.pool import Workers, run, workers_coming_up
-from .work.sidecars import NOWHERE, Origin
 from .work.warm_up import any_prepared, warm_up
-from .work.worker import Chosen, Job, PartDone
+from .work.worker import PartDone
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def build(
     Interrupted
         Ctrl-C or SIGTERM; the same call resumes.
     """
-    options = Options(
+    options = BuildOptions(
         seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
         optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
         frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, disjoint_from=tuple(disjoint_from),
@@ -207,7 +207,7 @@ class Inspector(Protocol):
         ...
 
 
-def make_build(prepared: Prepared, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
+def make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
     """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
     refuse_nested(prepared.source, directory)
     refuse_foreign(directory)
@@ -215,7 +215,7 @@ def make_build(prepared: Prepared, directory: Path, progress: Progress, inspecto
         return _make_build(prepared, directory, progress, inspector, workers)
 
 
-def _workers_at_once(prepared: Prepared, directory: Path) -> int:
+def _workers_at_once(prepared: BuildSpec, directory: Path) -> int:
     """Return how many workers are sure to have work as soon as the source is checked; 0 where kernels may have to be compiled first."""
     if prepared.options.workers == 1 or (directory / MANIFEST).exists() or not any_prepared():
         return 0
@@ -224,7 +224,7 @@ def _workers_at_once(prepared: Prepared, directory: Path) -> int:
     return min(prepared.options.workers, len(all_runs) * len(prepared.groups(prepared.asked, all_runs)))
 
 
-def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspector: Inspector | None, workers: Workers | None) -> Built:
+def _make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None, workers: Workers | None) -> Built:
     started = time.monotonic()
     with numba_loading() if prepared.options.workers == 1 else contextlib.nullcontext():
         chosen, excluded = _check(prepared, progress)
@@ -280,15 +280,15 @@ def _make_build(prepared: Prepared, directory: Path, progress: Progress, inspect
     return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
 
 
-def _check(prepared: Prepared, progress: Progress) -> tuple[tuple[Chosen, ...], list[tuple[str, str]]]:
+def _check(prepared: BuildSpec, progress: Progress) -> tuple[tuple[CheckedSample, ...], list[tuple[str, str]]]:
     """Look at every selected image; return the good ones, and the bad ones where they are to be left out."""
     progress(ProgressEvent("checking", images_total=len(prepared.selected)))
     found = check(prepared.source, prepared.selected, jobs=prepared.options.workers, judge=lambda w, h: size_problem(prepared.recipe, w, h))
     excluded = prepared.accept(found)
-    return tuple(Chosen(*entry) for entry in found.good), excluded
+    return tuple(CheckedSample(*entry) for entry in found.good), excluded
 
 
-def job_of(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets: Sequence[str], origin: Origin = NOWHERE) -> Job:
+def job_of(prepared: BuildSpec, directory: Path, chosen: tuple[CheckedSample, ...], sets: Sequence[str], origin: Origin = NOWHERE) -> Job:
     """Return what workers need to know to make sets."""
     wanted = set(sets)
     return Job(
@@ -314,9 +314,9 @@ def job_of(prepared: Prepared, directory: Path, chosen: tuple[Chosen, ...], sets
 
 
 def _make(
-    prepared: Prepared,
+    prepared: BuildSpec,
     job: Job,
-    begun: Begun,
+    begun: OpenBuild,
     all_runs: Sequence[Run],
     shapes: Sequence[tuple[int, int]],
     progress: Progress,
@@ -360,7 +360,7 @@ def _make(
     return left, {(s, p.run.number): job.directory / PARTS_FOLDER / f"{p.name}.json" for p in todo for s in p.sets}
 
 
-def _compile(prepared: Prepared, job: Job, sets: Sequence[str], shapes: Sequence[tuple[int, int]], progress: Progress) -> None:
+def _compile(prepared: BuildSpec, job: Job, sets: Sequence[str], shapes: Sequence[tuple[int, int]], progress: Progress) -> None:
     """Make sure that kernels, noise tables and textures are in the cache."""
     progress(ProgressEvent("compiling"))
     warm_up(

@@ -10,11 +10,10 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import VerificationError, listed
-from .disk.files import SAMPLES, set_path
 from .images.shards import shard_pattern
+from .layout import SAMPLES, set_path, set_places
 from .records.models import Count, Manifest, Record, SetId, Sha256
 from .records.parsing import record_or_mistakes
-from .verify.rules import set_places
 
 PARTIAL = "PARTIAL.json"
 CONTACT = "contact.png"

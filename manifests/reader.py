@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 
 from ..errors import UnknownCorruption, VerificationError, suggest
 from ..files import read_regular
-from .disk.files import SAMPLES, inside, load_manifest, read_jsonl, set_path
+from .disk.atomic import inside
+from .disk.jsonl import read_jsonl
 from .images.pictures import NotAPicture, decode
 from .images.shards import NotAShard, ShardCache
+from .layout import SAMPLES, set_path
+from .manifest_file import load_manifest
 from .partial import load_partial
 from .records.models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
 

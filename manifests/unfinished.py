@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from .disk.files import BUILD, MANIFEST_CAP, WORK_FOLDER
 from .disk.hashed import read_hashed, write_hashed
+from .layout import BUILD, WORK_FOLDER
+from .manifest_file import MANIFEST_CAP
 from .records.models import Manifest, Record, SafePath, SetId, Sha256
 
 _TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.part")

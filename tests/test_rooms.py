@@ -96,3 +96,52 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith("['abandon', 'build', 'corrupt', 'open', 'pairs', 'plan', 'rebuild', 'verify'] 0.")
+
+
+FLOORS = {
+    "generate": ("sources", "pixels", "recipes", "views", "plan", "sinks", "work", "commit", "build", "level_effects", "again"),
+    "manifests": (
+        "records", "disk", "layout", "manifest_file", "checksums", "images", "unfinished", "partial", "reader",
+        "verify", "release", "schema",
+    ),
+}  # fmt: skip
+"""The folders and files of the large rooms, from the ground up: each uses only what stands before it."""
+
+
+def used_floors(path: Path, room: str) -> set[str]:
+    """Return the floors of its own room that a file imports from."""
+    folder = path.relative_to(ROOT / room).parts[:-1]
+    floors = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and 0 < node.level <= len(folder) + 1:
+            above = [*folder[: len(folder) - node.level + 1], *(node.module.split(".") if node.module else [])]
+            floors |= {above[0]} if above else {a.name for a in node.names}
+    return floors
+
+
+@pytest.mark.parametrize("room", FLOORS)
+def test_a_floor_uses_only_those_below(room):
+    order = FLOORS[room]
+    assert {p.stem for p in (ROOT / room).iterdir() if p.name[0] not in "_." and (p.is_dir() or p.suffix == ".py")} == set(order)
+    for path in sorted((ROOT / room).rglob("*.py")):
+        inside = path.relative_to(ROOT / room)
+        if inside.stem == "__init__" and len(inside.parts) == 1:
+            continue
+        floor = order.index(inside.parts[0].removesuffix(".py"))
+        above = used_floors(path, room) & set(order[floor + 1 :])
+        assert not above, f"{path.relative_to(ROOT)} uses {sorted(above)}, which stand above it"
+
+
+def test_the_floor_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    (tmp_path / "generate" / "plan").mkdir(parents=True)
+    for text in ("from ..work.worker import process", "from ..work import worker", "from .. import work", "from ..build import build"):
+        (tmp_path / "generate" / "plan" / "x.py").write_text(text)
+        assert used_floors(tmp_path / "generate" / "plan" / "x.py", "generate") <= {"work", "build"}
+        assert used_floors(tmp_path / "generate" / "plan" / "x.py", "generate")
+
+
+@pytest.mark.parametrize("room", sorted(ALLOWED))
+def test_no_two_files_of_a_room_share_a_name(room):
+    names = [p.stem for p in (ROOT / room).rglob("*.py") if not p.stem.startswith("__")]
+    assert sorted(names) == sorted(set(names))

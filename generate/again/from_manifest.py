@@ -23,20 +23,21 @@ from ...pixels import pixel_digest
 from ..commit.state import identity_of
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import parse_preprocessing
-from ..plan.build_spec import Options, Prepared
+from ..plan.build_spec import BuildOptions, BuildSpec
+from ..plan.job import CheckedSample
 from ..recipes.choice import choose_sets
 from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe
 from ..sources.check import Checked
 from ..sources.source import SPLIT_SOURCES, BadSample, Sample, Source, open_source
-from ..work.worker import Chosen, load_clean
+from ..work.worker import load_clean
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
 
 
 @dataclass(frozen=True)
-class Recorded(Prepared):
+class Recorded(BuildSpec):
     """A build as its manifest and its samples have it: the same sets, the same selection, whatever recipes are shipped today."""
 
     manifest: Manifest
@@ -49,7 +50,7 @@ class Recorded(Prepared):
         """The manifest's: a source in another form may have other folders."""
         return tuple(self.manifest.classes)
 
-    def identity(self, chosen: Sequence[Chosen], source_digest: str, excluded: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    def identity(self, chosen: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """Return the manifest's own."""
         return identity_of(self.manifest)
 
@@ -64,10 +65,10 @@ class Recorded(Prepared):
             else:
                 problems += differing(record, sample, by_id[record.id][1])
         refuse_other_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good], self.manifest, self.where)
-        self._refuse_other_pixels([Chosen(*entry) for entry in found.good])
+        self._refuse_other_pixels([CheckedSample(*entry) for entry in found.good])
         return [(e.path, e.reason) for e in self.manifest.excluded]
 
-    def _refuse_other_pixels(self, chosen: Sequence[Chosen]) -> None:
+    def _refuse_other_pixels(self, chosen: Sequence[CheckedSample]) -> None:
         count = min(PROBED, len(chosen))
         picks = [(i * len(chosen)) // count for i in range(count)]
         problems = []
@@ -126,7 +127,7 @@ def recorded(
         recipe=recipe,
         table=Calibration(recipe.calibration, side_of(manifest), {}),  # without rows: every parameter stands in the manifest
         source=source,
-        options=Options(
+        options=BuildOptions(
             seed=manifest.seed,
             jobs=jobs,
             sets=sets,

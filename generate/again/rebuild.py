@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BuildError, VerificationError, listed
-from ...manifests.disk.files import MANIFEST, read_jsonl, set_path
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.layout import MANIFEST, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
 from ..build import Built, ProgressEvent, make_build

@@ -13,7 +13,8 @@ from ...corruptions.keys import sample_keys
 from ...corruptions.stages import check_images
 from ...corruptions.weather.textures import load_textures
 from ...errors import ParameterError
-from ...manifests.disk.files import MANIFEST, read_jsonl, set_path
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.layout import MANIFEST, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ImageRecord, SampleRecord
@@ -22,7 +23,7 @@ from ...manifests.verify.ladder import Level, verify_directory
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
-from ..plan.build_spec import Options
+from ..plan.build_spec import BuildOptions
 from ..plan.tree import grow, walk
 from ..sources.source import Source
 from .from_manifest import differing_classes, matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
@@ -99,7 +100,7 @@ def verify(
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     told = progress or (lambda step, done, total: None)
-    workers = Options(jobs=jobs).workers
+    workers = BuildOptions(jobs=jobs).workers
     repaired: Repaired | None = None
     if repair:
         before = verify_directory(directory, jobs=workers, progress=progress)

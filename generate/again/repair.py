@@ -17,22 +17,11 @@ from functools import cached_property
 from pathlib import Path
 
 from ...errors import SourceError, VerificationError
-from ...manifests.disk.files import (
-    MANIFEST,
-    PARTS_FOLDER,
-    SAMPLES,
-    SHA256SUMS,
-    SUMS_CAP,
-    WORK_FOLDER,
-    BadLine,
-    fsync_folder,
-    json_line,
-    read_jsonl,
-    scan_jsonl,
-    set_path,
-    sha256sums_bytes,
-)
+from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
+from ...manifests.disk.atomic import fsync_folder
+from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file, printable
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ...manifests.partial import PARTIAL, load_partial, may_be_absent
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes, sha256_file, source_digest
@@ -40,7 +29,7 @@ from ...manifests.records.models import FileRecord, ImageRecord, Manifest, Sampl
 from ...manifests.records.parsing import manifest_or_mistakes, other_schema
 from ...manifests.records.report import Problem, VerificationReport
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems, set_places
+from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
 from ...pixels import pixel_digest
 from ..build import job_of
 from ..commit.data_card import LICENSE, data_card, license_text
@@ -48,6 +37,7 @@ from ..commit.finish import CONTACT, README, contact_of, sample_record
 from ..commit.interruption import resumable
 from ..commit.state import extended, locked
 from ..pixels.preprocessing import parse_preprocessing, preprocess
+from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, Run, groups, runs
 from ..sinks.shards import shard_path
 from ..sources.selection import select
@@ -55,7 +45,7 @@ from ..sources.source import BadSample, Sample, Source
 from ..views.array_layout import ArrayLayout
 from ..work.pool import run
 from ..work.sidecars import sidecars
-from ..work.worker import Chosen, Job, PartDone
+from ..work.worker import PartDone
 from .from_manifest import Recorded, library_advice, matched, opened_source, recorded
 
 SCRATCH = f"{WORK_FOLDER}/repair"
@@ -282,7 +272,7 @@ class _Repair:
     @cached_property
     def job(self) -> Job:
         chosen = tuple(
-            Chosen(sample, record.sha256, record.width, record.height)
+            CheckedSample(sample, record.sha256, record.width, record.height)
             for sample, record in zip(self.prepared.selected, self.data.samples, strict=True)
         )
         made = job_of(self.prepared, self.root, chosen, [s.id for s in self.manifest.sets])
@@ -334,7 +324,7 @@ class _Repair:
                 image = self.source.load(sample).image
             except BadSample as e:
                 raise SourceError(f"{sample.path or sample.id} cannot be read any more: {e}.") from e
-            entry = Chosen(sample, sha256, image.shape[1], image.shape[0])
+            entry = CheckedSample(sample, sha256, image.shape[1], image.shape[0])
             rows.append(json_line(sample_record(self.manifest.classes, index, entry, pixel_digest(preprocess(image, preprocessing)))))
         self._put_bytes(SAMPLES, b"".join(rows), library_advice(self.manifest, "pillow"))
         return SAMPLES in self.done.mended

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 
 from ...errors import BuildError
-from ...manifests.disk.files import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_path
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_path, set_places
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, own_files, read_unfinished
-from ...manifests.verify.rules import set_places
 from .interruption import resumable
 from .last_files import settle
 from .state import extended, finished, locked, remove_strays, wait_for_workers

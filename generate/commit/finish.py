@@ -15,29 +15,25 @@ from blake3 import blake3
 from ...corruptions.keys import sample_keys
 from ...corruptions.stages import check_images
 from ...errors import BuildError
-from ...manifests.disk.files import (
-    MANIFEST,
-    SAMPLES,
-    SHA256SUMS,
-    fsync_folder,
-    json_line,
-    manifest_bytes,
-    set_path,
-    sha256sums_bytes,
-)
+from ...manifests.checksums import sha256sums_bytes
+from ...manifests.disk.atomic import fsync_folder
+from ...manifests.disk.jsonl import json_line
+from ...manifests.layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
+from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
+from ..plan.job import CheckedSample, Job
 from ..plan.parts import Run
 from ..plan.tree import grow, walk
 from ..recipes.file_models import SetSpec
 from ..views.build_view import view_records
 from ..views.layout import Layout
-from ..work.sidecars import Entry, read_sidecar
-from ..work.worker import Chosen, Job, load_clean
+from ..work.sidecars import PartSet, read_sidecar
+from ..work.worker import load_clean
 from .data_card import LICENSE, data_card, license_text
-from .last_files import Ending
-from .state import Begun
+from .last_files import LastFiles
+from .state import OpenBuild
 
 CONTACT = "contact.png"
 README = "README.md"
@@ -62,14 +58,14 @@ class _Tally:
     measured: list[tuple[float | None, float | None, float | None]] = field(default_factory=list)
 
 
-def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Manifest:
+def finish(job: Job, begun: OpenBuild, runs: Sequence[Run], identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
     ----------
     job : Job
         With all sets that are in the build.
-    begun : Begun
+    begun : OpenBuild
         With the sidecars of all parts.
     runs : sequence of Run
     identity : mapping
@@ -118,7 +114,7 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
             "environment": {name: version(name) for name in LIBRARIES},
         }
     )
-    ending = Ending(directory)
+    ending = LastFiles(directory)
     if job.layout is not None:
         files += _view_files(directory, job.layout, there, ending)
     files.append(ending.add(SAMPLES, samples))
@@ -136,7 +132,7 @@ def finish(job: Job, begun: Begun, runs: Sequence[Run], identity: Mapping[str, A
     return manifest
 
 
-def _gather(directory: Path, new: Sequence[str], begun: Begun, runs: Sequence[Run]) -> tuple[list[str], dict[str, _Tally]]:
+def _gather(directory: Path, new: Sequence[str], begun: OpenBuild, runs: Sequence[Run]) -> tuple[list[str], dict[str, _Tally]]:
     """Read every sidecar once, run by run, and append its rows to the sets' files; return the clean pixels' digests too."""
     tallies: dict[str, _Tally] = {}
     for set_id in new:
@@ -168,7 +164,7 @@ def _other_pixels(directory: Path, which: str) -> BuildError:
     )
 
 
-def _count(tally: _Tally, entry: Entry) -> None:
+def _count(tally: _Tally, entry: PartSet) -> None:
     with tally.part.open("ab") as f:
         f.write(entry.lines)
     tally.hash.update(entry.lines)
@@ -206,7 +202,7 @@ def _close(job: Job, spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[File
     return record, [rows, *tally.shards]
 
 
-def _view_files(directory: Path, layout: Layout, there: Mapping[str, FileRecord], ending: Ending) -> list[FileRecord]:
+def _view_files(directory: Path, layout: Layout, there: Mapping[str, FileRecord], ending: LastFiles) -> list[FileRecord]:
     """Add what stands beside a view's images; return the records of that and of its arrays, of which some may be `there` already."""
     files = [
         there.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
@@ -227,7 +223,7 @@ def _samples(job: Job, clean: Sequence[str]) -> bytes:
     return bytes(rows)
 
 
-def sample_record(classes: Sequence[ClassRecord], index: int, chosen: Chosen, pixels: str) -> SampleRecord:
+def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSample, pixels: str) -> SampleRecord:
     """Return a sample's row of samples.jsonl; `pixels` is the digest of its clean image."""
     return SampleRecord.model_validate(
         {

@@ -11,15 +11,16 @@ import os
 import shutil
 from pathlib import Path
 
-from ...manifests.disk.files import FINISH, WORK_FOLDER, fsync_folder, write_atomic
+from ...manifests.disk.atomic import fsync_folder, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
+from ...manifests.layout import FINISH, WORK_FOLDER
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord
 
 _ASIDE = f"{WORK_FOLDER}/next"
 
 
-class Ending:
+class LastFiles:
     """The files that a build ends with; the lock is held."""
 
     def __init__(self, directory: Path) -> None:

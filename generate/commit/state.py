@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BuildError, VerificationError, listed
-from ...manifests.disk.files import MANIFEST, PARTS_FOLDER, SAMPLES, WORK_FOLDER, is_begun, parse_manifest, read_jsonl
 from ...manifests.disk.hashed import read_hashed, write_hashed
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SAMPLES, WORK_FOLDER, is_begun, set_places
+from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest, SampleRecord
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
-from ...manifests.verify.rules import set_places
-from ..work.sidecars import Origin, sidecars
+from ..plan.job import Origin
+from ..work.sidecars import sidecars
 from ..work.worker import WORKERS_LOCK
 from .sweep import sweep
 
@@ -61,7 +63,7 @@ _WORKERS_WAIT = 120.0
 
 
 @dataclass(frozen=True)
-class Begun:
+class OpenBuild:
     """A build that may be written to; the lock is held."""
 
     sets: tuple[str, ...]
@@ -129,7 +131,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 def begin(
     directory: Path, identity: Mapping[str, Any], sets: Sequence[str], textures: Textures, places: Places, samples: Samples = ()
-) -> Begun:
+) -> OpenBuild:
     """Start, resume or extend a build; the lock must be held.
 
     Parameters
@@ -177,7 +179,7 @@ def begin(
         Unfinished(base=manifest, sets=list(everything), places={s: list(p) for s, p in places(everything).items()}, identity=asked),
     )
     remove_strays(directory)
-    return Begun(everything, base, found, origin)
+    return OpenBuild(everything, base, found, origin)
 
 
 def _committed(directory: Path, origin: Origin, wanted: Collection[str]) -> tuple[dict[tuple[str, int], Path], bool]:

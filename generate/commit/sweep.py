@@ -7,7 +7,8 @@ import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ...manifests.disk.files import read_jsonl, set_path
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.layout import set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ..work.sidecars import read_sidecar
 

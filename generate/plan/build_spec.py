@@ -28,8 +28,8 @@ from ..sources.source import Sample, Source, open_source
 from ..views.array_layout import ArrayLayout
 from ..views.build_view import build_layout, view_identity
 from ..views.layout import Layout
-from ..work.worker import Chosen
 from .estimates import stored_bytes
+from .job import CheckedSample
 from .parts import Run, groups
 from .source_fit import refuse_other_source
 from .textures import refuse_small_textures, texture_notes
@@ -43,7 +43,7 @@ _PROBED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class BuildOptions:
     """The options of `plan` and `build`."""
 
     seed: int = 0
@@ -103,13 +103,13 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class BuildSpec:
     """A recipe, a source and options, brought together."""
 
     recipe: Recipe
     table: Calibration
     source: Source
-    options: Options
+    options: BuildOptions
     selected: tuple[Sample, ...]
     everything: tuple[SetSpec, ...]
     """All sets that can be built: clean and the recipe's."""
@@ -246,7 +246,7 @@ class Prepared:
         sets = [{"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [t.as_json() for t in s.stages]} for s in own]
         return record | {"calibration": self.table.name, "calibration_side": self.table.side, "sets": sets}
 
-    def identity(self, chosen: Sequence[Chosen], source_digest: str, excluded: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    def identity(self, chosen: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """Return what the build is, but for its sets and textures (`committing.IDENTITY`)."""
         return {
             "schema_version": SCHEMA_VERSION,
@@ -266,7 +266,7 @@ class Prepared:
             "metrics": self.metrics_images(len(chosen)),
         }
 
-    def _unexpected(self, chosen: Sequence[Chosen]) -> dict[str, Any]:
+    def _unexpected(self, chosen: Sequence[CheckedSample]) -> dict[str, Any]:
         """Return what the recipe did not expect of the source and was insisted on, as it stands with the recipe in the manifest."""
         images = [(c.sample.id, (c.width, c.height, c.channels)) for c in chosen]
         problems = self.recipe.expects.problems(images) if self.recipe.expects is not None else []
@@ -277,7 +277,7 @@ class Prepared:
         return [] if layout is None or self.options.view is None else view_identity(layout, self.options.view)
 
 
-def prepare(recipe: str | Path | Recipe, source: str | Source, options: Options) -> Prepared:
+def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> BuildSpec:
     """Bring a recipe, a source and options together; nothing is written and no image but a few is looked at.
 
     Raises
@@ -312,7 +312,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: Options)
     if asked_format is None and encoding.format == "png" and len(set(sizes)) > 1:
         asked_format = "folder"  # images of several sizes do not fit into arrays
     containers = ("view",) if options.view is not None else _containers(asked_format, encoding, size, own * len(selected))
-    prepared = Prepared(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
+    prepared = BuildSpec(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
     prepared.layout(asked)  # refuses what does not fit before anything is looked at
     prepared.refuse_other(looked, all_seen=False)
     prepared.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))

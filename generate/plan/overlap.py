@@ -6,17 +6,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ...errors import BuildError, listed
-from ...manifests.disk.files import load_manifest, read_jsonl
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.manifest_file import load_manifest
 from ...manifests.records.models import SampleRecord
-from ..work.worker import Chosen
+from .job import CheckedSample
 
 
-def refuse_overlap(chosen: Iterable[Chosen], others: Sequence[str | Path]) -> None:
+def refuse_overlap(chosen: Iterable[CheckedSample], others: Sequence[str | Path]) -> None:
     """Raise if a sample's bytes are also a sample of a finished build.
 
     Parameters
     ----------
-    chosen : iterable of Chosen
+    chosen : iterable of CheckedSample
     others : sequence of path
         Directories of finished builds.
 

@@ -123,3 +123,7 @@ def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], commit
             if left:
                 found.append(Part(run, left))
     return found
+
+
+BATCH_BYTES = 2 << 20
+"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""

@@ -12,10 +12,9 @@ from ...corruptions.stages import Coupling, Scale
 from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe
 from ..sources.source import Source
-from ..work.worker import BATCH_BYTES
-from .build_spec import Format, Options, Prepared, clean_sizes, looked_at, prepare
+from .build_spec import BuildOptions, BuildSpec, Format, clean_sizes, looked_at, prepare
 from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
-from .parts import ROWS_BYTES, parts, runs
+from .parts import BATCH_BYTES, ROWS_BYTES, parts, runs
 from .tree import buffers, stages_applied, stages_naive
 
 
@@ -104,7 +103,7 @@ def plan(
     >>> planned.images, planned.stages_applied, planned.format
     (20, 5, 'both')
     """
-    options = Options(
+    options = BuildOptions(
         seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
         optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
         frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, any_shape=any_shape,
@@ -112,7 +111,7 @@ def plan(
     return plan_of(prepare(recipe, source, options))
 
 
-def plan_of(prepared: Prepared) -> Plan:
+def plan_of(prepared: BuildSpec) -> Plan:
     """Return the plan of what was prepared."""
     sets = tuple(s for s in prepared.everything if s.id in set(prepared.asked))
     count, images = len(prepared.selected), len(prepared.selected) * len(sets)

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import model_validator
 
 from ..pixels.preprocessing import Side
-from .file_models import Entry
+from .file_models import RecipeTable
 
 Shape = tuple[int, int, int]
 """(width, height, channels): 1 is grey, 3 is colour."""
@@ -22,7 +22,7 @@ _WORDS = {1: "grey", 3: "in colour"}
 _SHOWN = 3
 
 
-class Expects(Entry):
+class Expects(RecipeTable):
     """``[expects]`` of a recipe, or what a view says of itself."""
 
     sizes: tuple[tuple[Side, Side], ...] = ()

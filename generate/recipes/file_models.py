@@ -35,7 +35,7 @@ class SetSpec:
         return any("textures" in get_corruption(stage.corruption).resources for stage in self.stages)
 
 
-class Entry(BaseModel):
+class RecipeTable(BaseModel):
     """Base of what stands in a recipe: strict about keys, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,7 +66,7 @@ Levels = Annotated[tuple[Level, ...], BeforeValidator(_levels_upwards), Field(mi
 StageName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$", max_length=64)]
 
 
-class StageEntry(Entry):
+class StageEntry(RecipeTable):
     """A stage, written as a table."""
 
     corruption: CorruptionName
@@ -81,7 +81,7 @@ ChainItem = Annotated[
 ]
 
 
-class SetEntry(Entry):
+class SetEntry(RecipeTable):
     """One ``[[sets]]`` of a recipe: corruptions x severities or levels, one chain, or the clean images."""
 
     corruptions: Annotated[tuple[CorruptionName, ...], Field(min_length=1)] | None = None
@@ -109,7 +109,7 @@ class SetEntry(Entry):
         return self
 
 
-class PairEntry(Entry):
+class PairEntry(RecipeTable):
     """One ``[[pairs]]`` of a recipe: every stage of one list before every stage of another, in one order or in both."""
 
     first: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]

@@ -20,13 +20,13 @@ from ...files import read_text, reason
 from ..pixels.preprocessing import Preprocessing
 from .error_lines import said
 from .expectations import Expects
-from .file_models import LONGEST_NAME, Entry, PairEntry, SetEntry, SetSpec, StageEntry, StageName
+from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, SetSpec, StageEntry, StageName
 from .sets import resolve_sets
 
-_E = TypeVar("_E", bound=Entry)
+_E = TypeVar("_E", bound=RecipeTable)
 
 
-class Jpeg(Entry):
+class Jpeg(RecipeTable):
     """JPEG, as the published sets are stored."""
 
     format: Literal["jpeg"]
@@ -36,7 +36,7 @@ class Jpeg(Entry):
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
 
 
-class Png(Entry):
+class Png(RecipeTable):
     """PNG: lossless."""
 
     format: Literal["png"]
@@ -45,7 +45,7 @@ class Png(Entry):
 Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
 
 
-class Recipe(Entry):
+class Recipe(RecipeTable):
     """A recipe as its TOML file has it."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ...manifests.disk.files import fsync_folder
+from ...manifests.disk.atomic import fsync_folder
 from ..views.writer import npy_header
 
 

@@ -69,7 +69,7 @@ def forget_blocks() -> None:
     _blocks.clear()
 
 
-class Collected:
+class SetWriter:
     """The images of one set x one run; `add` takes them batch by batch."""
 
     def __init__(self, set_id: str, run: Run, where: Where, measured: frozenset[int]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from ...canonical import canonical_sha256
-from ...manifests.disk.files import set_path
+from ...manifests.layout import set_path
 from ...manifests.records.models import Manifest
 from ...manifests.release.croissant import document, file_object, file_set, of_files, record_set
 from ..sources.source import stored_path

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...errors import BuildError, suggest
-from ...manifests.disk.files import write_atomic
+from ...manifests.disk.atomic import write_atomic
 from ...manifests.reader import DataSet
 from ...manifests.verify.views import VIEW, ViewRecord, ViewSetRecord
 from ..pixels.preprocessing import parse_preprocessing

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ...manifests.disk.files import fsync_folder, name_target
+from ...manifests.disk.atomic import fsync_folder, name_target
 from ...manifests.disk.large import LargeFile
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import FileRecord, safe_path

@@ -15,12 +15,13 @@ from pathlib import Path
 import cv2
 
 from ...errors import MachineError, listed
-from ...manifests.disk.files import WORK_FOLDER
+from ...manifests.layout import WORK_FOLDER
 from ...signals import loky_workers_starting
 from ...startup import loading, payload, start_worker
+from ..plan.job import Job
 from ..plan.parts import Part
 from .numba_start import load_numba
-from .worker import Job, PartDone, end_with_parent, forget, process
+from .worker import PartDone, end_with_parent, forget, process
 
 Done = Callable[[PartDone], None]
 

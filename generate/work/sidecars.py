@@ -13,41 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...canonical import canonical_sha256
 from ...errors import MachineError
-from ...manifests.disk.files import PARTS_FOLDER
 from ...manifests.disk.hashed import read_hashed, write_hashed
+from ...manifests.layout import PARTS_FOLDER
+from ..plan.job import Origin
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Which build a part belongs to."""
-
-    build: str
-    """Hash of what the build is, whatever its sets."""
-    textures: str
-    """Hash of the textures that go into pixels: it counts for parts that have any."""
-
-    @classmethod
-    def of(cls, identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Origin:
-        """Return the origin of a build's parts.
-
-        Parameters
-        ----------
-        identity : mapping
-            What the build is; its ``textures``, which depend on the sets, are left aside.
-        textures : sequence of {name, sha256}
-            Empty where no set has any.
-        """
-        return cls(canonical_sha256({k: v for k, v in identity.items() if k != "textures"}), canonical_sha256(list(textures)))
-
-
-NOWHERE = Origin("", "")
-"""Of parts that are made aside, and are no build's."""
-
-
-@dataclass(frozen=True)
-class Entry:
+class PartSet:
     """One set of a part."""
 
     pixels: str
@@ -83,7 +56,7 @@ class Sidecar:
     stop: int
     clean: Sequence[str]
     """Pixel digests of the clean images."""
-    sets: Mapping[str, Entry]
+    sets: Mapping[str, PartSet]
 
     def of(self, origin: Origin) -> bool:
         """Return whether the part belongs to a build."""
@@ -142,7 +115,7 @@ def _whole(path: Path) -> Sidecar | None:
         described = json.loads(made)
         sets = {}
         for set_id, entry in described["sets"].items():
-            sets[set_id] = Entry(**{**entry, "lines": data[at : at + entry["lines"]]})
+            sets[set_id] = PartSet(**{**entry, "lines": data[at : at + entry["lines"]]})
             at += entry["lines"]
         return Sidecar(**json.loads(header), clean=described["clean"], sets=sets)
     except (ValueError, KeyError, TypeError):  # of another version of corruptset

@@ -25,9 +25,10 @@ from ...signals import loky_workers_starting
 from ...startup import payload, start_worker
 from ..pixels.hashes import hashes
 from ..pixels.metrics import measure
+from ..plan.job import Job
 from .numba_start import load_numba
 from .pool import ONE_THREAD
-from .worker import Job, end_with_parent
+from .worker import end_with_parent
 
 _WARM_SIDE = 32
 

@@ -9,84 +9,35 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.keys import sample_keys
-from ...corruptions.stages import Coupling, Scale, check_images
+from ...corruptions.stages import check_images
 from ...errors import SourceError
-from ...manifests.disk.files import WORK_FOLDER
 from ...manifests.disk.large import write_large
-from ...manifests.records.models import ClassRecord
-from ..pixels.encoding import Encoding
+from ...manifests.layout import WORK_FOLDER
 from ..pixels.hashes import hashes
 from ..pixels.preprocessing import Preprocessing, preprocess
-from ..plan.parts import Part
+from ..plan.job import CheckedSample, Job
+from ..plan.parts import BATCH_BYTES, Part
 from ..plan.tree import grow, walk
-from ..recipes.file_models import SetSpec
 from ..sinks.arrays import write_rows
 from ..sinks.files import FolderSink
-from ..sinks.set_writer import Collected, Where, forget_blocks
+from ..sinks.set_writer import SetWriter, Where, forget_blocks
 from ..sinks.shards import shard_path, shard_pieces
-from ..sources.source import BadSample, Sample, Source
+from ..sources.source import BadSample, Source
 from ..views.array_layout import ArrayLayout
-from ..views.layout import Layout
-from .sidecars import NOWHERE, Entry, Origin, Sidecar, write_sidecar
+from .sidecars import PartSet, Sidecar, write_sidecar
 
-BATCH_BYTES = 2 << 20
-"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 PARENT_EVERY_S = 1.0
 """How often a worker looks whether its parent is still there."""
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A sample that a build is made of, as the check saw it."""
-
-    sample: Sample
-    sha256: str
-    width: int
-    height: int
-    channels: int = 0
-    """1 (grey) or 3; 0 where it was not looked at again."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """Everything that workers need to know; parts refer to it by ids."""
-
-    directory: Path
-    build: str
-    """``<name> <version>``, written into shards."""
-    source: Source
-    samples: tuple[Chosen, ...]
-    classes: tuple[ClassRecord, ...]
-    sets: Mapping[str, SetSpec]
-    """In the order of the recipe."""
-    preprocessing: Preprocessing
-    encoding: Encoding
-    containers: tuple[str, ...]
-    seed: int
-    coupling: Coupling
-    scale: Scale
-    side: int
-    measured: frozenset[int]
-    resources: Mapping[str, Any] = field(default_factory=dict)
-    origin: Origin = NOWHERE
-    """What sidecars say that their parts belong to."""
-    token: str = ""
-    """Tells one call of `build` from another in the same process."""
-    layout: Layout | None = None
-    """Where images go in place of a container, for ``build --view``."""
-    parent: int | None = None
-    """The process that the workers belong to; None in process. A worker that outlives it stops."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +145,7 @@ def forget() -> None:
     forget_blocks()
 
 
-def load_clean(source: Source, chosen: Chosen, preprocessing: Preprocessing) -> NDArray[np.uint8]:
+def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
     """Return a sample as the benchmark's clean image.
 
     Raises
@@ -228,14 +179,14 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
             yield positions[start : start + length]
 
 
-def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], writer: ThreadPoolExecutor) -> dict[str, Future[Entry]]:
+def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], writer: ThreadPoolExecutor) -> dict[str, Future[PartSet]]:
     """Make a part's images; files of single images are written on the way, what else there is of a set once it is whole."""
     tree = grow([job.sets[s] for s in part.sets], job.seed, job.coupling)
     folder = FolderSink(job.directory, job.encoding.suffix) if {"folder", "view"} & set(job.containers) else None
     folders = {c.index: c.folder for c in job.classes}
     ours = {i: job.samples[i].sample for i in range(part.run.first, part.run.stop)}
     where = Where(job.containers, job.encoding, folder, job.layout, {i: (folders[s.label], s.id) for i, s in ours.items()})
-    made = {set_id: Collected(set_id, part.run, where, job.measured) for set_id in part.sets}
+    made = {set_id: SetWriter(set_id, part.run, where, job.measured) for set_id in part.sets}
     written = {}
     for positions in batches(images):
         check_parent(job)
@@ -248,7 +199,7 @@ def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], writer: ThreadP
     return written
 
 
-def _written(job: Job, part: Part, made: Collected) -> Entry:
+def _written(job: Job, part: Part, made: SetWriter) -> PartSet:
     """Write a set's shard or rows of arrays, if it has any, and return what the sidecar says of it."""
     made.describe_rows()
     shard = None
@@ -259,10 +210,10 @@ def _written(job: Job, part: Part, made: Collected) -> Entry:
         shard = _write_shard(job, part, made)
     made.let_go()
     metrics = [[i, *m] for i, m in sorted(made.metrics.items())]
-    return Entry("".join(made.pixels), made.lines(), made.files, made.bytes, shard, metrics)
+    return PartSet("".join(made.pixels), made.lines(), made.files, made.bytes, shard, metrics)
 
 
-def _write_shard(job: Job, part: Part, made: Collected) -> dict[str, Any]:
+def _write_shard(job: Job, part: Part, made: SetWriter) -> dict[str, Any]:
     lossless = job.encoding.format == "png"
     pieces = shard_pieces(
         made.rows if lossless else made.encoded,

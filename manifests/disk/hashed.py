@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from .files import write_atomic
+from .atomic import write_atomic
 
 _LINE = b'{"blake3": "%s"}\n'
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .files import replacing
+from .atomic import replacing
 
 _BUFFER = 1 << 19
 """Small enough to be copied, hashed and handed on within a core's own cache, large enough for the disk."""

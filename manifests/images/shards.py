@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from ..disk.files import inside
+from ..disk.atomic import inside
 from .arrays import ArrayFile, NotAShard
 
 __all__ = ["ArrayFile", "NotAShard", "Shard", "ShardCache", "open_rows", "shard_pattern"]

@@ -10,7 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..disk.files import SHA256SUMS, sha256sums_bytes
+from ..checksums import sha256sums_bytes
+from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest
 from .division import METADATA, top_folder

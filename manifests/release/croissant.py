@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import VerificationError
-from ..disk.files import SAMPLES, read_jsonl, set_path
+from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
+from ..layout import SAMPLES, set_path, set_places
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
-from ..verify.rules import set_places
 from .bag import Packed
 from .division import Contents, top_folder
 

@@ -13,12 +13,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ...errors import BuildError, VerificationError
-from ..disk.files import MANIFEST, SAMPLES, SHA256SUMS, read_jsonl, set_path
+from ..disk.jsonl import read_jsonl
 from ..disk.listing import printable
+from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path, set_places
 from ..partial import CONTACT, owners
 from ..records.digests import set_digest
 from ..records.models import Count, FileRecord, ImageRecord, Manifest, Record, SetId, SetRecord, Sha256
-from ..verify.rules import set_places
 from .archives import END_COST, ArchiveFormat, member_cost, name_problem
 
 Division = Literal["family", "corruption", "set"]

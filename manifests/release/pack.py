@@ -19,10 +19,12 @@ from typing import IO, Any, BinaryIO
 
 from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
-from ..disk.files import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, fsync_folder, load_manifest, name_target, set_path, write_atomic
+from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file, printable
 from ..disk.lock import held
 from ..disk.space import check_space
+from ..layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
+from ..manifest_file import load_manifest
 from ..partial import CONTACT, PARTIAL
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest

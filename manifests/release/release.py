@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import VerificationError, listed
-from ..disk.files import MANIFEST, SAMPLES, SHA256SUMS, SUMS_CAP, read_jsonl, set_path
+from ..checksums import SUMS_CAP
+from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file
+from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
 from ..reader import DataSet
 from ..records.digests import set_digest, sha256_file
 from ..records.models import ImageRecord, SampleRecord, SetRecord

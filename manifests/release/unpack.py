@@ -17,29 +17,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...errors import BuildError, VerificationError, listed
-from ..disk.files import (
-    MANIFEST,
-    MANIFEST_CAP,
-    SAMPLES,
-    SHA256SUMS,
-    SUMS_CAP,
-    WORK_FOLDER,
-    fsync_folder,
-    json_line,
-    name_target,
-    parse_manifest,
-    read_jsonl,
-    set_path,
-    write_atomic,
-)
+from ..checksums import SUMS_CAP
+from ..disk.atomic import fsync_folder, name_target, write_atomic
+from ..disk.jsonl import json_line, read_jsonl
 from ..disk.listing import printable
 from ..disk.lock import held
 from ..disk.space import check_space
+from ..layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..manifest_file import MANIFEST_CAP, parse_manifest
 from ..partial import CONTACT, PARTIAL, Partial, Span, load_partial
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.parsing import record_or_mistakes
-from ..verify.rules import manifest_problems, sample_problems, set_places
+from ..verify.rules import manifest_problems, sample_problems
 from .archives import BadArchive, Member, name_problem, read_members
 from .division import ArchiveRecord, Contents, UnitRecord, top_folder
 

@@ -19,21 +19,12 @@ import numpy as np
 
 from ...errors import VerificationError
 from ...signals import loky_workers_starting
-from ..disk.files import (
-    FINISH,
-    MANIFEST,
-    MANIFEST_CAP,
-    SAMPLES,
-    SHA256SUMS,
-    SUMS_CAP,
-    WORK_FOLDER,
-    BadLine,
-    incomplete,
-    scan_jsonl,
-    set_path,
-)
+from ..checksums import SUMS_CAP
+from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, printable
 from ..images.shards import shard_pattern
+from ..layout import FINISH, MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..manifest_file import MANIFEST_CAP, incomplete
 from ..partial import PARTIAL, Partial, load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes, sha256_file
@@ -41,7 +32,7 @@ from ..records.models import FileRecord, Manifest, SampleRecord, SetRecord
 from ..records.parsing import manifest_or_mistakes
 from ..records.report import Problem, VerificationReport
 from ..unfinished import Own, extension
-from .rules import manifest_problems, sample_problems, set_places, sums_problems
+from .rules import manifest_problems, sample_problems, sums_problems
 from .sets import MOST_BAD_LINES, Found, SetTask, check_set
 
 LEVELS = ("structure", "sizes", "hashes", "pixels")

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from ..disk.files import MANIFEST, SAMPLES, SHA256SUMS, parse_sha256sums, set_path
+from ..checksums import parse_sha256sums
+from ..layout import MANIFEST, SAMPLES, SHA256SUMS, _are_paths, set_path
 from ..records.digests import build_digest, source_digest
 from ..records.models import Manifest, SampleRecord, safe_path
 from ..records.report import Problem
@@ -65,27 +66,6 @@ def _names(manifest: Manifest) -> Iterator[Problem]:
         for depth in range(1, len(parts)):
             if "/".join(parts[:depth]) in known and parts[depth] in folders:
                 yield _wrong(f"set {id!r} lies in a class folder of set {'/'.join(parts[:depth])!r}")
-
-
-def set_places(manifest: Manifest) -> dict[str, list[str]]:
-    """Return set id -> where its images are: the folder of its single images, or the arrays (.npy) that hold rows of it.
-
-    Where the build wrote its images as a view, the manifest's view says it; what it says wrongly is taken for the default place.
-    """
-    places = {s.id: [f"images/{s.id}"] for s in manifest.sets}
-    if manifest.encoding["containers"] == ["view"] and manifest.views:
-        said = manifest.views[0].get("sets")
-        for set_id, paths in said.items() if isinstance(said, dict) else ():
-            if set_id in places and _are_paths(paths):
-                places[set_id] = paths
-    return places
-
-
-def _are_paths(paths: object) -> bool:
-    try:
-        return isinstance(paths, list) and bool(paths) and all(isinstance(p, str) and safe_path(p) for p in paths)
-    except ValueError:
-        return False
 
 
 def _views(manifest: Manifest) -> Iterator[Problem]:

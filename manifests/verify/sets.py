@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...pixels import pixel_digest
-from ..disk.files import BadLine, scan_jsonl, set_path
+from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file, printable
 from ..images.pictures import FORMATS, NotAPicture, decode
 from ..images.shards import INDEX, LABELS, PIXELS, ArrayFile, NotAShard, Shard, open_rows, shard_pattern
+from ..layout import set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import SHARD_SCHEMA, ImageRecord, SetRecord, StoredRecord
 from ..records.report import Problem

@@ -17,9 +17,9 @@ import numpy as np
 from pydantic import Field
 
 from ...pixels import pixel_digest
-from ..disk.files import MANIFEST_CAP
 from ..disk.listing import empty_folders, list_files, plain_file, printable
 from ..images.arrays import ArrayFile, NotAShard
+from ..manifest_file import MANIFEST_CAP
 from ..records.digests import set_digest, sha256_file
 from ..records.models import Blake3, Count, FileRecord, Record, SafePath, Sha256
 from ..records.parsing import record_or_mistakes

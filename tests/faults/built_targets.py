@@ -19,7 +19,9 @@ from corruptset.corruptions.calibrations import parse_table
 from corruptset.errors import CorruptsetError
 from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.disk.files import MANIFEST, SAMPLES, SHA256SUMS, parse_manifest, read_sha256sums, set_path
+from corruptset.manifests.checksums import read_sha256sums
+from corruptset.manifests.layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
+from corruptset.manifests.manifest_file import parse_manifest
 from corruptset.manifests.verify.ladder import verify_directory
 
 

@@ -31,7 +31,7 @@ from corruptset.generate.sources import streams
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.decoding import MAX_PIXELS, decode, probe
 from corruptset.generate.sources.source import BadSample, open_source
-from corruptset.manifests.disk.files import sha256sums_bytes
+from corruptset.manifests.checksums import sha256sums_bytes
 from corruptset.manifests.records.models import FileRecord
 from corruptset.manifests.verify.ladder import verify_directory
 

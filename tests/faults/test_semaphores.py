@@ -14,7 +14,7 @@ import pytest
 
 from corruptset import signals
 from corruptset.errors import CorruptsetWarning, MachineError
-from corruptset.generate.plan.build_spec import Options
+from corruptset.generate.plan.build_spec import BuildOptions
 
 COMMAND = str(Path(sys.executable).parent / "corruptset")
 
@@ -35,8 +35,8 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_one_process_works_where_no_others_can_be_started(without: Any, tmp_path: Path) -> None:
     with pytest.warns(CorruptsetWarning, match=r"One process works in place of 4: .*/dev/shm here \(Read-only file system\).*--jobs 1"):
-        assert Options(jobs=4).workers == 1
-    assert Options(jobs=1).workers == 1  # without a word
+        assert BuildOptions(jobs=4).workers == 1
+    assert BuildOptions(jobs=1).workers == 1  # without a word
     crops = layouts.write_crops(tmp_path / "crops", each=1)
     recipe = layouts.write_recipe(tmp_path)
     with pytest.warns(CorruptsetWarning):

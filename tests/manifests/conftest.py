@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corruptset.manifests.disk.files import manifest_bytes, set_path, sha256sums_bytes, write_atomic, write_jsonl
+from corruptset.manifests.checksums import sha256sums_bytes
+from corruptset.manifests.disk.atomic import write_atomic
+from corruptset.manifests.disk.jsonl import write_jsonl
+from corruptset.manifests.layout import set_path
+from corruptset.manifests.manifest_file import manifest_bytes
 from corruptset.manifests.records.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
 from corruptset.manifests.records.models import (
     ClassRecord,

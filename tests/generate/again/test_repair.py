@@ -20,7 +20,7 @@ from corruptset.generate.build import Built, build
 from corruptset.generate.commit.state import locked
 from corruptset.generate.pixels.encoding import Encoding
 from corruptset.generate.work import pool as running
-from corruptset.manifests.disk.files import manifest_bytes, parse_manifest
+from corruptset.manifests.manifest_file import manifest_bytes, parse_manifest
 from corruptset.manifests.records.report import VerificationReport
 from corruptset.manifests.release.pack import pack
 from corruptset.manifests.release.unpack import unpack

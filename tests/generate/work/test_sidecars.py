@@ -13,7 +13,8 @@ import pytest
 import corruptset
 from corruptset.errors import Interrupted, MachineError
 from corruptset.generate.build import ProgressEvent
-from corruptset.generate.work.sidecars import Entry, Origin, Sidecar, read_sidecar, sidecars, write_sidecar
+from corruptset.generate.plan.job import Origin
+from corruptset.generate.work.sidecars import PartSet, Sidecar, read_sidecar, sidecars, write_sidecar
 
 SETS = ["contrast/*", "brightness/*"]
 
@@ -154,7 +155,7 @@ def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun: Path, c
 
 def test_a_sidecar_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / ".corruptset/parts").mkdir(parents=True)
-    entry = Entry("ab" * 32, "ü\nx\n".encode(), 1, 7, None, [[0, 1.5, None, 0.25]])
+    entry = PartSet("ab" * 32, "ü\nx\n".encode(), 1, 7, None, [[0, 1.5, None, 0.25]])
     one = Sidecar("sha256:1", None, 2, 8, 9, ["blake3:0"], {"fog/3": entry, "clean": entry})
     write_sidecar(tmp_path, "x", one)
     path = tmp_path / ".corruptset/parts/x.json"

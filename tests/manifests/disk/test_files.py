@@ -13,18 +13,11 @@ from typing import Any
 import pytest
 
 from corruptset.errors import IncompleteBuild, VerificationError
-from corruptset.manifests.disk import files
-from corruptset.manifests.disk.files import (
-    load_manifest,
-    manifest_bytes,
-    parse_manifest,
-    parse_sha256sums,
-    read_jsonl,
-    read_sha256sums,
-    sha256sums_bytes,
-    write_atomic,
-    write_jsonl,
-)
+from corruptset.manifests.checksums import parse_sha256sums, read_sha256sums, sha256sums_bytes
+from corruptset.manifests.disk import atomic as files
+from corruptset.manifests.disk.atomic import write_atomic
+from corruptset.manifests.disk.jsonl import read_jsonl, write_jsonl
+from corruptset.manifests.manifest_file import load_manifest, manifest_bytes, parse_manifest
 from corruptset.manifests.records.models import FileRecord, Manifest, SampleRecord
 
 Make = Callable[..., Path]

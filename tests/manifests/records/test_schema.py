@@ -128,11 +128,11 @@ def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str
 
 
 def test_the_command_writes_the_shipped_files(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "corruptset.manifests.records.schema", str(tmp_path)], check=True)
+    subprocess.run([sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)], check=True)
     for name in NAMES:
         assert bare(json.loads((tmp_path / f"{name}.json").read_bytes())) == bare(load_schema(name))
     shutil.rmtree(tmp_path)
-    ended = subprocess.run([sys.executable, "-m", "corruptset.manifests.records.schema", str(tmp_path)], capture_output=True, check=False)
+    ended = subprocess.run([sys.executable, "-m", "corruptset.manifests.schema", str(tmp_path)], capture_output=True, check=False)
     assert ended.returncode == 1
     assert b"usage" in ended.stderr
 

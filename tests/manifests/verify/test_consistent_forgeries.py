@@ -17,7 +17,8 @@ import pytest
 from damage import JPEG_IMAGE, PNG_IMAGE, SHARD, Make, edit_lines, edit_manifest, flip, found, redigest, remake_shard
 from PIL import Image
 
-from corruptset.manifests.disk.files import load_manifest, read_jsonl
+from corruptset.manifests.disk.jsonl import read_jsonl
+from corruptset.manifests.manifest_file import load_manifest
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.models import SampleRecord
 from corruptset.manifests.records.report import Problem

@@ -16,8 +16,9 @@ import pytest
 from damage import SHARD, Make, edit_manifest, found, remake_shard
 
 from corruptset.errors import VerificationError
-from corruptset.manifests.disk.files import load_manifest, read_sha256sums
+from corruptset.manifests.checksums import read_sha256sums
 from corruptset.manifests.images.arrays import ArrayFile, NotAShard
+from corruptset.manifests.manifest_file import load_manifest
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.report import Problem

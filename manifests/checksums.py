@@ -1,0 +1,58 @@
+"""SHA256SUMS: its bytes, and reading it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from ..errors import VerificationError, listed
+from .layout import SHA256SUMS
+from .records.models import FileRecord
+
+SUMS_CAP = 256 << 20
+_SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
+
+
+def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
+    """Return SHA256SUMS, as ``sha256sum --check`` reads it: ``<hex>  <path>`` a line, sorted by path.
+
+    Give every file but single images and SHA256SUMS itself: the manifest's `files` and manifest.json.
+    """
+    lines = [f"{r.sha256.removeprefix('sha256:')}  {r.path}\n" for r in sorted(records, key=lambda r: r.path)]
+    return "".join(lines).encode()
+
+
+def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:
+    """Return path -> ``sha256:<hex>`` and what is wrong with lines that are not of that form."""
+    sums: dict[str, str] = {}
+    mistakes: list[str] = []
+    if data and not data.endswith(b"\n"):
+        mistakes.append("the last line does not end: the file is cut off")
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        match = _SUM.fullmatch(line.decode("utf-8", "replace"))
+        if match is None:
+            mistakes.append(f"line {number} is not '<64 hexadecimal digits>  <path>'")
+        elif match[2] in sums:
+            mistakes.append(f"line {number} names {match[2]} a second time")
+        else:
+            sums[match[2]] = "sha256:" + match[1]
+    return sums, mistakes
+
+
+def read_sha256sums(directory: Path) -> dict[str, str]:
+    """Return path -> ``sha256:<hex>`` of a data set's SHA256SUMS.
+
+    Raises
+    ------
+    VerificationError
+        The file is missing or has lines of another form.
+    """
+    path = directory / SHA256SUMS
+    try:
+        sums, mistakes = parse_sha256sums(path.read_bytes())
+    except OSError as e:
+        raise VerificationError(f"{path} cannot be read: {e.strerror}.") from e
+    if mistakes:
+        raise VerificationError(f"{path}:\n{listed(mistakes)}")
+    return sums

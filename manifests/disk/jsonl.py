@@ -1,0 +1,74 @@
+"""JSON lines: a record a line, read without trust."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from ...errors import VerificationError
+from ...files import open_regular
+from ..records.models import Record
+from ..records.parsing import record_or_mistakes
+from .atomic import write_atomic
+
+LINE_CAP = 1 << 20
+"""Bytes of one row of a JSON lines file; real ones have a few hundred."""
+R = TypeVar("R", bound=Record)
+
+
+def json_line(record: Record) -> bytes:
+    """Return a record as one line of JSON, fields in the model's order, UTF-8."""
+    return json.dumps(record.as_json(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode() + b"\n"
+
+
+def write_jsonl(path: Path, records: Iterable[Record]) -> None:
+    """Write records, one a line, atomically; the folder is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, b"".join(map(json_line, records)))
+
+
+class BadLine(ValueError):
+    """A row of a JSON lines file that is not a record; `line` counts from 1."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(f"line {line}: {problem}")
+        self.line = line
+
+
+def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
+    """Yield a record or a BadLine for every line, never more than LINE_CAP bytes in memory.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    """
+    with open_regular(path) as f:
+        number = 0
+        while line := f.readline(LINE_CAP):
+            number += 1
+            if not line.endswith(b"\n"):
+                cut = "is longer than any row is" if len(line) == LINE_CAP else "does not end: the file is cut off"
+                yield BadLine(number, cut)
+                return
+            record, mistakes = record_or_mistakes(model, line)
+            yield BadLine(number, "; ".join(mistakes)) if record is None else record
+
+
+def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
+    """Yield the records of a JSON lines file.
+
+    Raises
+    ------
+    VerificationError
+        The file is missing or a line is not a record of this kind; says which line and field.
+    """
+    try:
+        for record in scan_jsonl(path, model):
+            if isinstance(record, BadLine):
+                raise VerificationError(f"{path}: {record}. Run `corruptset verify` on the data set for everything that is wrong.")
+            yield record
+    except OSError as e:
+        raise VerificationError(f"{path}: cannot be read ({e.strerror}). Run `corruptset verify` on the data set.") from e

@@ -1,0 +1,93 @@
+"""manifest.json: its bytes, and reading it."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import IncompleteBuild, VerificationError, listed
+from .layout import MANIFEST, WORK_FOLDER, is_begun
+from .records.models import SCHEMA_VERSION, Manifest
+from .records.parsing import manifest_or_mistakes
+
+MANIFEST_CAP = 512 << 20
+"""Bytes: a manifest of 10,000 sets and 100,000 shards has about 40 MB."""
+
+
+def manifest_bytes(manifest: Manifest) -> bytes:
+    """Return manifest.json: fields in the model's order, two spaces of indent, UTF-8, a newline at the end.
+
+    Equal manifests have equal bytes: the parts that have no order of their own (recipe, parameters, selection ...) are sorted by key.
+    """
+    value = {key: _sorted(part) if isinstance(part, dict) else part for key, part in manifest.as_json().items()}
+    value["sets"] = [{**s, "stages": [{**t, "parameters": _sorted(t["parameters"])} for t in s["stages"]]} for s in value["sets"]]
+    value["views"] = [_sorted(v) for v in value["views"]]
+    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(v) for v in value] if isinstance(value, list) else value
+
+
+def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
+    """Return a manifest from its bytes, held to the models.
+
+    Raises
+    ------
+    VerificationError
+        Lists every field that is wrong.
+    """
+    manifest, mistakes = manifest_or_mistakes(data)
+    if manifest is None:
+        raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(mistakes)}")
+    return manifest
+
+
+def incomplete(directory: Path) -> str:
+    """Return what to say of a directory without manifest.json, with the next step."""
+    if (directory / WORK_FOLDER / "unpack.json").exists():
+        return (
+            f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
+            "there is kept."
+        )
+    if is_begun(directory):
+        return (
+            f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset build` command "
+            f"again (same recipe, source, seed and --out {directory.parent}); what is committed is kept."
+        )
+    if not directory.exists():
+        return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
+    inner = sorted(p.parent.name for p in directory.glob(f"*/{MANIFEST}"))[:3] if directory.is_dir() else []
+    hint = f" Perhaps {directory / inner[0]} was meant." if inner else ""
+    return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set.{hint} Resume a build with its own command."
+
+
+def load_manifest(directory: Path | str) -> Manifest:
+    """Return the manifest of a data set.
+
+    Raises
+    ------
+    IncompleteBuild
+        There is no manifest.json; says how to resume.
+    VerificationError
+        It is not a manifest; lists every field that is wrong.
+    """
+    directory = Path(directory)
+    path = directory / MANIFEST
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            raise VerificationError(f"{path} is not a regular file.")
+        if info.st_size > MANIFEST_CAP:
+            raise VerificationError(f"{path} has {info.st_size} bytes; a manifest has at most {MANIFEST_CAP}.")
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as e:
+        raise IncompleteBuild(incomplete(directory)) from e
+    except OSError as e:
+        raise VerificationError(f"{path} cannot be read: {e.strerror}.") from e
+    return parse_manifest(data, path)
