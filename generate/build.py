@@ -38,8 +38,9 @@ from .plan.build_spec import BuildOptions, BuildSpec, Format, prepare, size_prob
 from .plan.job import NOWHERE, CheckedSample, Job, Origin
 from .plan.nesting import refuse_nested
 from .plan.overlap import refuse_overlap
-from .plan.parts import Run, parts, runs
+from .plan.parts import parts, runs
 from .recipes.recipe import Recipe
+from .sinks.sink import Run
 from .sources.check import check
 from .sources.source import Source
 from .views.array_layout import ArrayLayout

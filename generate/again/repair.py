@@ -38,8 +38,9 @@ from ..commit.interruption import resumable
 from ..commit.state import extended, locked
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
-from ..plan.parts import Part, Run, groups, runs
+from ..plan.parts import Part, groups, runs
 from ..sinks.shards import shard_path
+from ..sinks.sink import Run
 from ..sources.selection import select
 from ..sources.source import BadSample, Sample, Source
 from ..views.array_layout import ArrayLayout

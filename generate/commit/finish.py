@@ -24,9 +24,9 @@ from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
 from ..plan.job import CheckedSample, Job
-from ..plan.parts import Run
 from ..plan.tree import grow, walk
 from ..recipes.file_models import SetSpec
+from ..sinks.sink import Run
 from ..views.build_view import view_records
 from ..views.layout import Layout
 from ..work.sidecars import PartSet, read_sidecar

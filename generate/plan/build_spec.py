@@ -22,15 +22,16 @@ from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
 from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe, load_recipe
+from ..sinks.sink import Run
+from ..sinks.stored_size import stored_bytes
 from ..sources.check import Checked, check
 from ..sources.selection import select, selection_record
 from ..sources.source import Sample, Source, open_source
 from ..views.array_layout import ArrayLayout
 from ..views.build_view import build_layout, view_identity
 from ..views.layout import Layout
-from .estimates import stored_bytes
 from .job import CheckedSample
-from .parts import Run, groups
+from .parts import groups
 from .source_fit import refuse_other_source
 from .textures import refuse_small_textures, texture_notes
 from .tree import Node, grow, merge_aliases, walk_order

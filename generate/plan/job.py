@@ -14,7 +14,8 @@ from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.file_models import SetSpec
 from ..sources.source import Sample, Source
-from ..views.layout import Layout
+from ..sinks.sink import Sink
+from .set_maker import SetMaker
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ class Job:
     """Everything that workers need to know; parts refer to it by ids."""
 
     directory: Path
-    build: str
-    """``<name> <version>``, written into shards."""
+    title: str
+    """``<name> <version>``."""
     source: Source
     samples: tuple[CheckedSample, ...]
     classes: tuple[ClassRecord, ...]
@@ -70,18 +71,13 @@ class Job:
     """In the order of the recipe."""
     preprocessing: Preprocessing
     encoding: Encoding
-    containers: tuple[str, ...]
-    seed: int
-    coupling: Coupling
-    scale: Scale
-    side: int
+    sinks: tuple[Sink, ...]
+    maker: SetMaker
     measured: frozenset[int]
-    resources: Mapping[str, Any] = field(default_factory=dict)
+    """The samples that metrics are over."""
     origin: Origin = NOWHERE
     """What sidecars say that their parts belong to."""
     token: str = ""
     """Tells one call of `build` from another in the same process."""
-    layout: Layout | None = None
-    """Where images go in place of a container, for ``build --view``."""
     parent: int | None = None
     """The process that the workers belong to; None in process. A worker that outlives it stops."""

@@ -11,6 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..sinks.sink import Run
+
 RUN_BYTES = 64 << 20
 """Most clean pixels of a run: a worker keeps them while it works on the groups of one run, and a raw shard is as large."""
 MOST_SAMPLES = 2048
@@ -20,20 +22,6 @@ PARTS_WANTED = 32
 """A small build still has this many parts (if it has as many sets), for workers to share."""
 ROWS_BYTES = 72 << 20
 """Most bytes of images that a part collects before it writes its shards."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """Consecutive samples: ``first`` up to, not including, ``stop``."""
-
-    number: int
-    first: int
-    stop: int
-
-    @property
-    def count(self) -> int:
-        """How many samples."""
-        return self.stop - self.first
 
 
 @dataclass(frozen=True)

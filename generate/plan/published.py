@@ -8,8 +8,8 @@ from typing import Any
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import CentralResize, Resize, ResizeCrop
 from ..recipes.recipe import Recipe
+from ..sinks.stored_size import stored_bytes
 from .build_spec import SMALL_SIDE
-from .estimates import stored_bytes
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,25 @@ A part's rows are on disk before its sidecar is written, so rows that no sidecar
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder
+from ...corruptions.registry import Images
+from ..pixels.encoding import Encoding
+from ..sources.source import Sample
+from ..views.array_layout import ArrayLayout
+from ..views.build_view import view_record
 from ..views.writer import npy_header
+from .pixel_rows import PixelRows, adjoin
+from .sink import EncodedImage, Run, SetSink, Sink, row_records
+from .stored_size import stored_bytes
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:
@@ -72,3 +82,82 @@ def _write(fd: int, view: memoryview, offset: int) -> None:
     while view:
         done = os.pwrite(fd, view, offset)
         view, offset = view[done:], offset + done
+
+
+@dataclass(frozen=True)
+class ArraySink(Sink):
+    """Images are rows of arrays that a view lays out; every part writes its rows of a file that all share."""
+
+    encoding: Encoding
+    layout: ArrayLayout
+    container = "view"
+    encodes = False
+    equal_shapes = "arrays"
+
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """Of the view."""
+        return self.layout.notes
+
+    def stored_bytes(self, size: tuple[int, int]) -> int:
+        """Return the estimated bytes of a row."""
+        return stored_bytes(self.encoding, size, "hdf5")
+
+    def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """Return set id -> every array that has rows of it."""
+        return self.layout.set_paths()
+
+    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
+        """Open one set x one run."""
+        return _ArraySet(self.layout, directory, set_id, run)
+
+    def span(self, path: str, sets: Sequence[str], indices: Collection[int]) -> tuple[Sequence[str], Collection[int] | None]:
+        """Return every set of the array, and all samples."""
+        return [set_id for set_id, paths in self.layout.set_paths().items() if path in paths], None
+
+    def shared_files(self) -> Sequence[str]:
+        """Return the arrays."""
+        return list(self.layout.whole_files())
+
+    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the arrays of labels."""
+        return self.layout.texts(sha256s)
+
+    def view_record(self) -> dict[str, Any]:
+        """Return the view."""
+        return view_record(self.layout)
+
+
+class _ArraySet:
+    def __init__(self, layout: ArrayLayout, directory: Path, set_id: str, run: Run) -> None:
+        self.records = [""] * run.count
+        self.bytes = 0
+        self._layout = layout
+        self._directory = directory
+        self._pixels = PixelRows(set_id, run)
+        self._rows_of: dict[str, list[tuple[int, int]]] = {}
+        for position in range(run.count):
+            path, row = layout.in_build(set_id, run.first + position)
+            assert row is not None
+            self._rows_of.setdefault(path, []).append((position, row))
+
+    @property
+    def rows(self) -> NDArray[np.uint8] | None:
+        return self._pixels.images
+
+    def put(self, positions: Sequence[int], images: Images, encoded: Sequence[EncodedImage]) -> None:
+        """Keep pixels."""
+        self._pixels.put(positions, images)
+
+    def finish(self, pixel_hashes: Sequence[str]) -> None:
+        """Write the rows of each array."""
+        pixels = self._pixels.images
+        assert pixels is not None
+        for path, pairs in self._rows_of.items():
+            positions, numbers = zip(*pairs, strict=True)
+            own = pixels[positions[0] : positions[-1] + 1] if adjoin(positions) else pixels[list(positions)]
+            for position, record in zip(positions, row_records(path, numbers, own), strict=True):
+                self.records[position] = record
+            write_rows(self._directory / path, self._layout.rows_of(path), numbers, own)
+        self.bytes = pixels.nbytes
+        self._pixels.free()

@@ -1,45 +1,119 @@
-"""Image folders: ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout."""
+"""Image files: ``images/<set id>/<class>/<sample id>.<JPEG|png>``, for single corruptions the ImageNet-C layout; or a view's own paths."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from ..sources.source import stored_path
+from ...corruptions.registry import Images
+from ..pixels.encoding import Encoding
+from ..sources.source import Sample, stored_path
+from ..views.build_view import view_record
+from ..views.layout import Layout
+from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text
+from .stored_size import stored_bytes
 
+RECORD_BYTES = 1024
+"""Of an image that is written at once, only its records stay in memory."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
 
 
-class FolderSink:
-    """Writes encoded images as files.
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Every image is a file of its own: in the usual place, or where a view wants it."""
 
-    Single images are not fsynced and not renamed into place: a killed build writes its part's files again, and only a
-    committed part counts.
-    """
+    encoding: Encoding
+    class_folders: tuple[str, ...]
+    layout: Layout | None = None
+    """Of ``build --view``."""
+    encodes = True
+    single_files = True
 
-    def __init__(self, directory: Path, suffix: str) -> None:
-        self._root = f"{os.fspath(directory)}/"
-        self._suffix = suffix
-        self._made: set[str] = set()
+    @property
+    def container(self) -> str:  # type: ignore[override]
+        """``folder`` or ``view``."""
+        return "folder" if self.layout is None else "view"
 
-    def path(self, set_id: str, class_folder: str, sample_id: str) -> str:
+    @property
+    def notes(self) -> Sequence[str]:  # type: ignore[override]
+        """Of the view."""
+        return () if self.layout is None else self.layout.notes
+
+    def stored_bytes(self, size: tuple[int, int]) -> int:
+        """Return the estimated bytes of an image file, with its share of the file system."""
+        return stored_bytes(self.encoding, size, "folder")
+
+    def held_bytes(self, size: tuple[int, int]) -> int:
+        """Return the bytes of an image's records."""
+        return RECORD_BYTES
+
+    def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """Return set id -> its folder."""
+        return {s: [f"images/{s}"] for s in sets} if self.layout is None else self.layout.set_paths()
+
+    def image_path(self, set_id: str, index: int, sample: Sample) -> str:
         """Return where an image goes, relative to the data set."""
-        return f"images/{set_id}/{stored_path(sample_id, class_folder)}.{self._suffix}"
+        if self.layout is not None:
+            return self.layout.in_build(set_id, index)[0]
+        return f"images/{set_id}/{stored_path(sample.id, self.class_folders[sample.label])}.{self.encoding.suffix}"
 
-    def write(self, path: str, data: bytes) -> None:
-        """Write one image."""
-        folder = path.rpartition("/")[0]
-        if folder not in self._made:
-            os.makedirs(self._root + folder, exist_ok=True)
-            self._made.add(folder)
-        # Three system calls an image; a file object asks for its size and place as well.
-        target = self._root + path
-        fd = os.open(target, _FLAGS, 0o666)
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(fd, left) :]
-        except OSError as e:  # of a write, Python names no file
-            raise OSError(e.errno, e.strerror, target) from e
-        finally:
-            os.close(fd)
+    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
+        """Open one set x one run."""
+        return _FileSet(self, directory, set_id, run, samples)
+
+    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the lists and labels of the view."""
+        return iter(()) if self.layout is None else self.layout.texts(sha256s)
+
+    def view_record(self) -> dict[str, Any] | None:
+        """Return the view, if there is one."""
+        return None if self.layout is None else view_record(self.layout)
+
+
+@dataclass
+class _FileSet:
+    """Single images are neither fsynced nor renamed into place: only a committed part counts, and a killed build writes its part again."""
+
+    sink: FileSink
+    directory: Path
+    set_id: str
+    run: Run
+    samples: Sequence[Sample]
+    bytes: int = 0
+    rows: None = None
+    records: list[str] = field(init=False)
+    _folders: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.records = [""] * self.run.count
+
+    def put(self, positions: Sequence[int], images: Images, encoded: Sequence[EncodedImage]) -> None:
+        """Write each image."""
+        for position, image in zip(positions, encoded, strict=True):
+            path = self.sink.image_path(self.set_id, self.run.first + position, self.samples[position])
+            folder = path.rpartition("/")[0]
+            if folder not in self._folders:
+                os.makedirs(self.directory / folder, exist_ok=True)
+                self._folders.add(folder)
+            write_file(f"{self.directory}/{path}", image.data)
+            self.records[position] = file_record(json_text(path), None, len(image.data), image.sha256)
+            self.bytes += len(image.data)
+
+    def finish(self, pixel_hashes: Sequence[str]) -> None:
+        """Nothing is left to write."""
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write one image in three system calls; a file object asks for its size and place as well."""
+    fd = os.open(path, _FLAGS, 0o666)
+    try:
+        remaining = memoryview(data)
+        while remaining:
+            remaining = remaining[os.write(fd, remaining) :]
+    except OSError as e:  # of a write, Python names no file
+        raise OSError(e.errno, e.strerror, path) from e
+    finally:
+        os.close(fd)

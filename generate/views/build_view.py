@@ -44,15 +44,10 @@ def build_layout(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with loss. "
             "Choose a recipe with a lossless encoding (png), or build first and export."
         )
+    layout.view = view
     return layout
 
 
-def view_identity(layout: Layout, view: str) -> list[dict[str, Any]]:
-    """Return the ``views`` of a manifest to be, without its sets: what must be equal for two builds to be one."""
-    return [{"view": view, "top": layout.top, **({"numbered": True} if layout.numbered else {})}]
-
-
-def view_records(layout: Layout, identity: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the ``views`` of a manifest: with the folder, or the arrays, of every set."""
-    places = {set_id: list(paths) for set_id, paths in sorted(layout.set_paths().items())}
-    return [{**record, "sets": places} for record in identity]
+def view_record(layout: Layout) -> dict[str, Any]:
+    """Return what a manifest says of its view, without the view's sets: what must be equal for two builds to be one."""
+    return {"view": layout.view, "top": layout.top, **({"numbered": True} if layout.numbered else {})}

@@ -193,6 +193,8 @@ class Found:
 class Layout(ABC):
     """Where a view puts every image. It follows from the records and the options alone, so that it can be checked later."""
 
+    view = ""
+    """What the view is called, where a build writes straight into it."""
     numbered = False
     """Whether single images are called by their index and lie in no class folder."""
 

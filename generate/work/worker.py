@@ -68,13 +68,13 @@ def process(job: Job, part: Part) -> PartDone:
     """
     with _alive(job):
         images, digests = clean_images(job, part)
-        # While a set is written and waited for, the next is made.
-        writer = ThreadPoolExecutor(1, "writer")
+        # While a set is hashed and written, the next one is made.
+        thread = ThreadPoolExecutor(1, "writer")
         try:
-            written = _make(job, part, images, writer)
-            sets = {set_id: written[set_id].result() for set_id in part.sets}
+            finished = _make(job, part, images, thread)
+            sets = {set_id: finished[set_id].result() for set_id in part.sets}
         finally:
-            writer.shutdown(wait=True, cancel_futures=True)
+            thread.shutdown(wait=True, cancel_futures=True)
         textures = job.origin.textures if any(job.sets[s].has_textures for s in part.sets) else None
         sidecar = Sidecar(job.origin.build, textures, part.run.number, part.run.first, part.run.stop, digests, sets)
         write_sidecar(job.directory, part.name, sidecar)
@@ -123,26 +123,17 @@ def clean_images(job: Job, part: Part) -> Clean:
     global _clean
     key = (job.token, part.run.number)
     if _clean[0] != key:
-        _clean = (None, ([], []))  # let go of the old ones before the new ones come
+        _clean = (None, ([], []))  # free the old images before the new ones are loaded
         images = [load_clean(job.source, c, job.preprocessing) for c in job.samples[part.run.first : part.run.stop]]
-        _clean = (key, (images, _digests(images)))
+        _clean = (key, (images, [pixel_digest(image) for image in images]))
     return _clean[1]
 
 
-def _digests(images: list[NDArray[np.uint8]]) -> list[str]:
-    """Return the pixel digests of images; of small ones many at once."""
-    found = [""] * len(images)
-    for positions in batches(images):
-        for position, digits in zip(positions, hashes(np.stack([images[p] for p in positions])), strict=True):
-            found[position] = f"blake3:{digits}"
-    return found
-
-
 def forget() -> None:
-    """Let go of the clean images and of the memory kept in this process."""
+    """Free the clean images and the memory that this process keeps."""
     global _clean
     _clean = (None, ([], []))
-    forget_blocks()
+    free_all_blocks()
 
 
 def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
@@ -179,53 +170,29 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
             yield positions[start : start + length]
 
 
-def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], writer: ThreadPoolExecutor) -> dict[str, Future[PartSet]]:
-    """Make a part's images; files of single images are written on the way, what else there is of a set once it is whole."""
-    tree = grow([job.sets[s] for s in part.sets], job.seed, job.coupling)
-    folder = FolderSink(job.directory, job.encoding.suffix) if {"folder", "view"} & set(job.containers) else None
-    folders = {c.index: c.folder for c in job.classes}
-    ours = {i: job.samples[i].sample for i in range(part.run.first, part.run.stop)}
-    where = Where(job.containers, job.encoding, folder, job.layout, {i: (folders[s.label], s.id) for i, s in ours.items()})
-    made = {set_id: SetWriter(set_id, part.run, where, job.measured) for set_id in part.sets}
-    written = {}
+def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor) -> dict[str, Future[PartSet]]:
+    """Make a part's images; `thread` finishes a set as soon as it is whole."""
+    tree = job.maker.tree([job.sets[s] for s in part.sets])
+    samples = [checked.sample for checked in job.samples[part.run.first : part.run.stop]]
+    writers = {
+        set_id: SetWriter(
+            set_id, part.run, job.sinks, directory=job.directory, encoding=job.encoding, samples=samples, measured=job.measured
+        )
+        for set_id in part.sets
+    }
+    finished = {}
     for positions in batches(images):
         check_parent(job)
-        batch = check_images(np.stack([images[p] for p in positions]))
-        keys = sample_keys(ours[part.run.first + p].id for p in positions)
-        for set_id, corrupted in walk(tree, batch, keys, side=job.side, scale=job.scale, resources=job.resources):
-            made[set_id].add(positions, corrupted, batch)
-            if made[set_id].whole:
-                written[set_id] = writer.submit(_written, job, part, made.pop(set_id))
-    return written
+        batch = np.stack([images[p] for p in positions])
+        for set_id, corrupted in job.maker.images(tree, batch, [samples[p].id for p in positions]):
+            writers[set_id].add(positions, corrupted, batch)
+            if writers[set_id].whole:
+                finished[set_id] = thread.submit(_finish, writers.pop(set_id))
+    return finished
 
 
-def _written(job: Job, part: Part, made: SetWriter) -> PartSet:
-    """Write a set's shard or rows of arrays, if it has any, and return what the sidecar says of it."""
-    made.describe_rows()
-    shard = None
-    if isinstance(job.layout, ArrayLayout):
-        for path, (numbers, rows) in made.arrays().items():
-            write_rows(job.directory / path, job.layout.rows_of(path), numbers, rows)
-    if "hdf5" in job.containers:
-        shard = _write_shard(job, part, made)
-    made.let_go()
-    metrics = [[i, *m] for i, m in sorted(made.metrics.items())]
-    return PartSet("".join(made.pixels), made.lines(), made.files, made.bytes, shard, metrics)
-
-
-def _write_shard(job: Job, part: Part, made: SetWriter) -> dict[str, Any]:
-    lossless = job.encoding.format == "png"
-    pieces = shard_pieces(
-        made.rows if lossless else made.encoded,
-        labels=[job.samples[i].sample.label for i in range(part.run.first, part.run.stop)],
-        indices=range(part.run.first, part.run.stop),
-        pixels=made.pixels,
-        set_id=made.set_id,
-        build=job.build,
-        encoding="raw" if lossless else job.encoding.format,
-    )
-    path = shard_path(made.set_id, part.run.number)
-    target = job.directory / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    size, sha256 = write_large(target, pieces)
-    return {"path": path, "bytes": size, "sha256": sha256}
+def _finish(writer: SetWriter) -> PartSet:
+    """Finish a set and return what the sidecar says of it."""
+    writer.finish()
+    metrics = [[i, *m] for i, m in sorted(writer.metrics.items())]
+    return PartSet("".join(writer.pixels), writer.lines(), writer.file_count, writer.byte_count, writer.shard, metrics)

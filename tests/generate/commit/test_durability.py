@@ -14,8 +14,8 @@ from corruptset.errors import Interrupted
 from corruptset.generate import build as building
 from corruptset.generate.build import ProgressEvent
 from corruptset.generate.pixels.encoding import Encoding
-from corruptset.generate.plan.estimates import stored_bytes
 from corruptset.generate.plan.plan import plan
+from corruptset.generate.sinks.stored_size import stored_bytes
 
 SETS = ["contrast/*", "brightness/*"]
 

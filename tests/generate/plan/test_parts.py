@@ -2,7 +2,8 @@
 
 import pytest
 
-from corruptset.generate.plan.parts import ROWS_BYTES, RUN_BYTES, Run, groups, parts, runs
+from corruptset.generate.plan.parts import ROWS_BYTES, RUN_BYTES, groups, parts, runs
+from corruptset.generate.sinks.sink import Run
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 100, 50000])

@@ -1,0 +1,54 @@
+"""How the images of sets are made from clean ones: the settings that all sets of a build share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...corruptions.keys import sample_keys
+from ...corruptions.registry import Images
+from ...corruptions.stages import Coupling, Scale, check_images
+from ..recipes.file_models import SetSpec
+from .tree import Node, grow, walk
+
+
+@dataclass(frozen=True)
+class SetMaker:
+    """Makes the images of sets. A build, a repair, a preview and a rederivation with equal settings make equal pixels."""
+
+    side: int
+    """The short side, in pixels, that the parameters were made for."""
+    seed: int = 0
+    coupling: Coupling = "independent"
+    scale: Scale = "none"
+    resources: Mapping[str, Any] = field(default_factory=dict)
+    """What replaces the corruptions' own resources (frost's textures)."""
+
+    def tree(self, sets: Iterable[SetSpec]) -> Node:
+        """Return the tree of sets whose chains are distinct."""
+        return grow(sets, self.seed, self.coupling)
+
+    def images(self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str]) -> Iterator[tuple[str, Images]]:
+        """Yield set id and images, for every set of a tree.
+
+        Parameters
+        ----------
+        tree : Node
+        clean : (N, H, W, C) ndarray of uint8
+        ids : sequence of str
+            The samples' ids: random draws follow from them.
+
+        Yields
+        ------
+        (set id, (N, H', W', C) ndarray of uint8)
+            The images are valid until the next ones are asked for.
+        """
+        return walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=self.resources)
+
+    def images_of(self, sets: Iterable[SetSpec], clean: NDArray[np.uint8], id: str) -> dict[str, NDArray[np.uint8]]:
+        """Return set id -> (H', W', C) image, for every set of one sample; `clean` is its (H, W, C) image."""
+        return {set_id: images[0].copy() for set_id, images in self.images(self.tree(sets), clean[None], [id])}
