@@ -237,7 +237,7 @@ def _make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspec
     shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
     prepared.refuse_small_textures(shapes)
     arrays = isinstance(layout, ArrayLayout)
-    if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.format == "png")):
+    if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.lossless)):
         some = ", ".join(f"{h}x{w}" for h, w in shapes[:4])
         which, instead = ("arrays", "a view of image files") if arrays else ("HDF5 arrays", "--format folder")
         raise BuildError(

@@ -21,7 +21,7 @@ from ...manifests.records.models import ClassRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import field_mistakes
 from ...pixels import pixel_digest
 from ..commit.state import identity_of
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.build_spec import BuildOptions, BuildSpec
 from ..plan.job import CheckedSample
@@ -110,7 +110,7 @@ def recorded(
     everything = specs_of(manifest)
     asked = tuple(s.id for s in choose_sets(everything, sets))
     preprocessing = parse_preprocessing(manifest.preprocessing)
-    encoding = Encoding.from_json(manifest.encoding)
+    encoding = parse_encoding(manifest.encoding)
     recipe = _recipe(manifest, everything, where)
     by_id = {s.id: s for s in source.samples}
     absent = [f"{s.id}: is not in the source" for s in samples if s.id not in by_id]
@@ -162,7 +162,7 @@ def _recipe(manifest: Manifest, sets: Sequence[SetSpec], where: Path) -> Recipe:
         "calibration": str(manifest.recipe.get("calibration", "")),
         "scale": manifest.scale,
         "preprocessing": manifest.preprocessing,
-        "encoding": {k: v for k, v in manifest.encoding.items() if k != "containers"},
+        "encoding": parse_encoding(manifest.encoding),
         "sets": entries,
     }
     try:

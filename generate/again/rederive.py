@@ -21,7 +21,7 @@ from ...manifests.records.models import ImageRecord, SampleRecord
 from ...manifests.records.report import Problem, VerificationReport
 from ...manifests.verify.ladder import Level, verify_directory
 from ...pixels import pixel_digest
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.build_spec import BuildOptions
 from ..plan.tree import grow, walk
@@ -164,7 +164,7 @@ def made_again(
     sets = specs_of(manifest)
     tree = grow(sets, manifest.seed, manifest.coupling)
     preprocessing = parse_preprocessing(manifest.preprocessing)
-    encoding = Encoding.from_json(manifest.encoding)
+    encoding = parse_encoding(manifest.encoding)
     picks = _picks(len(data.samples), count)
     records = {s.id: _records(data, s.id, picks) for s in sets}
     for done, index in enumerate(picks):
@@ -194,7 +194,7 @@ def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDAr
         return
     encoded: str | None = None
     for stored in record.files:
-        if stored.row is not None and encoding.format == "png":
+        if stored.row is not None and encoding.lossless:
             sha256 = sha256_bytes(np.ascontiguousarray(image).data)
         else:
             encoded = sha256 = encoded or sha256_bytes(encoding.encode(image))

@@ -300,16 +300,16 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     selected = tuple(select(opened.samples, **options.selection))
     if not selected:
         raise SourceError(f"The source {opened.scheme} has no images to build from.")
-    encoding = Encoding(**loaded.encoding.model_dump())
+    encoding = loaded.encoding
     if options.optimize:
-        if encoding.format != "jpeg":
+        if encoding.lossless:
             raise BuildError(f"--optimize is for JPEG; the recipe {loaded.name} stores {encoding.format}. Leave it out.")
-        encoding = Encoding("jpeg", encoding.quality, True, encoding.subsampling)
+        encoding = encoding.model_copy(update={"optimize": True})
     looked = looked_at(opened, selected) if own_sizes(loaded) else Checked()
     sizes = clean_sizes(loaded, looked)
     size = round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
     asked_format = options.format
-    if asked_format is None and encoding.format == "png" and len(set(sizes)) > 1:
+    if asked_format is None and encoding.lossless and len(set(sizes)) > 1:
         asked_format = "folder"  # images of several sizes do not fit into arrays
     containers = ("view",) if options.view is not None else _containers(asked_format, encoding, size, own * len(selected))
     prepared = BuildSpec(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)

@@ -117,7 +117,7 @@ class SetWriter:
             self.pixels[position] = digest
         if self._where.layout is not None:
             self._add_to_view(positions, images, self._where.layout)
-        elif self._where.folder is None and self._where.encoding.format == "png":
+        elif self._where.folder is None and self._where.encoding.lossless:
             self._add_rows(positions, images)
             self._in_shard_alone = True
         else:
@@ -198,7 +198,7 @@ class SetWriter:
 
     def _add_encoded(self, positions: Sequence[int], images: Images, folder: FolderSink | None) -> None:
         """Write encoded images, into files, for a shard or both."""
-        lossless = self._where.encoding.format == "png"
+        lossless = self._where.encoding.lossless
         shard = "hdf5" in self._where.containers
         if shard and lossless:
             self._add_rows(positions, images)

@@ -214,7 +214,7 @@ def _written(job: Job, part: Part, made: SetWriter) -> PartSet:
 
 
 def _write_shard(job: Job, part: Part, made: SetWriter) -> dict[str, Any]:
-    lossless = job.encoding.format == "png"
+    lossless = job.encoding.lossless
     pieces = shard_pieces(
         made.rows if lossless else made.encoded,
         labels=[job.samples[i].sample.label for i in range(part.run.first, part.run.stop)],
