@@ -51,7 +51,7 @@ def instrument(clock: Clock) -> None:
     """Wrap what a build calls."""
     from corruptset.generate import build as building
     from corruptset.generate.commit import finish as finishing
-    from corruptset.generate.pixels.encoding import Encoding
+    from corruptset.generate.pixels.encoding import ImageEncoding
     from corruptset.generate.plan import tree
     from corruptset.generate.sinks import set_writer
     from corruptset.generate.work import pool as running
@@ -73,7 +73,7 @@ def instrument(clock: Clock) -> None:
     clock.wrap(set_writer.SetWriter, "add", "put away")
     clock.wrap(set_writer.SetWriter, "lines", "records")
     clock.wrap(set_writer, "measure", "metrics")
-    clock.wrap(Encoding, "encode", "encode")
+    clock.wrap(ImageEncoding, "encode", "encode")
     clock.wrap(set_writer.FolderSink, "write", "write files")
     clock.wrap(worker, "_write_shard", "lay out shards")
     clock.wrap(worker, "write_rows", "write arrays")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,35 +11,15 @@ import typer
 
 from ..startup import loading, without_scipy
 from .options import (
+    BUILD_OPTIONS,
     DEFAULT_RECIPE,
-    AnyShape,
+    PAIR_OPTIONS,
     AsJson,
-    Calibration,
-    Coupling,
-    CouplingOption,
-    First,
-    FormatOption,
-    FrostTextures,
-    Ids,
-    ImagesOption,
-    Jobs,
-    Labels,
-    Levels,
-    Metrics,
-    Optimize,
-    OrdersOption,
-    PerClass,
-    Samples,
-    ScaleOption,
-    Second,
-    Seed,
-    Sets,
-    Severities,
-    SkipBad,
+    DisjointFrom,
     Source,
-    Split,
     count_or_all,
     split_globs,
+    with_options,
 )
 from .output import chain, duration, put, put_json, put_notes, put_table, size
 from .pack import some
@@ -55,26 +36,6 @@ Recipe = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]
 
-View = Annotated[
-    str | None,
-    typer.Option(
-        "--view",
-        metavar="VIEW",
-        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood.",
-        show_default=False,
-    ),
-]
-
-DisjointFrom = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--disjoint-from",
-        metavar="DIR",
-        help="A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
-        show_default=False,
-    ),
-]
-
 Abandon = Annotated[
     bool,
     typer.Option(
@@ -86,87 +47,38 @@ Abandon = Annotated[
 CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards", "both": "image folders and HDF5 shards"}
 
 
-def plan(
-    recipe: Recipe = DEFAULT_RECIPE,
-    source: Source = "sample",
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    sets: Sets = None,
-    samples: Samples = None,
-    first: First = None,
-    per_class: PerClass = None,
-    ids: Ids = None,
-    format: FormatOption = None,
-    optimize: Optimize = False,
-    skip_bad: SkipBad = False,
-    calibration: Calibration = None,
-    coupling: CouplingOption = Coupling.independent,
-    scale: ScaleOption = None,
-    metrics: Metrics = None,
-    labels: Labels = None,
-    split: Split = None,
-    images: ImagesOption = None,
-    frost_textures: FrostTextures = None,
-    view: View = None,
-    any_shape: AnyShape = False,
-    second: Second = None,
-    severities: Severities = None,
-    levels: Levels = None,
-    orders: OrdersOption = None,
-    as_json: AsJson = False,
-) -> None:
+@with_options(BUILD_OPTIONS | PAIR_OPTIONS)
+def plan(recipe: Recipe = DEFAULT_RECIPE, source: Source = "sample", as_json: AsJson = False, *, given: Mapping[str, Any]) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
-    given = dict(locals())
-    options = _options(given)
+    options = _build_options(given)
     from ..generate.plan.plan import plan as make_plan
 
-    planned = make_plan(chosen_recipe(recipe, given), source, **options)
+    planned = make_plan(chosen_recipe(recipe, {**given, "source": source}), source, **options)
     if as_json:
         put_json(planned.as_json())
     else:
         _print_plan(planned)
 
 
+@with_options(BUILD_OPTIONS | PAIR_OPTIONS | {"disjoint_from": (DisjointFrom, None), "abandon": (Abandon, False)})
 def build(
     recipe: Recipe = DEFAULT_RECIPE,
     source: Source = "sample",
     out: Out = Path("corruptset-out"),
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    sets: Sets = None,
-    samples: Samples = None,
-    first: First = None,
-    per_class: PerClass = None,
-    ids: Ids = None,
-    format: FormatOption = None,
-    optimize: Optimize = False,
-    skip_bad: SkipBad = False,
-    calibration: Calibration = None,
-    coupling: CouplingOption = Coupling.independent,
-    scale: ScaleOption = None,
-    metrics: Metrics = None,
-    labels: Labels = None,
-    split: Split = None,
-    images: ImagesOption = None,
-    frost_textures: FrostTextures = None,
-    view: View = None,
-    any_shape: AnyShape = False,
-    second: Second = None,
-    severities: Severities = None,
-    levels: Levels = None,
-    orders: OrdersOption = None,
-    disjoint_from: DisjointFrom = None,
-    abandon: Abandon = False,
     as_json: AsJson = False,
+    *,
+    given: Mapping[str, Any],
 ) -> None:
     """Make a corrupted data set: images, manifest, checksums, contact sheet.
 
     The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
     """
-    given = dict(locals())
-    if abandon:
+    given = {**given, "source": source}
+    if given["abandon"]:
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
-    options = _options(given) | ({"disjoint_from": disjoint_from} if disjoint_from else {})
+    options = _build_options(given)
+    if given["disjoint_from"]:
+        options["disjoint_from"] = given["disjoint_from"]
     from .progress import Progress
 
     with Progress("build") as progress:
@@ -222,31 +134,11 @@ def _abandon(recipe: Any, out: Path, *, as_json: bool) -> None:
         put(f"{directory} is finished, and nothing of it is being extended: nothing was changed.")
 
 
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of plan and build from a command's own."""
-    form, scale = given["format"], given["scale"]
-    return {
-        "seed": given["seed"],
-        "jobs": given["jobs"],
-        "sets": split_globs(given["sets"]),
-        "samples": given["samples"],
-        "first": first_samples(given),
-        "per_class": given["per_class"],
-        "ids": given["ids"],
-        "format": None if form is None else form.value,
-        "optimize": given["optimize"],
-        "skip_bad": given["skip_bad"],
-        "calibration": given["calibration"],
-        "coupling": given["coupling"].value,
-        "scale": None if scale is None else scale.value,
-        "metrics": count_or_all(given["metrics"], "--metrics"),
-        "labels": given["labels"],
-        "split": None if given["split"] is None else given["split"].value,
-        "images": given["images"],
-        "frost_textures": given["frost_textures"],
-        "view": given["view"],
-        "any_shape": given["any_shape"],
-    }
+def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of plan and build."""
+    options = {name: value.value if isinstance(value, Enum) else value for name, value in ((n, given[n]) for n in BUILD_OPTIONS)}
+    metrics = count_or_all(given["metrics"], "--metrics")
+    return options | {"sets": split_globs(given["sets"]), "first": first_samples(given), "metrics": metrics}
 
 
 def _print_plan(planned: Plan) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -182,6 +184,78 @@ AnyShape = Annotated[
     typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
+
+
+View = Annotated[
+    str | None,
+    typer.Option(
+        "--view",
+        metavar="VIEW",
+        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood.",
+        show_default=False,
+    ),
+]
+
+DisjointFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--disjoint-from",
+        metavar="DIR",
+        help="A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
+        show_default=False,
+    ),
+]
+
+
+# Field of `BuildOptions` -> option and default, in the order of the help; `--first` is also a word of pairs. A test compares the names.
+BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "seed": (Seed, 0),
+    "jobs": (Jobs, None),
+    "sets": (Sets, None),
+    "samples": (Samples, None),
+    "first": (First, None),
+    "per_class": (PerClass, None),
+    "ids": (Ids, None),
+    "format": (FormatOption, None),
+    "optimize": (Optimize, False),
+    "skip_bad": (SkipBad, False),
+    "calibration": (Calibration, None),
+    "coupling": (CouplingOption, Coupling.independent),
+    "scale": (ScaleOption, None),
+    "metrics": (Metrics, None),
+    "labels": (Labels, None),
+    "split": (Split, None),
+    "images": (ImagesOption, None),
+    "frost_textures": (FrostTextures, None),
+    "view": (View, None),
+    "any_shape": (AnyShape, False),
+}
+PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "second": (Second, None),
+    "severities": (Severities, None),
+    "levels": (Levels, None),
+    "orders": (OrdersOption, None),
+}
+
+
+def with_options(options: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command many options, before the last of its own; the command gets their values as ``given``, a mapping."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapper(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in options}
+            command(**arguments, given=given)
+
+        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        added = [inspect.Parameter(name, kind, default=default, annotation=kept) for name, (kept, default) in options.items()]
+        parameters = [*own[:-1], *added, own[-1]]
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+        return wrapper
+
+    return decorate
 
 
 def split_globs(given: Iterable[str] | None) -> list[str] | None:

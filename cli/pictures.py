@@ -33,9 +33,9 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
 
 def encode(image: NDArray[np.uint8], out: Path) -> bytes:
     """Return an (H, W, C) image as the bytes of a file that is called `out`: lossless PNG, or JPEG of quality 85."""
-    from ..generate.pixels.encoding import Encoding
+    from ..generate.pixels.encoding import parse_encoding
 
-    return Encoding(format=FORMATS[out.suffix.lower()]).encode(image)
+    return parse_encoding({"format": FORMATS[out.suffix.lower()]}).encode(image)
 
 
 @dataclass(frozen=True)

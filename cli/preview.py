@@ -103,12 +103,11 @@ class Draw:
 
     def images(self, image: NDArray[np.uint8], sets: Sequence[SetSpec], progress: Progress) -> list[NDArray[np.uint8]]:
         """Return an (H, W, C) image under every set."""
-        from ..corruptions.keys import check_seed, sample_keys
-        from ..corruptions.stages import check_images
+        from ..corruptions.keys import check_seed
         from ..corruptions.weather.textures import load_textures
-        from ..generate.plan.tree import grow, merge_aliases, walk
+        from ..generate.plan.set_maker import SetMaker
+        from ..generate.plan.tree import merge_aliases
 
-        batch, keys = check_images(image[None]), sample_keys([self.key])
         check_seed(self.seed)
         resources = {} if self.frost_textures is None else {"textures": load_textures(self.frost_textures)}
         merged = merge_aliases(sets, self.seed, self.coupling)
@@ -116,8 +115,8 @@ class Draw:
         made: dict[str, NDArray[np.uint8]] = {}
         # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
         progress.step("sets", 0, len(merged))
-        tree = grow(merged, self.seed, self.coupling)
-        for count, (name, images) in enumerate(walk(tree, batch, keys, side=self.side, scale=self.scale, resources=resources), 1):
+        maker = SetMaker(self.side, self.seed, self.coupling, self.scale, resources)
+        for count, (name, images) in enumerate(maker.images(maker.tree(merged), image[None], [self.key]), 1):
             made |= dict.fromkeys([name, *others[name]], images[0].copy())
             progress.step("sets", count, len(merged))
         return [made[one.id] for one in sets]

@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol, Unpack
 
-from ..corruptions.calibrations import Calibration
-from ..corruptions.stages import Coupling, Scale
-from ..errors import BuildError
 from ..manifests.disk.space import check_space
 from ..manifests.layout import FINISH, MANIFEST, PARTS_FOLDER
-from ..manifests.records.digests import source_digest
 from ..manifests.records.models import Manifest
 from ..startup import loading
 from .commit.finish import CONTACT, finish
+from .commit.identity import identity_of, refuse_other_build, refuse_other_textures
 from .commit.interruption import resumable
 from .commit.last_files import settle
-from .commit.state import (
-    OpenBuild,
-    begin,
-    finished,
-    identity_of,
-    leave_finished,
-    locked,
-    refuse_differences,
-    refuse_foreign,
-    remove_strays,
-    wait_for_workers,
-)
-from .pixels.metrics import measured_indices
-from .plan.build_spec import BuildOptions, BuildSpec, Format, prepare, size_problem
-from .plan.job import NOWHERE, CheckedSample, Job, Origin
+from .commit.locks import finished, locked, wait_for_workers
+from .commit.place import refuse_foreign
+from .commit.state import OpenBuild, begin, leave_finished, read_state, remove_strays
+from .plan.build_spec import BuildSpec
+from .plan.checked_build import CheckedBuild
+from .plan.job import CheckedSample, Job
 from .plan.nesting import refuse_nested
+from .plan.options import BuildKeywords, BuildOptions
 from .plan.overlap import refuse_overlap
-from .plan.parts import parts, runs
+from .plan.parts import Part, parts, runs
+from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
-from .sinks.sink import Run
 from .sources.check import check
 from .sources.source import Source
-from .views.array_layout import ArrayLayout
 from .work.numba_start import load_numba, numba_loading
 from .work.pool import Workers, run, workers_coming_up
 from .work.warm_up import any_prepared, warm_up
 from .work.worker import PartDone
+
+SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 
 
 @dataclass(frozen=True)
@@ -90,28 +79,8 @@ def build(
     source: str | Source = "sample",
     out: str | Path = "corruptset-out",
     *,
-    seed: int = 0,
-    jobs: int | None = None,
-    sets: Sequence[str] | None = None,
-    samples: int | None = None,
-    first: int | None = None,
-    per_class: int | None = None,
-    ids: str | Path | Sequence[str] | None = None,
-    format: Format | None = None,
-    optimize: bool = False,
-    skip_bad: bool = False,
-    calibration: str | Path | Calibration | None = None,
-    coupling: Coupling = "independent",
-    scale: Scale | None = None,
-    metrics: int | Literal["all"] | None = None,
-    frost_textures: str | Path | None = None,
-    labels: str | Path | None = None,
-    split: Literal["test", "train", "all"] | None = None,
-    images: str | None = None,
-    view: str | None = None,
-    any_shape: bool = False,
-    disjoint_from: Sequence[str | Path] = (),
     progress: Progress | None = None,
+    **options: Unpack[BuildKeywords],
 ) -> Built:
     """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
 
@@ -125,50 +94,11 @@ def build(
         ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
     out : path
         The build goes to ``<out>/<name>-<version>``.
-    seed : int
-        0..2**53 - 1.
-    jobs : int, optional
-        Processes; by default one a core. 1 works in this process. No byte depends on it.
-    sets : sequence of str, optional
-        Globs over set ids and aliases; by default all of the recipe's. ``clean`` must be named.
-    samples, first : int, optional
-        So many samples spread evenly over the source's order; the first so many.
-    per_class : int, optional
-        The first so many of every class.
-    ids : path or sequence of str, optional
-        Just these samples: a text file with an id a line, or the ids.
-    format : {"folder", "hdf5", "both"}, optional
-        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
-        where images of several sizes are stored without loss.
-    optimize : bool
-        Optimised Huffman tables: smaller JPEG files with the same pixels, slower.
-    skip_bad : bool
-        Leave bad images out and record them, instead of stopping before anything is written.
-    calibration : str, path or Calibration, optional
-        In place of the recipe's.
-    coupling : {"independent", "severity"}
-        Whether severities draw anew or share their draws.
-    scale : {"none", "side"}, optional
-        In place of the recipe's.
-    metrics : int or "all", optional
-        Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for none.
-    frost_textures : path, optional
-        A directory of the user's own frost textures.
-    labels : path, optional
-        CSV with the columns file,label for a flat folder; the devkit or a file of labels for ``imagenet``; ``fine`` or
-        ``coarse`` for ``cifar100``; the name of a dataset for ``hdf5``.
-    split : {"test", "train", "all"}, optional
-        Of ``cifar10``, ``cifar100`` and ``mnist``; test by default.
-    images : str, optional
-        The name of the dataset of images, for ``hdf5``.
-    view : str, optional
-        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder or openood.
-    any_shape : bool
-        Take images of any size and channels, also where the recipe or the view is made for others.
-    disjoint_from : sequence of path
-        Directories of finished builds with which this one must have no sample in common: a training set and its test set.
     progress : callable, optional
         Told how far the build is.
+    **options
+        The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
+        skip_bad, calibration, coupling, scale, metrics, frost_textures, labels, split, images, view, any_shape, disjoint_from.
 
     Returns
     -------
@@ -183,17 +113,11 @@ def build(
     Interrupted
         Ctrl-C or SIGTERM; the same call resumes.
     """
-    options = BuildOptions(
-        seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
-        optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
-        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, disjoint_from=tuple(disjoint_from),
-        any_shape=any_shape,
-    )  # fmt: skip
     with resumable(Path(out)) as place:
         with loading():  # the modules of corruptions, and the list of samples
-            prepared = prepare(recipe, source, options)
-        place.directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
-        return make_build(prepared, place.directory, progress or (lambda event: None))
+            spec = prepare(recipe, source, BuildOptions(**options))
+        place.directory = Path(out) / spec.folder
+        return make_build(spec, place.directory, progress or (lambda event: None))
 
 
 class Inspector(Protocol):
@@ -208,171 +132,130 @@ class Inspector(Protocol):
         ...
 
 
-def make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
-    """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
-    refuse_nested(prepared.source, directory)
+def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
+    """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
+    refuse_nested(spec.source, directory)
     refuse_foreign(directory)
-    with workers_coming_up(_workers_at_once(prepared, directory)) as workers:
-        return _make_build(prepared, directory, progress, inspector, workers)
-
-
-def _workers_at_once(prepared: BuildSpec, directory: Path) -> int:
-    """Return how many workers are sure to have work as soon as the source is checked; 0 where kernels may have to be compiled first."""
-    if prepared.options.workers == 1 or (directory / MANIFEST).exists() or not any_prepared():
-        return 0
-    width, height = prepared.image_size
-    all_runs = runs(len(prepared.selected), width * height * 3)
-    return min(prepared.options.workers, len(all_runs) * len(prepared.groups(prepared.asked, all_runs)))
-
-
-def _make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None, workers: Workers | None) -> Built:
-    started = time.monotonic()
-    with numba_loading() if prepared.options.workers == 1 else contextlib.nullcontext():
-        chosen, excluded = _check(prepared, progress)
-    refuse_overlap(chosen, prepared.options.disjoint_from)
-    made_of = [(c.sample.id, c.sample.label, c.sha256) for c in chosen]
-    digest = source_digest(made_of)
-    layout = prepared.layout(prepared.asked, [c.sample for c in chosen])
-    notes = prepared.notes([c.sample for c in chosen])
-    identity = prepared.identity(chosen, digest, excluded)
-    shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
-    prepared.refuse_small_textures(shapes)
-    arrays = isinstance(layout, ArrayLayout)
-    if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.format == "png")):
-        some = ", ".join(f"{h}x{w}" for h, w in shapes[:4])
-        which, instead = ("arrays", "a view of image files") if arrays else ("HDF5 arrays", "--format folder")
-        raise BuildError(
-            f"The images come out in {len(shapes)} shapes (height x width: {some} ...), which do not fit into {which} of pixels. "
-            f"Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was written."
-        )
-
-    def textures(sets: Sequence[str]) -> list[dict[str, str]]:
-        return prepared.textures(sets, shapes)
-
-    def places(sets: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        return prepared.places(sets, [c.sample for c in chosen])
-
-    if (directory / FINISH).exists():
+    with workers_coming_up(_workers_at_once(spec, directory)) as workers:
+        started = time.monotonic()
+        with numba_loading() if spec.workers == 1 else contextlib.nullcontext():
+            build = _check(spec, progress)
+        notes = spec.notes(build.asked_sinks)
+        if (directory / FINISH).exists():
+            with locked(directory):
+                wait_for_workers(directory)
+                settle(directory)
+        base = finished(directory)
+        if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
+            refuse_other_build(directory, identity_of(base), build)
+            refuse_other_textures(directory, identity_of(base), build.textures(spec.asked))
+            leave_finished(directory, base)
+            return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
         with locked(directory):
-            wait_for_workers(directory)
-            settle(directory)
-    done = finished(directory)
-    if done is not None:
-        refuse_differences(directory, identity_of(done), identity, prepared.asked, textures, made_of)
-        if set(prepared.asked) <= {s.id for s in done.sets}:
-            leave_finished(directory, done)
-            return Built(directory, done.digest, directory / CONTACT, 0, time.monotonic() - started, done, notes)
-    with locked(directory):
-        # First of all, in all processes: what comes next asks for the textures, and would compile their kernels alone.
-        _compile(prepared, job_of(prepared, directory, chosen, prepared.asked), prepared.asked, shapes, progress)
-        begun = begin(directory, identity, prepared.asked, textures, places, made_of)
-        largest = max(h * w for h, w in shapes) * 3
-        all_runs = runs(len(chosen), largest)
-        job = job_of(prepared, directory, chosen, begun.sets, begun.origin)
-        images, sidecars = _make(prepared, job, begun, all_runs, shapes, progress, inspector, workers)
-        begun = replace(begun, sidecars=begun.sidecars | sidecars)
-        progress(ProgressEvent("finishing"))
-        remove_strays(directory)  # of workers that were killed while they wrote; others made their parts
-        if inspector is not None:
-            inspector.parts(sorted(set(begun.sidecars.values())))
+            manifest, images = _Making(build, directory, progress, inspector, workers).all()
+        progress(ProgressEvent("done"))
+        return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
+
+
+def _workers_at_once(spec: BuildSpec, directory: Path) -> int:
+    """Return how many workers are sure to have work as soon as the source is checked; 0 where kernels may have to be compiled first."""
+    if spec.workers == 1 or (directory / MANIFEST).exists() or not any_prepared():
+        return 0
+    width, height = spec.image_size
+    all_runs = runs(len(spec.selected), width * height * 3)
+    return min(spec.workers, len(all_runs) * len(spec.groups(spec.asked, all_runs)))
+
+
+def _check(spec: BuildSpec, progress: Progress) -> CheckedBuild:
+    """Look at every selected image, and refuse what cannot be built from them."""
+    progress(ProgressEvent("checking", images_total=len(spec.selected)))
+    checked = check(spec.source, spec.selected, jobs=spec.workers, judge=spec.size_problem)
+    excluded = spec.accept(checked)
+    build = CheckedBuild(spec, tuple(CheckedSample(*entry) for entry in checked.good), excluded)
+    refuse_overlap(build.samples, spec.disjoint_from)
+    spec.refuse_small_textures(build.shapes)
+    build.refuse_several_shapes()
+    return build
+
+
+@dataclass
+class _Making:
+    """A build that is made, resumed or extended; the lock is held."""
+
+    build: CheckedBuild
+    directory: Path
+    progress: Progress
+    inspector: Inspector | None
+    workers: Workers | None
+
+    def all(self) -> tuple[Manifest, int]:
+        """Make what is missing, then the manifest; return it and the number of images made."""
+        spec = self.build.spec
+        state = read_state(self.directory)
+        if state.identity is not None:
+            refuse_other_build(self.directory, state.identity, self.build)
+        job = self.build.job(self.directory, list(dict.fromkeys([*spec.asked, *state.sets])))
+        self._compile(job)
+        opened = begin(self.directory, state, self.build, list(job.sets), job.sinks)
+        job = replace(job, origin=opened.origin)
+        new = [s for s in job.sets if s not in set(state.base_sets)]
+        groups = spec.groups(new, self.build.runs)
+        missing = parts(self.build.runs, groups, committed=opened.sidecars.keys())
+        if missing:
+            check_space(self.directory, sum(p.images for p in missing) * spec.stored_bytes, "the build", SPACE_ADVICE)
+            self._run(job, missing, opened, new, len(parts(self.build.runs, groups)))
+            made = {(s, p.run.number): self._sidecar(p.name) for p in missing for s in p.sets}
+            opened = replace(opened, sidecars=opened.sidecars | made)
+        self.progress(ProgressEvent("finishing"))
+        remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
+        if self.inspector is not None:
+            self.inspector.parts(sorted(set(opened.sidecars.values())))
         load_numba()  # for the contact sheet
-        manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
-    progress(ProgressEvent("done"))
-    return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
+        return finish(job, opened, self.build), sum(p.images for p in missing)
 
+    def _sidecar(self, part: str) -> Path:
+        return self.directory / PARTS_FOLDER / f"{part}.json"
 
-def _check(prepared: BuildSpec, progress: Progress) -> tuple[tuple[CheckedSample, ...], list[tuple[str, str]]]:
-    """Look at every selected image; return the good ones, and the bad ones where they are to be left out."""
-    progress(ProgressEvent("checking", images_total=len(prepared.selected)))
-    found = check(prepared.source, prepared.selected, jobs=prepared.options.workers, judge=lambda w, h: size_problem(prepared.recipe, w, h))
-    excluded = prepared.accept(found)
-    return tuple(CheckedSample(*entry) for entry in found.good), excluded
-
-
-def job_of(prepared: BuildSpec, directory: Path, chosen: tuple[CheckedSample, ...], sets: Sequence[str], origin: Origin = NOWHERE) -> Job:
-    """Return what workers need to know to make sets."""
-    wanted = set(sets)
-    return Job(
-        directory=directory,
-        build=f"{prepared.recipe.name} {prepared.recipe.version}",
-        source=prepared.source,
-        samples=chosen,
-        classes=prepared.classes,
-        sets={s.id: s for s in prepared.everything if s.id in wanted},
-        preprocessing=prepared.recipe.preprocessing,
-        encoding=prepared.encoding,
-        containers=prepared.containers,
-        seed=prepared.options.seed,
-        coupling=prepared.options.coupling,
-        scale=prepared.scale,
-        side=prepared.side,
-        measured=measured_indices([c.sample.id for c in chosen], prepared.metrics_images(len(chosen))),
-        resources=prepared.resources(),
-        layout=prepared.layout(sets, [c.sample for c in chosen]),
-        token=secrets.token_hex(8),
-        origin=origin,
-    )
-
-
-def _make(
-    prepared: BuildSpec,
-    job: Job,
-    begun: OpenBuild,
-    all_runs: Sequence[Run],
-    shapes: Sequence[tuple[int, int]],
-    progress: Progress,
-    inspector: Inspector | None,
-    workers: Workers | None,
-) -> tuple[int, dict[tuple[str, int], Path]]:
-    """Make the parts that are not committed; return the number of images made, and where they are committed: (set id, run) -> sidecar."""
-    old = {s.id for s in begun.base.sets} if begun.base is not None else set()
-    new = [s for s in begun.sets if s not in old]
-    groups = prepared.groups(new, all_runs)
-    todo = parts(all_runs, groups, committed=begun.sidecars.keys())
-    total = len(new) * len(job.samples)
-    left = sum(p.images for p in todo)
-    if not todo:
-        return 0, {}
-    _check_space(job.directory, left * prepared.stored_bytes())
-    _compile(prepared, job, list(dict.fromkeys(s for p in todo for s in p.sets)), shapes, progress)
-    by_name = {p.name: p for p in todo}
-    runs_left = {s: sum(1 for r in all_runs if (s, r.number) not in begun.sidecars) for s in new}
-    count = len(parts(all_runs, groups))
-    event = ProgressEvent("building", count - len(todo), count, total - left, total, sum(n == 0 for n in runs_left.values()), len(new))
-    progress(event)
-    started = time.monotonic()
-
-    def done(record: PartDone) -> None:
-        nonlocal event
-        for set_id in by_name[record.name].sets:
-            runs_left[set_id] -= 1
-        event = replace(
-            event,
-            parts_done=event.parts_done + 1,
-            images_done=event.images_done + record.images,
-            sets_done=sum(n == 0 for n in runs_left.values()),
-            seconds=time.monotonic() - started,
+    def _compile(self, job: Job) -> None:
+        """Make sure that kernels, noise tables and textures are in the cache: textures belong to what a build is."""
+        self.progress(ProgressEvent("compiling"))
+        warm_up(
+            job,
+            self.build.shapes,
+            jobs=self.build.spec.workers,
+            tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
         )
-        progress(event)
-        if inspector is not None:
-            inspector.part(job.directory / PARTS_FOLDER / f"{record.name}.json")
 
-    run(job, todo, jobs=prepared.options.workers, done=done, workers=workers)
-    return left, {(s, p.run.number): job.directory / PARTS_FOLDER / f"{p.name}.json" for p in todo for s in p.sets}
+    def _run(self, job: Job, missing: Sequence[Part], opened: OpenBuild, new: Sequence[str], count: int) -> None:
+        """Make the missing parts, of `count` parts of the new sets."""
+        by_name = {p.name: p for p in missing}
+        runs_missing = {s: sum(1 for r in self.build.runs if (s, r.number) not in opened.sidecars) for s in new}
+        total = len(new) * len(job.samples)
+        event = ProgressEvent(
+            "building",
+            parts_done=count - len(missing),
+            parts_total=count,
+            images_done=total - sum(p.images for p in missing),
+            images_total=total,
+            sets_done=sum(n == 0 for n in runs_missing.values()),
+            sets_total=len(new),
+        )
+        self.progress(event)
+        started = time.monotonic()
 
+        def done(record: PartDone) -> None:
+            nonlocal event
+            for set_id in by_name[record.name].sets:
+                runs_missing[set_id] -= 1
+            event = replace(
+                event,
+                parts_done=event.parts_done + 1,
+                images_done=event.images_done + record.images,
+                sets_done=sum(n == 0 for n in runs_missing.values()),
+                seconds=time.monotonic() - started,
+            )
+            self.progress(event)
+            if self.inspector is not None:
+                self.inspector.part(self._sidecar(record.name))
 
-def _compile(prepared: BuildSpec, job: Job, sets: Sequence[str], shapes: Sequence[tuple[int, int]], progress: Progress) -> None:
-    """Make sure that kernels, noise tables and textures are in the cache."""
-    progress(ProgressEvent("compiling"))
-    warm_up(
-        job,
-        sets,
-        shapes,
-        jobs=prepared.options.workers,
-        tell=lambda done, total: progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
-    )
-
-
-def _check_space(directory: Path, estimate: int) -> None:
-    advice = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
-    check_space(directory, estimate, "the build", advice)
+        run(job, missing, jobs=self.build.spec.workers, done=done, workers=self.workers)

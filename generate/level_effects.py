@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corruptions.calibrations import fitting
-from ..corruptions.keys import check_seed, sample_keys
+from ..corruptions.keys import check_seed
 from ..corruptions.ladders import DEFAULT_LADDER, check_ladder
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from ..errors import ParameterError
 from .pixels.preprocessing import preprocess
-from .plan.tree import grow, walk
+from .plan.set_maker import SetMaker
 from .recipes.choice import ladders
 from .recipes.recipe import load_recipe
 from .sources.source import open_source
@@ -99,15 +99,16 @@ def change_table(
         raise ParameterError(f"{len(ids)} keys for {sum(map(len, batches))} images: expected images, and one key for each.")
     rungs = [spec for spec in ladders(table) if spec.stages[0].corruption == name]
     stage = {spec.id: spec.stages[0] for spec in rungs}
+    maker = SetMaker(table.side, seed)
+    tree = maker.tree(rungs)
     measured: dict[int, list[tuple[float, float, float]]] = {0: []}
     start = 0
     for batch in batches:
         measured[0] += [_measure(clean, clean) for clean in batch]
-        own = sample_keys(list(ids[start : start + len(batch)]))
-        for set_id, made in walk(grow(rungs, seed, "independent"), batch, own, side=table.side, scale="none"):
+        for set_id, degraded in maker.images(tree, batch, list(ids[start : start + len(batch)])):
             level = stage[set_id].level
             assert level is not None
-            measured.setdefault(level, []).extend(_measure(*pair) for pair in zip(batch, made, strict=True))
+            measured.setdefault(level, []).extend(_measure(*pair) for pair in zip(batch, degraded, strict=True))
         start += len(batch)
     shape = batches[0].shape[1:]
     values = rungs[0].stages[0].parameters

@@ -8,26 +8,27 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from ...corruptions.calibrations import SHIPPED, Calibration, shipped
+from ...corruptions.calibrations import SHIPPED, shipped
 from ...corruptions.registry import corruption_names, get_corruption
 from ...corruptions.stages import Stage
 from ...corruptions.weather.textures import default_textures, load_textures
 from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import source_digest
-from ...manifests.records.models import ClassRecord, Manifest, SampleRecord
-from ...manifests.records.parsing import field_mistakes
+from ...manifests.records.models import Manifest, SampleRecord
 from ...pixels import pixel_digest
-from ..commit.state import identity_of
-from ..pixels.encoding import Encoding
+from ..commit.identity import identity_of
+from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
-from ..plan.build_spec import BuildOptions, BuildSpec
+from ..plan.build_spec import BuildSpec
 from ..plan.job import CheckedSample
+from ..plan.options import worker_count
+from ..plan.recipe_build import mean_size
+from ..plan.set_maker import SetMaker
 from ..recipes.choice import choose_sets
 from ..recipes.file_models import SetSpec
-from ..recipes.recipe import Recipe
+from ..sinks.containers import format_of
+from ..sinks.sink import Sink
 from ..sources.check import Checked
 from ..sources.source import SPLIT_SOURCES, BadSample, Sample, Source, open_source
 from ..work.worker import load_clean
@@ -36,46 +37,42 @@ PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
 
 
-@dataclass(frozen=True)
-class Recorded(BuildSpec):
+@dataclass(frozen=True, kw_only=True)
+class RecordedBuild(BuildSpec):
     """A build as its manifest and its samples have it: the same sets, the same selection, whatever recipes are shipped today."""
 
     manifest: Manifest
-    samples: tuple[SampleRecord, ...]
+    records: tuple[SampleRecord, ...]
     where: Path
     """What errors call the manifest."""
 
-    @property
-    def classes(self) -> tuple[ClassRecord, ...]:
-        """The manifest's: a source in another form may have other folders."""
-        return tuple(self.manifest.classes)
-
-    def identity(self, chosen: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    def identity(
+        self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
+    ) -> dict[str, Any]:
         """Return the manifest's own."""
         return identity_of(self.manifest)
 
-    def accept(self, found: Checked) -> list[tuple[str, str]]:
+    def accept(self, checked: Checked) -> list[tuple[str, str]]:
         """Hold the checked samples against the records, then a few clean images: both before anything is written."""
-        bad = dict(found.bad)
-        by_id = {sample.id: (sample, sha256) for sample, sha256, *_ in found.good}
+        bad = dict(checked.bad)
+        good = {sample.id: sha256 for sample, sha256, *_ in checked.good}
         problems: list[str] = []
-        for sample, record in zip(self.selected, self.samples, strict=True):
-            if record.id not in by_id:
+        for sample, record in zip(self.selected, self.records, strict=True):
+            if record.id not in good:
                 problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
             else:
-                problems += differing(record, sample, by_id[record.id][1])
-        refuse_other_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good], self.manifest, self.where)
-        self._refuse_other_pixels([CheckedSample(*entry) for entry in found.good])
+                problems += differing(record, sample, good[record.id])
+        refuse_other_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in checked.good], self.manifest, self.where)
+        self._refuse_other_pixels([CheckedSample(*entry) for entry in checked.good])
         return [(e.path, e.reason) for e in self.manifest.excluded]
 
-    def _refuse_other_pixels(self, chosen: Sequence[CheckedSample]) -> None:
-        count = min(PROBED, len(chosen))
-        picks = [(i * len(chosen)) // count for i in range(count)]
+    def _refuse_other_pixels(self, samples: Sequence[CheckedSample]) -> None:
+        count = min(PROBED, len(samples))
         problems = []
-        for i in picks:
-            got = pixel_digest(load_clean(self.source, chosen[i], self.recipe.preprocessing))
-            if got != self.samples[i].pixels:
-                problems.append(f"{chosen[i].sample.id}: the clean pixels come out as {got}, recorded is {self.samples[i].pixels}")
+        for i in spread(len(samples), count):
+            digest = pixel_digest(load_clean(self.source, samples[i], self.preprocessing))
+            if digest != self.records[i].pixels:
+                problems.append(f"{samples[i].sample.id}: the clean pixels come out as {digest}, recorded is {self.records[i].pixels}")
         if problems:
             raise VerificationError(
                 f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized otherwise here "
@@ -84,16 +81,16 @@ class Recorded(BuildSpec):
             )
 
 
-def recorded(
+def recorded_build(
     manifest: Manifest,
-    samples: Sequence[SampleRecord],
+    records: Sequence[SampleRecord],
     where: Path,
     source: Source,
     *,
     sets: Sequence[str] | None = None,
     jobs: int | None = None,
     frost_textures: str | Path | None = None,
-) -> Recorded:
+) -> RecordedBuild:
     """Return the build of a manifest, so that it can be made from `source`.
 
     Raises
@@ -106,14 +103,9 @@ def recorded(
         A pattern of `sets` matches none of the manifest's sets.
     """
     refuse_other_code(manifest, where)
-    refuse_other_textures(manifest, samples, frost_textures, where)
-    everything = specs_of(manifest)
-    asked = tuple(s.id for s in choose_sets(everything, sets))
-    preprocessing = parse_preprocessing(manifest.preprocessing)
-    encoding = Encoding.from_json(manifest.encoding)
-    recipe = _recipe(manifest, everything, where)
+    refuse_other_textures(manifest, records, frost_textures, where)
     by_id = {s.id: s for s in source.samples}
-    absent = [f"{s.id}: is not in the source" for s in samples if s.id not in by_id]
+    absent = [f"{r.id}: is not in the source" for r in records if r.id not in by_id]
     if absent:
         refuse_other_source(absent, [], manifest, where)
     if problems := differing_classes(manifest, source):
@@ -121,54 +113,41 @@ def recorded(
             f"The source has other classes than {where} names:\n{listed(problems)}\n"
             "Name the source (--source) and the labels (--labels) that it was made from."
         )
-    containers = tuple(manifest.encoding["containers"])
-    sizes = [preprocessing.size(s.width, s.height) for s in samples]
-    return Recorded(
-        recipe=recipe,
-        table=Calibration(recipe.calibration, side_of(manifest), {}),  # without rows: every parameter stands in the manifest
+    preprocessing = parse_preprocessing(manifest.preprocessing)
+    recorded_sets = specs_of(manifest)
+    return RecordedBuild(
+        name=manifest.name,
+        version=manifest.version,
         source=source,
-        options=BuildOptions(
-            seed=manifest.seed,
-            jobs=jobs,
-            sets=sets,
-            coupling=manifest.coupling,
-            scale=manifest.scale,
-            metrics=identity_of(manifest)["metrics"],
-            frost_textures=frost_textures,
-            view=str(manifest.views[0].get("view")) if containers == ("view",) else None,
-        ),
-        selected=tuple(by_id[s.id] for s in samples),
-        everything=tuple(everything),
-        asked=asked,
-        encoding=encoding,
-        containers=containers,
-        image_size=(round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))),
+        classes=tuple(manifest.classes),  # a source in another form may have other folders
+        selected=tuple(by_id[r.id] for r in records),
+        sets=tuple(recorded_sets),
+        asked=tuple(s.id for s in choose_sets(recorded_sets, sets)),
+        preprocessing=preprocessing,
+        encoding=parse_encoding(manifest.encoding),
+        format=format_of(manifest.encoding["containers"]),
+        view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
+        maker=maker_of(manifest, frost_textures),
+        metrics=identity_of(manifest)["metrics"],
+        image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
+        workers=worker_count(jobs),
         manifest=manifest,
-        samples=tuple(samples),
+        records=tuple(records),
         where=where,
     )
 
 
-def _recipe(manifest: Manifest, sets: Sequence[SetSpec], where: Path) -> Recipe:
-    """Return the recipe that the sets of a manifest are: each a chain of stages with all parameters given."""
-    entries: list[dict[str, Any]] = []
-    for spec in sets:
-        one: dict[str, Any] = {"aliases": spec.aliases, "role": spec.role}
-        stages = [{k: v for k, v in t.as_json().items() if k != "revision"} for t in spec.stages]
-        entries.append(one | ({"chain": stages, "id": spec.id} if stages else {"clean": True}))
-    record = {
-        "name": manifest.name,
-        "version": manifest.version,
-        "calibration": str(manifest.recipe.get("calibration", "")),
-        "scale": manifest.scale,
-        "preprocessing": manifest.preprocessing,
-        "encoding": {k: v for k, v in manifest.encoding.items() if k != "containers"},
-        "sets": entries,
-    }
-    try:
-        return Recipe.model_validate(record)
-    except ValidationError as e:
-        raise VerificationError(f"{where} names a build that cannot be made:\n{listed(field_mistakes(e))}") from e
+def maker_of(manifest: Manifest, frost_textures: str | Path | None, side: int | None = None) -> SetMaker:
+    """Return what makes the images of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
+    textures = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
+    return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, textures)
+
+
+def spread(total: int, count: int | None) -> list[int]:
+    """Return the indices of `count` samples, spread evenly; None is all."""
+    if count is None or count >= total:
+        return list(range(total))
+    return [(i * total) // count for i in range(count)]
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:

@@ -18,7 +18,7 @@ from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
-from .from_manifest import library_advice, opened_source, recorded, specs_of
+from .from_manifest import library_advice, opened_source, recorded_build, specs_of
 
 Progress = Callable[[ProgressEvent], None]
 
@@ -110,7 +110,7 @@ def rebuild(
             )
         asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
         release = read_release(data, asked)
-        prepared = recorded(
+        spec = recorded_build(
             data.manifest,
             release.samples,
             data.path,
@@ -120,7 +120,7 @@ def rebuild(
             frost_textures=frost_textures,
         )
         comparison = Comparison(release, place.directory)
-        built = make_build(prepared, place.directory, progress or (lambda event: None), comparison)
+        built = make_build(spec, place.directory, progress or (lambda event: None), comparison)
     _refuse_other_sets(built, data.manifest)
     return _compared(built, release)
 

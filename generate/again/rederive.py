@@ -9,9 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.keys import sample_keys
-from ...corruptions.stages import check_images
-from ...corruptions.weather.textures import load_textures
 from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import MANIFEST, set_path
@@ -21,14 +18,14 @@ from ...manifests.records.models import ImageRecord, SampleRecord
 from ...manifests.records.report import Problem, VerificationReport
 from ...manifests.verify.ladder import Level, verify_directory
 from ...pixels import pixel_digest
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
-from ..plan.build_spec import BuildOptions
-from ..plan.tree import grow, walk
+from ..plan.options import worker_count
 from ..sources.source import Source
-from .from_manifest import differing_classes, matched, opened_source, refuse_other_code, refuse_other_textures, side_of, specs_of
-from .repair import Means, Repaired
+from .from_manifest import differing_classes, maker_of, matched, opened_source, refuse_other_code, refuse_other_textures, specs_of, spread
+from .remake import Means
 from .repair import repair as mend
+from .repaired_files import Repaired
 
 Progress = Callable[[str, int, int], None]
 
@@ -100,7 +97,7 @@ def verify(
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     told = progress or (lambda step, done, total: None)
-    workers = BuildOptions(jobs=jobs).workers
+    workers = worker_count(jobs)
     repaired: Repaired | None = None
     if repair:
         before = verify_directory(directory, jobs=workers, progress=progress)
@@ -131,7 +128,7 @@ def verify(
     report.checked["rederived"] = made
     if repaired is not None:
         report.mended = sorted(set(repaired.mended))
-        report.problems = sorted({*report.problems, *repaired.left})
+        report.problems = sorted({*report.problems, *repaired.unmended})
     return report
 
 
@@ -154,35 +151,28 @@ def made_again(
         Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
     """
     manifest = data.manifest
-    found = matched(data, source)
+    samples = matched(data, source)
     for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
-    resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
     refuse_other_code(manifest, data.path)
     refuse_other_textures(manifest, data.samples, frost_textures, data.path)
-    side = side or side_of(manifest)
+    maker = maker_of(manifest, frost_textures, side)
     sets = specs_of(manifest)
-    tree = grow(sets, manifest.seed, manifest.coupling)
+    tree = maker.tree(sets)
     preprocessing = parse_preprocessing(manifest.preprocessing)
-    encoding = Encoding.from_json(manifest.encoding)
-    picks = _picks(len(data.samples), count)
+    encoding = parse_encoding(manifest.encoding)
+    picks = spread(len(data.samples), count)
     records = {s.id: _records(data, s.id, picks) for s in sets}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         sample = data.samples[index]
-        clean = preprocess(source.load(found[index]).image, preprocessing)
-        got = pixel_digest(clean)
-        if got != sample.pixels:
-            yield Problem(
-                "samples.jsonl",
-                "rederive",
-                f"{sample.id}: the clean pixels come out as {got}, not {sample.pixels}: another release of Pillow decodes "
-                "or resizes otherwise",
-            )
+        clean = preprocess(source.load(samples[index]).image, preprocessing)
+        digest = pixel_digest(clean)
+        if digest != sample.pixels:
+            reason = f"the clean pixels come out as {digest}, not {sample.pixels}: another release of Pillow decodes or resizes otherwise"
+            yield Problem("samples.jsonl", "rederive", f"{sample.id}: {reason}")
             continue
-        for set_id, images in walk(
-            tree, check_images(clean[None]), sample_keys([sample.id]), side=side, scale=manifest.scale, resources=resources
-        ):
+        for set_id, images in maker.images(tree, clean[None], [sample.id]):
             yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
     progress("rederive", len(picks), len(picks))
 
@@ -194,20 +184,13 @@ def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDAr
         return
     encoded: str | None = None
     for stored in record.files:
-        if stored.row is not None and encoding.format == "png":
+        if stored.row is not None and encoding.lossless:
             sha256 = sha256_bytes(np.ascontiguousarray(image).data)
         else:
             encoded = sha256 = encoded or sha256_bytes(encoding.encode(image))
         if sha256 != stored.sha256:
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
             yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")
-
-
-def _picks(total: int, count: int | None) -> list[int]:
-    """Return the indices of `count` samples, spread evenly."""
-    if count is None or count >= total:
-        return list(range(total))
-    return [(i * total) // count for i in range(count)]
 
 
 def _records(data: DataSet, set_id: str, picks: list[int]) -> dict[int, ImageRecord]:

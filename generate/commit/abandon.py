@@ -11,7 +11,8 @@ from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, own_files, read_unfinished
 from .interruption import resumable
 from .last_files import settle
-from .state import extended, finished, locked, remove_strays, wait_for_workers
+from .locks import extended, finished, locked, wait_for_workers
+from .state import remove_strays
 from .sweep import remove_files
 
 

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from blake3 import blake3
 
-from ...corruptions.keys import sample_keys
-from ...corruptions.stages import check_images
 from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
@@ -23,12 +21,10 @@ from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
+from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
-from ..plan.tree import grow, walk
 from ..recipes.file_models import SetSpec
-from ..sinks.sink import Run
-from ..views.build_view import view_records
-from ..views.layout import Layout
+from ..sinks.sink import Run, Sink
 from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
 from .data_card import LICENSE, data_card, license_text
@@ -58,19 +54,16 @@ class _Tally:
     measured: list[tuple[float | None, float | None, float | None]] = field(default_factory=list)
 
 
-def finish(job: Job, begun: OpenBuild, runs: Sequence[Run], identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Manifest:
+def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
     ----------
     job : Job
         With all sets that are in the build.
-    begun : OpenBuild
+    opened : OpenBuild
         With the sidecars of all parts.
-    runs : sequence of Run
-    identity : mapping
-        What the build is.
-    textures : sequence of {name, sha256}
+    build : CheckedBuild
 
     Raises
     ------
@@ -80,59 +73,70 @@ def finish(job: Job, begun: OpenBuild, runs: Sequence[Run], identity: Mapping[st
         A sidecar is damaged.
     """
     directory = job.directory
-    old = {s.id: s for s in begun.base.sets} if begun.base is not None else {}
-    there = {r.path: r for r in begun.base.files} if begun.base is not None else {}
-    new = [s for s in sorted(begun.sets) if s not in old]
-    clean, tallies = _gather(directory, new, begun, runs)
+    base_sets = {s.id: s for s in opened.base.sets} if opened.base is not None else {}
+    base_files = {r.path: r for r in opened.base.files} if opened.base is not None else {}
+    new = [s for s in sorted(opened.sets) if s not in base_sets]
+    clean, tallies = _gather(directory, new, opened, build.runs)
     samples = _samples(job, clean)
-    if SAMPLES in there and sha256_bytes(samples) != there[SAMPLES].sha256:
+    if SAMPLES in base_files and sha256_bytes(samples) != base_files[SAMPLES].sha256:
         raise _other_pixels(directory, "the sets that are there and those to be added")
-    files = [r for path, r in there.items() if path.startswith(("sets/", "hdf5/"))]
-    sets = list(old.values())
+    files = [r for path, r in base_files.items() if path.startswith(("sets/", "hdf5/"))]
+    sets = list(base_sets.values())
     for set_id in new:
-        record, own = _close(job, job.sets[set_id], tallies[set_id])
+        record, set_files = _close(job.sets[set_id], tallies[set_id])
         sets.append(record)
-        files += own
+        files += set_files
     sets.sort(key=lambda s: s.id)
+    manifest = _manifest(job, build, sets, files, opened.textures)
+    last = LastFiles(directory)
+    for sink in job.sinks:
+        files += _beside_images(directory, sink, base_files, last)
+    files.append(last.add(SAMPLES, samples))
+    files.append(last.add(CONTACT, contact_of(job, [s.id for s in sets])))
+    files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
+    if manifest.source.license is not None:
+        files.append(last.add(LICENSE, license_text(manifest.source).encode()))
+    manifest = manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
+    # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.
+    data = manifest_bytes(manifest)
+    manifest_file = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
+    last.add(SHA256SUMS, sha256sums_bytes([*manifest.files, manifest_file]))
+    last.add(MANIFEST, data)
+    last.finish()
+    return manifest
+
+
+def _manifest(
+    job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], textures: Sequence[Mapping[str, str]]
+) -> Manifest:
+    identity = build.identity
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
         classes=[ClassRecord.model_validate(c) for c in identity["classes"]],
-        samples=[(c.sample.id, c.sample.label, c.sha256) for c in job.samples],
+        samples=build.made_of,
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
-    values = {key: value for key, value in identity.items() if key != "metrics"}
-    manifest = Manifest.model_validate(
+    views = [view | {"sets": _sorted_paths(sink)} for sink in job.sinks if (view := sink.view_record()) is not None]
+    return Manifest.model_validate(
         {
-            **values,
+            **{key: value for key, value in identity.items() if key != "metrics"},
             "digest": digest,
             "textures": list(textures),
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
             "files": [r.as_json() for r in files],
-            "views": view_records(job.layout, identity["views"]) if job.layout is not None else [],
+            "views": views,
             "environment": {name: version(name) for name in LIBRARIES},
         }
     )
-    ending = LastFiles(directory)
-    if job.layout is not None:
-        files += _view_files(directory, job.layout, there, ending)
-    files.append(ending.add(SAMPLES, samples))
-    files.append(ending.add(CONTACT, contact_of(job, [s.id for s in sets])))
-    files.append(ending.add(README, data_card(manifest, len(job.samples)).encode()))
-    if manifest.source.license is not None:
-        files.append(ending.add(LICENSE, license_text(manifest.source).encode()))
-    manifest = manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
-    # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.
-    data = manifest_bytes(manifest)
-    entry = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
-    ending.add(SHA256SUMS, sha256sums_bytes([*manifest.files, entry]))
-    ending.add(MANIFEST, data)
-    ending.finish()
-    return manifest
 
 
-def _gather(directory: Path, new: Sequence[str], begun: OpenBuild, runs: Sequence[Run]) -> tuple[list[str], dict[str, _Tally]]:
+def _sorted_paths(sink: Sink) -> dict[str, list[str]]:
+    return {set_id: list(paths) for set_id, paths in sorted(sink.set_paths(()).items())}
+
+
+def _gather(directory: Path, new: Sequence[str], opened: OpenBuild, runs: Sequence[Run]) -> tuple[list[str], dict[str, _Tally]]:
     """Read every sidecar once, run by run, and append its rows to the sets' files; return the clean pixels' digests too."""
     tallies: dict[str, _Tally] = {}
     for set_id in new:
@@ -142,17 +146,17 @@ def _gather(directory: Path, new: Sequence[str], begun: OpenBuild, runs: Sequenc
         tallies[set_id].part.write_bytes(b"")
     clean: list[str] = []
     for run in runs:
-        found: list[str] | None = None
-        for sidecar_path in sorted({begun.sidecars[s, run.number] for s in new}):
+        run_clean: list[str] = []
+        for sidecar_path in sorted({opened.sidecars[s, run.number] for s in new}):
             sidecar = read_sidecar(sidecar_path)
-            if found is not None and list(sidecar.clean) != found:
+            if run_clean and list(sidecar.clean) != run_clean:
                 raise _other_pixels(directory, f"parts of samples {run.first} to {run.stop - 1}")
-            found = list(sidecar.clean)
+            run_clean = list(sidecar.clean)
             for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
-                if begun.sidecars.get((set_id, run.number)) == sidecar_path and set_id in tallies:
+                if opened.sidecars.get((set_id, run.number)) == sidecar_path and set_id in tallies:
                     _count(tallies[set_id], entry)
-        clean += found or []
+        clean += run_clean
     return clean, tallies
 
 
@@ -178,10 +182,10 @@ def _count(tally: _Tally, entry: PartSet) -> None:
         tally.shards.append(FileRecord.model_validate(entry.shard))
 
 
-def _close(job: Job, spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:
+def _close(spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:
     """Put a set's rows in place; return its record and its files."""
     with tally.part.open("rb") as f:
-        _sync(f)
+        os.fsync(f.fileno())
     os.replace(tally.part, tally.path)
     fsync_folder(tally.path.parent)
     metrics: Metrics | None = mean_metrics(tally.measured)
@@ -202,17 +206,13 @@ def _close(job: Job, spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[File
     return record, [rows, *tally.shards]
 
 
-def _view_files(directory: Path, layout: Layout, there: Mapping[str, FileRecord], ending: LastFiles) -> list[FileRecord]:
-    """Add what stands beside a view's images; return the records of that and of its arrays, of which some may be `there` already."""
-    files = [
-        there.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
-        for p in layout.whole_files()
+def _beside_images(directory: Path, sink: Sink, base_files: Mapping[str, FileRecord], last: LastFiles) -> list[FileRecord]:
+    """Add what stands beside a sink's images; return the records of that and of its shared files, of which the base may have some."""
+    shared = [
+        base_files.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
+        for p in sink.shared_files()
     ]
-    return files + [ending.add(path, data) for path, data in layout.texts({f.path: f.sha256 for f in files})]
-
-
-def _sync(f: BinaryIO) -> None:
-    os.fsync(f.fileno())
+    return shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
 
 
 def _samples(job: Job, clean: Sequence[str]) -> bytes:
@@ -245,15 +245,10 @@ def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     """Return the contact sheet of the first sample, made again from its source."""
     from ..pixels.contact_sheet import contact_sheet, sheet_lines, thinned
 
-    there = set(sets)
-    shown = set(thinned([name for name in job.sets if name in there], MOST_SHOWN))
+    present = set(sets)
+    shown = set(thinned([name for name in job.sets if name in present], MOST_SHOWN))
     first = job.samples[0]
     clean = load_clean(job.source, first, job.preprocessing)
-    tree = grow([spec for name, spec in job.sets.items() if name in shown], job.seed, job.coupling)
-    keys = sample_keys([first.sample.id])
-    made = {
-        set_id: images[0].copy()
-        for set_id, images in walk(tree, check_images(clean[None]), keys, side=job.side, scale=job.scale, resources=job.resources)
-    }
-    cells = [(name, made[name]) for name in job.sets if name in made and name != "clean"]
-    return contact_sheet(sheet_lines(cells), clean=clean, title=f"{job.build}, seed {job.seed}: {first.sample.id}")
+    images = job.maker.images_of([spec for name, spec in job.sets.items() if name in shown], clean, first.sample.id)
+    cells = [(name, images[name]) for name in job.sets if name in images and name != "clean"]
+    return contact_sheet(sheet_lines(cells), clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")

@@ -2,53 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ...errors import MachineError
+from ...manifests.images.pictures import FORMATS
 
-SUFFIXES = {"jpeg": "JPEG", "png": "png"}
 
+class ImageEncoding(BaseModel):
+    """Base of the encodings: as a recipe names them, a build writes them and a manifest records them."""
 
-@dataclass(frozen=True)
-class Encoding:
-    """How images are stored.
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    OpenCV and Pillow carry the same libjpeg-turbo, and their JPEG bytes were seen to be equal at every quality, plain
-    and optimised, colour and grey (tested); OpenCV is the faster to call.
-    """
-
-    format: Literal["jpeg", "png"] = "jpeg"
-    quality: int = 85
-    optimize: bool = False
-    """Optimised Huffman tables: the same pixels in about 5 % fewer bytes, at twice the time."""
-    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
+    format: str
+    lossless: ClassVar[bool]
 
     @property
     def suffix(self) -> str:
         """The file name's ending, without a dot."""
-        return SUFFIXES[self.format]
+        return FORMATS[self.format][1]
 
-    def as_json(self, containers: tuple[str, ...]) -> dict[str, Any]:
+    def as_json(self, containers: Sequence[str]) -> dict[str, Any]:
         """Return the encoding as it stands in a manifest."""
-        if self.format == "png":
-            return {"format": "png", "containers": list(containers)}
-        return {
-            "format": "jpeg",
-            "quality": self.quality,
-            "optimize": self.optimize,
-            "subsampling": self.subsampling,
-            "containers": list(containers),
-        }
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Encoding:
-        """Return the encoding of a manifest."""
-        return cls(**{k: v for k, v in record.items() if k != "containers"})
+        return {**self.model_dump(), "containers": list(containers)}
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
         """Return the encoded bytes of an image.
@@ -62,22 +43,56 @@ class Encoding:
         MachineError
             If OpenCV's encoder fails (it reports no reason).
         """
-        pixels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if image.shape[2] == 3 else image
-        if self.format == "png":
-            done, data = cv2.imencode(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, 3])
-        else:
-            done, data = cv2.imencode(".jpg", pixels, self._options(image.shape[2]))
+        colour = image.shape[2] == 3
+        pixels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if colour else image
+        done, data = cv2.imencode(f".{self.format}", pixels, self._options(colour))
         if not done:
             raise MachineError(f"OpenCV could not encode an image of {image.shape} as {self.format}.")
         return bytes(data)
 
-    def _options(self, channels: int) -> list[int]:
+    def _options(self, colour: bool) -> list[int]:
+        raise NotImplementedError
+
+
+class JpegEncoding(ImageEncoding):
+    """JPEG, as the published sets are stored.
+
+    OpenCV and Pillow carry the same libjpeg-turbo, and their JPEG bytes are equal at every quality, plain and optimised, colour and grey
+    (tested); OpenCV is faster to call.
+    """
+
+    lossless: ClassVar[bool] = False
+
+    format: Literal["jpeg"] = "jpeg"
+    quality: Annotated[int, Field(strict=True, ge=1, le=100)] = 85
+    optimize: Annotated[bool, Field(strict=True)] = False
+    """Optimised Huffman tables: the same pixels in about 5 % fewer bytes, at twice the time."""
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
+
+    def _options(self, colour: bool) -> list[int]:
         options = [cv2.IMWRITE_JPEG_QUALITY, self.quality, cv2.IMWRITE_JPEG_OPTIMIZE, int(self.optimize)]
-        if channels == 3:
-            factor = {
-                "4:2:0": cv2.IMWRITE_JPEG_SAMPLING_FACTOR_420,
-                "4:2:2": cv2.IMWRITE_JPEG_SAMPLING_FACTOR_422,
-                "4:4:4": cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
-            }[self.subsampling]
-            options += [cv2.IMWRITE_JPEG_SAMPLING_FACTOR, factor]
-        return options
+        if not colour:
+            return options
+        factor = getattr(cv2, f"IMWRITE_JPEG_SAMPLING_FACTOR_{self.subsampling.replace(':', '')}")
+        return [*options, cv2.IMWRITE_JPEG_SAMPLING_FACTOR, factor]
+
+
+class PngEncoding(ImageEncoding):
+    """PNG."""
+
+    lossless: ClassVar[bool] = True
+
+    format: Literal["png"] = "png"
+
+    def _options(self, colour: bool) -> list[int]:
+        return [cv2.IMWRITE_PNG_COMPRESSION, 3]
+
+
+Encoding = Annotated[JpegEncoding | PngEncoding, Field(discriminator="format")]
+
+
+def parse_encoding(record: Mapping[str, Any]) -> JpegEncoding | PngEncoding:
+    """Return the encoding of a manifest, which is known to have one (`manifests.records.models.check_encoding`)."""
+    settings = {key: value for key, value in record.items() if key != "containers"}
+    encoding: JpegEncoding | PngEncoding = TypeAdapter(Encoding).validate_python(settings)
+    return encoding

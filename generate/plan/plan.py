@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
-from ...corruptions.calibrations import Calibration
-from ...corruptions.stages import Coupling, Scale
 from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe
+from ..sinks.containers import containers_of
 from ..sources.source import Source
-from .build_spec import BuildOptions, BuildSpec, Format, clean_sizes, looked_at, prepare
 from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
+from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, parts, runs
+from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .tree import buffers, stages_applied, stages_naive
 
 
@@ -61,32 +60,8 @@ class Plan:
         return record | {"seconds": round(self.seconds, 1), "size": list(self.size)}
 
 
-def plan(
-    recipe: str | Path | Recipe = "imagenet-c",
-    source: str | Source = "sample",
-    *,
-    seed: int = 0,
-    jobs: int | None = None,
-    sets: Sequence[str] | None = None,
-    samples: int | None = None,
-    first: int | None = None,
-    per_class: int | None = None,
-    ids: str | Path | Sequence[str] | None = None,
-    format: Format | None = None,
-    optimize: bool = False,
-    skip_bad: bool = False,
-    calibration: str | Path | Calibration | None = None,
-    coupling: Coupling = "independent",
-    scale: Scale | None = None,
-    metrics: int | Literal["all"] | None = None,
-    frost_textures: str | Path | None = None,
-    labels: str | Path | None = None,
-    split: Literal["test", "train", "all"] | None = None,
-    images: str | None = None,
-    view: str | None = None,
-    any_shape: bool = False,
-) -> Plan:
-    """Say what a build would make; the parameters are those of `build`.
+def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sample", **options: Unpack[BuildKeywords]) -> Plan:
+    """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
 
     Returns
     -------
@@ -103,58 +78,47 @@ def plan(
     >>> planned.images, planned.stages_applied, planned.format
     (20, 5, 'both')
     """
-    options = BuildOptions(
-        seed=seed, jobs=jobs, sets=sets, samples=samples, first=first, per_class=per_class, ids=ids, format=format,
-        optimize=optimize, skip_bad=skip_bad, calibration=calibration, coupling=coupling, scale=scale, metrics=metrics,
-        frost_textures=frost_textures, labels=labels, split=split, images=images, view=view, any_shape=any_shape,
-    )  # fmt: skip
-    return plan_of(prepare(recipe, source, options))
+    return plan_of(prepare(recipe, source, BuildOptions(**options)))
 
 
-def plan_of(prepared: BuildSpec) -> Plan:
+def plan_of(spec: RecipeBuild) -> Plan:
     """Return the plan of what was prepared."""
-    sets = tuple(s for s in prepared.everything if s.id in set(prepared.asked))
-    count, images = len(prepared.selected), len(prepared.selected) * len(sets)
-    looked = looked_at(prepared.source, prepared.selected)
-    if not looked.good:
-        looked.raise_for_bad(prepared.source.notes)
-    prepared.refuse_other(looked, all_seen=True)
-    sizes = sorted(clean_sizes(prepared.recipe, looked), key=lambda size: (size[0] * size[1], size))
-    width, height = prepared.image_size
+    sets = tuple(spec.chosen(spec.asked))
+    count, images = len(spec.selected), len(spec.selected) * len(sets)
+    probed = probe(spec.source, spec.selected)
+    if not probed.good:
+        probed.raise_for_bad(spec.source.notes)
+    spec.refuse_other(probed, all_seen=True)
+    sizes = sorted(clean_sizes(spec.recipe, probed), key=lambda size: (size[0] * size[1], size))
+    width, height = spec.image_size
     clean = width * height * 3
-    tree = prepared.tree(prepared.asked)
     all_runs = runs(count, clean)
-    groups = prepared.groups(prepared.asked, all_runs)
+    groups = spec.groups(spec.asked, all_runs)
     # A group is walked by itself: what sets of two groups have in common is made twice.
-    applied = sum(stages_applied(prepared.tree(group)) for group in groups)
-    rows = max(len(g) for g in groups) * all_runs[0].count * (prepared.stored_bytes() if "hdf5" in prepared.containers else 1024)
-    held = (buffers(tree) + 6) * max(BATCH_BYTES, clean)
-    decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in looked.good)
+    applied = sum(stages_applied(spec.maker.tree(spec.chosen(group))) for group in groups)
+    rows = max(len(g) for g in groups) * all_runs[0].count * spec.held_bytes
+    batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
+    decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
+    jobs = min(spec.workers, len(groups) * len(all_runs))
     return Plan(
-        recipe=prepared.recipe.name,
-        version=prepared.recipe.version,
-        source=prepared.source.scheme,
+        recipe=spec.name,
+        version=spec.version,
+        source=spec.source.scheme,
         samples=count,
         sets=sets,
         images=images,
-        bytes=images * prepared.stored_bytes(),
-        seconds=build_seconds(
-            size=prepared.image_size,
-            samples=count,
-            stages=applied,
-            images=images,
-            jobs=min(prepared.options.workers, len(groups) * len(all_runs)),
-        ),
-        jobs=prepared.options.workers,
-        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + held + decoding,
-        format="both" if len(prepared.containers) == 2 else prepared.containers[0],
-        encoding=prepared.encoding.as_json(prepared.containers),
+        bytes=images * spec.stored_bytes,
+        seconds=build_seconds(size=spec.image_size, samples=count, stages=applied, images=images, jobs=jobs),
+        jobs=spec.workers,
+        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
+        format=spec.format or "view",
+        encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
-        calibration=prepared.table.name,
-        seed=prepared.options.seed,
+        calibration=spec.table.name,
+        seed=spec.maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(parts(all_runs, groups)),
-        notes=prepared.notes(),
+        notes=spec.notes(spec.asked_sinks),
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import CentralResize, Resize, ResizeCrop
 from ..recipes.recipe import Recipe
+from ..sinks.containers import SMALL_SIDE
 from ..sinks.stored_size import stored_bytes
-from .build_spec import SMALL_SIDE
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,8 @@ def outline(recipe: Recipe) -> Outline:
     one = None
     if size is not None:
         small = min(size) < SMALL_SIDE
-        encoding = Encoding(**recipe.encoding.model_dump())
-        one = stored_bytes(encoding, size, "hdf5" if small else "folder")
-        if small and encoding.format == "png":
+        one = stored_bytes(recipe.encoding, size, "hdf5" if small else "folder")
+        if small and recipe.encoding.lossless:
             # shards of lossless images are raw pixels
             one = one * known.channels // 3
     return Outline(

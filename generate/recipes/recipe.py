@@ -17,6 +17,7 @@ from ...corruptions.calibrations import Calibration, get_calibration
 from ...corruptions.ladders import DEFAULT_LADDER
 from ...errors import CorruptsetError, RecipeError, suggest
 from ...files import read_text, reason
+from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
 from .error_lines import said
 from .expectations import Expects
@@ -24,25 +25,6 @@ from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, SetSpec
 from .sets import resolve_sets
 
 _E = TypeVar("_E", bound=RecipeTable)
-
-
-class Jpeg(RecipeTable):
-    """JPEG, as the published sets are stored."""
-
-    format: Literal["jpeg"]
-    quality: Annotated[int, Field(strict=True, ge=1, le=100)] = 85
-    optimize: Annotated[bool, Field(strict=True)] = False
-    """Optimised Huffman tables: smaller files, the same pixels, slower."""
-    subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
-
-
-class Png(RecipeTable):
-    """PNG: lossless."""
-
-    format: Literal["png"]
-
-
-Encoding = Annotated[Jpeg | Png, Field(discriminator="format")]
 
 
 class Recipe(RecipeTable):

@@ -6,7 +6,7 @@ A part's rows are on disk before its sidecar is written, so rows that no sidecar
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...corruptions.registry import Images
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder
-from ...corruptions.registry import Images
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
 from ..views.array_layout import ArrayLayout
@@ -111,7 +111,7 @@ class ArraySink(Sink):
         """Open one set x one run."""
         return _ArraySet(self.layout, directory, set_id, run)
 
-    def span(self, path: str, sets: Sequence[str], indices: Collection[int]) -> tuple[Sequence[str], Collection[int] | None]:
+    def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
         """Return every set of the array, and all samples."""
         return [set_id for set_id, paths in self.layout.set_paths().items() if path in paths], None
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...manifests.records.models import SHARD_SCHEMA
 from ...corruptions.registry import Images
 from ...manifests.disk.large import write_large
+from ...manifests.records.models import SHARD_SCHEMA
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
 from .pixel_rows import PixelRows
@@ -224,6 +224,10 @@ class ShardSink(Sink):
     def stored_bytes(self, size: tuple[int, int]) -> int:
         """Return the estimated bytes of a row."""
         return stored_bytes(self.encoding, size, "hdf5")
+
+    def shard(self, set_id: str, run: Run) -> str:
+        """Return the file of one set x one run."""
+        return shard_path(set_id, run.number)
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
         """Open one set x one run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -90,7 +90,11 @@ class Sink(ABC):
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
         """Open one set x one run; `samples` are those of the run."""
 
-    def span(self, path: str, sets: Sequence[str], indices: Collection[int]) -> tuple[Sequence[str], Collection[int] | None]:
+    def shard(self, set_id: str, run: Run) -> str | None:
+        """Return the file of one set x one run, if there is one."""
+        return None
+
+    def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
         """Return the sets and samples (None is all) whose images a file has, given some that it has."""
         return sets, indices
 

@@ -39,7 +39,7 @@ def build_layout(
         )
     refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
     layout = make_layout(view, Subject(name, version, refs, samples, classes, encoding.format), ViewOptions())
-    if isinstance(layout, ArrayLayout) and encoding.format != "png":
+    if isinstance(layout, ArrayLayout) and not encoding.lossless:
         raise BuildError(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with loss. "
             "Choose a recipe with a lossless encoding (png), or build first and export."

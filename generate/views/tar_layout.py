@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...manifests.reader import DataSet, ImageSet
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import PngEncoding
 from .layout import Found, Layout, Place, SetRef
 from .writer import Writer
 
@@ -102,4 +102,4 @@ def encoded(images: ImageSet, index: int) -> bytes:
     _, where = images.stored(index, prefer="folder")
     if isinstance(where, Path):
         return where.read_bytes()
-    return bytes(where.data) if where.ndim == 1 else Encoding("png").encode(where)
+    return bytes(where.data) if where.ndim == 1 else PngEncoding().encode(where)

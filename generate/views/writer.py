@@ -20,7 +20,7 @@ from ...manifests.disk.atomic import fsync_folder, name_target
 from ...manifests.disk.large import LargeFile
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import FileRecord, safe_path
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import PngEncoding
 
 if TYPE_CHECKING:
     from ...manifests.reader import ImageSet
@@ -71,7 +71,7 @@ class Writer:
         if isinstance(where, Path):
             self._link(where, target)
             return path, stored.sha256, stored.bytes
-        data = bytes(where.data) if where.ndim == 1 else Encoding("png").encode(where)
+        data = bytes(where.data) if where.ndim == 1 else PngEncoding().encode(where)
         target.write_bytes(data)
         return path, sha256_bytes(data), len(data)
 

@@ -23,7 +23,6 @@ from ...corruptions.stages import Scale, Stage, apply_stage, check_images
 from ...corruptions.weather.textures import default_textures
 from ...signals import loky_workers_starting
 from ...startup import payload, start_worker
-from ..pixels.hashes import hashes
 from ..pixels.metrics import measure
 from ..plan.job import Job
 from .numba_start import load_numba
@@ -47,8 +46,8 @@ _AFTER = {
     "posterize": "fade_black",
     "jpeg": "jpeg_compression",
 }
-# Kernels that belong to no corruption: what is measured and hashed of an image.
-_OTHERS = "metrics and digests"
+# Kernels that belong to no corruption.
+_OTHERS = "metrics"
 # What takes longest to compile, together with what waits for it, is started first, so that no process is left alone
 # with it in the end.
 _LONG = (
@@ -79,9 +78,7 @@ class _Task:
     resources: Mapping[str, Any]
 
 
-def warm_up(
-    job: Job, sets: Sequence[str], shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell: Callable[[int, int], None] | None = None
-) -> None:
+def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell: Callable[[int, int], None] | None = None) -> None:
     """Apply every needed stage once to a small image, so that kernels, noise tables and textures are made once and cached.
 
     Otherwise each worker would compile them for itself. Corruptions are shared out to several processes. A mark in the
@@ -90,8 +87,6 @@ def warm_up(
     Parameters
     ----------
     job : Job
-    sets : sequence of str
-        Which of the job's sets will be made.
     shapes : sequence of (int, int)
         Height and width of the clean images: frost's textures depend on it.
     jobs : int
@@ -100,15 +95,15 @@ def warm_up(
         Told how many of how many stages are ready; never, where all are from the start.
     """
     stages: dict[tuple[str, str], Stage] = {}
-    for name in sets:
-        for stage in job.sets[name].stages:
+    for spec in job.sets.values():
+        for stage in spec.stages:
             stages.setdefault((stage.corruption, canonical(dict(stage.parameters)).decode()), stage)
     tasks: dict[str, _Task] = {}
     for name in dict.fromkeys(name for name, _ in stages):
         some = tuple(stage for stage in stages.values() if stage.corruption == name)
-        tasks[name] = _Task(some, job.side, job.scale, tuple(shapes), job.resources)
+        tasks[name] = _Task(some, job.maker.side, job.maker.scale, tuple(shapes), job.maker.resources)
     if tasks:
-        tasks[_OTHERS] = _Task((), job.side, job.scale, (), {})
+        tasks[_OTHERS] = _Task((), job.maker.side, job.maker.scale, (), {})
     mark = _mark(sorted(stages), job, shapes)
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
@@ -146,11 +141,11 @@ def any_prepared() -> bool:
 
 def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[int, int]]) -> Path:
     """Return the file that says that these stages are prepared, on this kind of processor and for these textures."""
-    textures = job.resources.get("textures")
+    textures = job.maker.resources.get("textures")
     what = [
         [list(stage) for stage in stages],
         [list(shape) for shape in shapes],
-        [job.side, job.scale],
+        [job.maker.side, job.maker.scale],
         [list(record) for record in textures.records()] if textures is not None else None,
         [os.environ.get("NUMBA_CPU_NAME"), llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()],
     ]
@@ -206,9 +201,7 @@ def _prepare(task: _Task) -> None:
 
 def _apply(task: _Task) -> None:
     if not task.stages:
-        several = np.zeros((16, 8, 8, 3), np.uint8)
-        hashes(several)
-        measure(several[0], several[1])
+        measure(*np.zeros((2, 8, 8, 3), np.uint8))
         return
     small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))
     keys = sample_keys(["warm-up"])

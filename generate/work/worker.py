@@ -12,27 +12,19 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.keys import sample_keys
-from ...corruptions.stages import check_images
 from ...errors import SourceError
-from ...manifests.disk.large import write_large
 from ...manifests.layout import WORK_FOLDER
-from ..pixels.hashes import hashes
+from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import BATCH_BYTES, Part
-from ..plan.tree import grow, walk
-from ..sinks.arrays import write_rows
-from ..sinks.files import FolderSink
-from ..sinks.set_writer import SetWriter, Where, forget_blocks
-from ..sinks.shards import shard_path, shard_pieces
+from ..sinks.pixel_rows import free_all_blocks
+from ..sinks.set_writer import SetWriter
 from ..sources.source import BadSample, Source
-from ..views.array_layout import ArrayLayout
 from .sidecars import PartSet, Sidecar, write_sidecar
 
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"

@@ -19,7 +19,7 @@ from killing import Child, contents
 
 from corruptset.errors import BuildError, MachineError
 from corruptset.generate.build import ProgressEvent, build
-from corruptset.generate.sinks.files import FolderSink
+from corruptset.generate.sinks import files
 
 SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
 SETS = ["contrast/*", "brightness/*"]
@@ -155,7 +155,7 @@ def test_an_error_injected_where_files_are_written(
 ) -> None:
     """At several writes: of an image (half of it is there then), of a shard, rows or a sidecar (at the fsync)."""
     calls: list[str] = []
-    real_fsync, real_write = os.fsync, FolderSink.write
+    real_fsync, real_write = os.fsync, files.write_file
 
     def due(what: str) -> bool:
         calls.append(what)
@@ -166,14 +166,14 @@ def test_an_error_injected_where_files_are_written(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         real_fsync(fd)
 
-    def write(self: FolderSink, path: str, data: bytes) -> None:
+    def write(path: str, data: bytes) -> None:
         if due(path):
-            real_write(self, path, data[: len(data) // 2])
+            real_write(path, data[: len(data) // 2])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
-        real_write(self, path, data)
+        real_write(path, data)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    monkeypatch.setattr(FolderSink, "write", write)
+    monkeypatch.setattr(files, "write_file", write)
     with pytest.raises(MachineError, match=r"No space left on device \(.*run the same command again to resume"):
         layouts.make(recipe, crops, tmp_path / "out", sets=SETS, **SINKS[sink])
     assert len(calls) == call

@@ -12,7 +12,7 @@ import pytest
 import corruptset
 from corruptset.errors import BuildError, CorruptsetError, MachineError, SourceError, UnknownCorruption
 from corruptset.generate.build import Built, ProgressEvent, build
-from corruptset.generate.pixels.encoding import Encoding
+from corruptset.generate.pixels.encoding import PngEncoding
 from corruptset.generate.pixels.metrics import measure
 from corruptset.generate.plan.plan import plan
 from corruptset.manifests.records.digests import sha256_bytes
@@ -238,4 +238,4 @@ def test_stored_records_are_of_the_stored_bytes(lossless: Built) -> None:
     assert record["pixels"] == pixel_digest(image)
     file, row = record["files"]
     assert (row["bytes"], row["sha256"]) == (image.nbytes, sha256_bytes(image.tobytes()))
-    assert file["sha256"] == sha256_bytes(Encoding("png").encode(image))
+    assert file["sha256"] == sha256_bytes(PngEncoding().encode(image))

@@ -21,7 +21,7 @@ from corruptset.generate.again import from_manifest as recorded
 from corruptset.generate.again import rebuild as rebuilding
 from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
-from corruptset.generate.pixels.encoding import Encoding
+from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
 
@@ -248,8 +248,8 @@ def test_a_finished_build_of_other_pixels_is_no_result(
 def test_other_encoded_bytes_are_said_and_are_no_failure(
     release: Path, whole: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Encoding.encode
-    monkeypatch.setattr(Encoding, "encode", lambda self, image: real(self, image) + b"\n")
+    real = ImageEncoding.encode
+    monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image) + b"\n")
     made = rebuild(release, out=tmp_path / "out", jobs=1)
     assert (made.built.digest, made.identical) == (whole.digest, False)
     assert made.other_images == 8 * len(whole.manifest.sets)

@@ -16,7 +16,7 @@ from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, VerificationError
 from corruptset.generate.again import rederive as verifying
 from corruptset.generate.build import Built, build
-from corruptset.generate.pixels.encoding import Encoding
+from corruptset.generate.pixels.encoding import JpegEncoding
 
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
@@ -40,7 +40,7 @@ def test_other_draws_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_other_lossy_bytes_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pixel digests are right, and so are all hashes: only the encoding is another."""
-    monkeypatch.setattr(verifying.Encoding, "from_json", classmethod(lambda cls, record: Encoding(quality=84)))
+    monkeypatch.setattr(verifying, "parse_encoding", lambda record: JpegEncoding(quality=84))
     report = corruptset.verify(whole.directory, rederive=1, jobs=1)
     assert {p.kind for p in report.problems} == {"rederive"}
     assert len(report.problems) == 2 * len(whole.manifest.sets)

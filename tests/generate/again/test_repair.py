@@ -17,8 +17,8 @@ from PIL import Image
 import corruptset
 from corruptset.errors import BuildError, Interrupted, ParameterError, SourceError, VerificationError
 from corruptset.generate.build import Built, build
-from corruptset.generate.commit.state import locked
-from corruptset.generate.pixels.encoding import Encoding
+from corruptset.generate.commit.locks import locked
+from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.work import pool as running
 from corruptset.manifests.manifest_file import manifest_bytes, parse_manifest
 from corruptset.manifests.records.report import VerificationReport
@@ -200,8 +200,8 @@ def test_lossy_files_of_another_encoder_are_said(copy: Callable[..., Path], monk
     image = some_of(root, ".JPEG")[4]
     flip(root / image)
     flip(root / "contact.png")
-    real = Encoding.encode
-    monkeypatch.setattr(Encoding, "encode", lambda self, pixels: real(self, pixels) + b"\n")
+    real = ImageEncoding.encode
+    monkeypatch.setattr(ImageEncoding, "encode", lambda self, pixels: real(self, pixels) + b"\n")
     report = corruptset.verify(root, repair=True, jobs=1)
     assert report.mended == ["contact.png"]
     assert {(p.path, p.kind) for p in report.problems} == {(image, "hash"), (image, "unmended")}

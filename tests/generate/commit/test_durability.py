@@ -13,7 +13,7 @@ import pytest
 from corruptset.errors import Interrupted
 from corruptset.generate import build as building
 from corruptset.generate.build import ProgressEvent
-from corruptset.generate.pixels.encoding import Encoding
+from corruptset.generate.pixels.encoding import PngEncoding
 from corruptset.generate.plan.plan import plan
 from corruptset.generate.sinks.stored_size import stored_bytes
 
@@ -82,7 +82,7 @@ def test_the_space_that_is_asked_for_is_that_of_what_is_left(tmp_path: Path, mon
     layouts.make(recipe, crops, tmp_path / "out", sets=[*SETS, "clean"], format="both")
     one = whole.bytes // whole.images
     assert whole.images == 100
-    assert one == stored_bytes(Encoding("png"), (32, 32), "folder") + stored_bytes(Encoding("png"), (32, 32), "hdf5")
+    assert one == stored_bytes(PngEncoding(), (32, 32), "folder") + stored_bytes(PngEncoding(), (32, 32), "hdf5")
     first, resumed, extended = needed
     assert first == 100 * one
     assert 0 < resumed < first

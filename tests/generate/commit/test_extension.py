@@ -15,7 +15,7 @@ from corruptset.generate.build import Built, ProgressEvent, build
 from corruptset.generate.commit import abandon as abandoning
 from corruptset.generate.commit import last_files as ending
 from corruptset.generate.commit import state as committing
-from corruptset.generate.commit.state import finished
+from corruptset.generate.commit.locks import finished
 from corruptset.generate.work import worker
 from corruptset.manifests.unfinished import read_unfinished, write_unfinished
 from corruptset.manifests.verify import ladder as verifying

@@ -13,8 +13,9 @@ import pytest
 import corruptset
 from corruptset.corruptions.stages import chain_keys
 from corruptset.errors import RecipeError
+from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.pixels.preprocessing import CentralResize, Resize, ResizeCrop
-from corruptset.generate.recipes.recipe import Jpeg, Recipe, load_recipe, parse_recipe, recipe_aliases, recipe_names
+from corruptset.generate.recipes.recipe import Recipe, load_recipe, parse_recipe, recipe_aliases, recipe_names
 
 FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness
 contrast elastic_transform pixelate jpeg_compression""".split()
@@ -70,7 +71,7 @@ def test_shipped(name, expected, calibration, preprocessing):
     assert {s.role for s in specs if s.stages[0].corruption in FIFTEEN} <= {"test"}
     assert (found.name, found.calibration, found.scale) == (name, calibration, "none")
     assert found.preprocessing == preprocessing
-    assert found.encoding == Jpeg(format="jpeg", quality=85, optimize=False, subsampling="4:2:0")
+    assert found.encoding == JpegEncoding(quality=85, optimize=False, subsampling="4:2:0")
     table = found.table()
     for spec in specs:
         (stage,) = spec.stages
@@ -389,7 +390,7 @@ def test_the_documented_recipes_work(tmp_path):
     ]  # fmt: skip
     for name in recipe_names():
         assert f"`{name}`" in text
-    for model in Recipe.model_fields, Jpeg.model_fields, ResizeCrop.model_fields:
+    for model in Recipe.model_fields, JpegEncoding.model_fields, ResizeCrop.model_fields:
         for key in model:
             assert f"`{key}`" in text, key
 

@@ -1,6 +1,7 @@
 """Shards: laid out as documented, the same bytes for the same rows."""
 
 import io
+import json
 import os
 import stat
 from pathlib import Path
@@ -9,9 +10,12 @@ import h5py
 import numpy as np
 import pytest
 
+from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.sinks.arrays import write_rows
-from corruptset.generate.sinks.files import FolderSink
+from corruptset.generate.sinks.files import FileSink
 from corruptset.generate.sinks.shards import by_hdf5, chunk_rows, shard_bytes, shard_path
+from corruptset.generate.sinks.sink import EncodedImage, Run
+from corruptset.generate.sources.source import Sample
 from corruptset.pixels import pixel_hashes
 
 
@@ -104,10 +108,13 @@ def test_rows_of_an_array_are_on_disk_when_they_are_written(tmp_path: Path, monk
 
 
 def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
-    sink = FolderSink(tmp_path, "JPEG")
-    path = sink.path("fog/3", "n01440764", "n01440764/ILSVRC2012_val_00000293")
+    sink = FileSink(JpegEncoding(), ("n01440764",))
+    sample = Sample(0, "n01440764/ILSVRC2012_val_00000293", 0)
+    path = sink.image_path("fog/3", 0, sample)
     assert path == "images/fog/3/n01440764/ILSVRC2012_val_00000293.JPEG"
-    sink.write(path, b"one")
-    sink.write(path, b"2")
+    for data in (b"one", b"2"):
+        part = sink.open_set(tmp_path, "fog/3", Run(0, 0, 1), [sample])
+        part.put([0], images(1), [EncodedImage(data, "sha256:x")])
+        assert json.loads(part.records[0]) == {"path": path, "row": None, "bytes": len(data), "sha256": "sha256:x"}
     assert (tmp_path / path).read_bytes() == b"2"
     assert shard_path("contrast-3+fog-1", 7) == "hdf5/contrast-3+fog-1-00007.h5"

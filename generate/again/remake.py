@@ -1,0 +1,106 @@
+"""Parts of a recorded build, made again aside: what a repair takes files from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ...manifests.layout import PARTS_FOLDER
+from ...manifests.reader import DataSet
+from ...manifests.records.models import Manifest
+from ..plan.checked_build import CheckedBuild
+from ..plan.job import CheckedSample, Job
+from ..plan.parts import Part, groups
+from ..sinks.sink import Run, Sink
+from ..sources.source import Source
+from ..work.pool import run
+from ..work.worker import PartDone
+from .from_manifest import RecordedBuild, matched, opened_source, recorded_build
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Means:
+    """What is needed to make samples again; the options of `verify`."""
+
+    source: str | Source | None = None
+    labels: str | Path | None = None
+    images: str | None = None
+    frost_textures: str | Path | None = None
+    jobs: int = 1
+
+
+class Remake:
+    """Makes parts again; the source is opened and held against its digest when it is first needed."""
+
+    def __init__(self, root: Path, manifest: Manifest, means: Means, progress: Progress, scratch: Path) -> None:
+        self.root = root
+        self.manifest = manifest
+        self.means = means
+        self.progress = progress
+        self.scratch = scratch
+
+    @cached_property
+    def data(self) -> DataSet:
+        """The data set."""
+        return DataSet(self.root)
+
+    @cached_property
+    def source(self) -> Source:
+        """What it was made from."""
+        return opened_source(self.data, self.means.source, self.means.labels, self.means.images)
+
+    @cached_property
+    def spec(self) -> RecordedBuild:
+        """The build, with all its sets."""
+        matched(self.data, self.source)
+        return recorded_build(
+            self.manifest,
+            self.data.samples,
+            self.root,
+            self.source,
+            sets=[s.id for s in self.manifest.sets],
+            jobs=self.means.jobs,
+            frost_textures=self.means.frost_textures,
+        )
+
+    @cached_property
+    def build(self) -> CheckedBuild:
+        """The build with the samples as they are recorded."""
+        pairs = zip(self.spec.selected, self.data.samples, strict=True)
+        return CheckedBuild(self.spec, tuple(CheckedSample(s, record.sha256, record.width, record.height) for s, record in pairs), ())
+
+    @cached_property
+    def job(self) -> Job:
+        """What workers need to know; nothing is measured."""
+        return replace(self.build.job(self.root, [s.id for s in self.manifest.sets]), measured=frozenset())
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs of the build."""
+        return self.build.runs
+
+    def parts(self, sets: Sequence[str], some: Collection[Run]) -> list[Part]:
+        """Return whole sets over runs, in groups that fit into memory."""
+        cut = groups(sets, run_count=len(self.runs), run_length=self.runs[0].count, stored_bytes=self.spec.stored_bytes)
+        return [Part(one, group) for one in some for group in cut]
+
+    def make(self, name: str, sinks: Sequence[Sink], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
+        """Make parts aside; return the folder that they are in. `finished` is told of each as it is finished."""
+        folder = self.scratch / name
+        (folder / PARTS_FOLDER).mkdir(parents=True)
+        by_name = {part.name: part for part in parts}
+        count = 0
+
+        def done(record: PartDone) -> None:
+            nonlocal count
+            count += 1
+            finished(folder, by_name[record.name])
+            self.progress("repair", count, len(parts))
+
+        job = replace(self.job, directory=folder, sinks=tuple(sinks), token=f"{self.job.token}-{name}")
+        run(job, parts, jobs=self.means.jobs, done=done)
+        return folder

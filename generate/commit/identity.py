@@ -1,0 +1,121 @@
+"""What a build is: the fields of a manifest that two builds of one directory must share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import BuildError, VerificationError, listed
+from ...manifests.disk.hashed import read_hashed
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.layout import SAMPLES, WORK_FOLDER
+from ...manifests.records.models import Manifest, SampleRecord
+from ..plan.checked_build import CheckedBuild
+
+SOURCE = f"{WORK_FOLDER}/source.json"
+"""What the build is made of: so that a source that has changed can be refused with the samples that have."""
+# What a build is: a manifest's fields that must be equal for two commands to mean the same build.
+IDENTITY = (
+    "schema_version",
+    "name",
+    "version",
+    "seed",
+    "coupling",
+    "scale",
+    "recipe",
+    "source",
+    "preprocessing",
+    "encoding",
+    "textures",
+    "classes",
+    "excluded",
+    "selection",
+    "views",
+)
+
+
+def difference(here: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """Return what differs, one line a field.
+
+    Examples
+    --------
+    >>> difference({"seed": 0, "source": {"name": "sample"}}, {"seed": 1, "source": {"name": "folder"}})
+    ['seed: here 0, asked for 1', "source.name: here 'sample', asked for 'folder'"]
+    """
+    return list(_differences("", here, asked))
+
+
+def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: CheckedBuild) -> None:
+    """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their textures."""
+    problems = difference(_without_textures(recorded), json.loads(json.dumps(_without_textures(build.identity))))
+    if any(p.startswith("source.digest:") for p in problems):
+        problems += _changed_samples(directory, build.made_of)
+    _refuse(directory, problems)
+
+
+def refuse_other_textures(directory: Path, recorded: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> None:
+    """Raise `BuildError` if both builds have textures, and not the same."""
+    if recorded["textures"] and textures:
+        _refuse(directory, difference({"textures": recorded["textures"]}, {"textures": list(textures)}))
+
+
+def _without_textures(identity: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in identity.items() if key != "textures"}
+
+
+def _refuse(directory: Path, problems: Sequence[str]) -> None:
+    if problems:
+        raise BuildError(
+            f"{directory} holds another build than the one asked for; only sets can be added to it. What differs:\n{listed(problems, 20)}\n"
+            "Choose another --out, or delete that directory."
+        )
+
+
+def _changed_samples(directory: Path, samples: Sequence[tuple[str, int, str]]) -> list[str]:
+    """Return what has become of the source since the build was begun, one line a sample; nothing where that was not written down."""
+    before: dict[str, tuple[int, str]]
+    try:
+        if (said := read_hashed(directory / SOURCE)) is not None:
+            before = {id: (label, sha256) for id, label, sha256 in json.loads(said)}
+        else:
+            before = {s.id: (s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)}
+    except (ValueError, VerificationError):
+        return []
+    now = {id: (label, sha256) for id, label, sha256 in samples}
+    lines = []
+    for id in sorted(before.keys() | now.keys()):
+        if id not in now:
+            lines.append(f"source: {id} was in it and is not any more")
+        elif id not in before:
+            lines.append(f"source: {id} was not in it before")
+        elif before[id][1] != now[id][1]:
+            lines.append(f"source: {id} holds other bytes ({before[id][1]} before, {now[id][1]} now)")
+        elif before[id] != now[id]:
+            lines.append(f"source: {id} had the label {before[id][0]} and has {now[id][0]}")
+    return lines
+
+
+def identity_of(manifest: Manifest) -> dict[str, Any]:
+    record = manifest.as_json()
+    images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
+    views = [{key: value for key, value in view.items() if key != "sets"} for view in record["views"]]
+    return {key: record[key] for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
+
+
+def _differences(where: str, here: Any, asked: Any) -> Iterator[str]:
+    if isinstance(here, Mapping) and isinstance(asked, Mapping):
+        for key in [*here, *(k for k in asked if k not in here)]:
+            yield from _differences(f"{where}.{key}" if where else str(key), here.get(key), asked.get(key))
+    elif isinstance(here, list) and isinstance(asked, list) and len(here) == len(asked):
+        for i, (one, other) in enumerate(zip(here, asked, strict=True)):
+            name = one.get("id", i) if isinstance(one, Mapping) else i
+            yield from _differences(f"{where}[{name}]", one, other)
+    elif here != asked:
+        yield f"{where}: here {_short(here)}, asked for {_short(asked)}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."

@@ -1,0 +1,43 @@
+"""Where a build may be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...errors import BuildError
+from ...manifests.layout import MANIFEST, WORK_FOLDER, is_begun
+
+_OLD_BASE = f"{WORK_FOLDER}/{MANIFEST}"
+
+
+def refuse_place(directory: Path) -> None:
+    """Raise `BuildError` if there is no place for a directory, or it cannot be written to."""
+    there = directory.absolute()
+    while not os.path.lexists(there):
+        there = there.parent
+    if not there.is_dir():
+        raise BuildError(f"{there} is not a folder; expected was a place for {directory}. Choose another --out.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise BuildError(
+            f"{there} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "
+            "Mend the path's permissions, or choose another --out."
+        )
+
+
+def refuse_foreign(directory: Path) -> None:
+    """Raise `BuildError` if a directory cannot be made, or is there and is neither empty nor a build."""
+    if (directory / MANIFEST).exists():
+        return
+    refuse_place(directory)
+    if (directory / _OLD_BASE).exists():
+        raise BuildError(
+            f"{directory} was being extended by an older corruptset, which cannot be resumed. Move {directory / _OLD_BASE} back to "
+            f"{directory / MANIFEST} and remove {directory / WORK_FOLDER}, or choose another --out."
+        )
+    strange = sorted(p.name for p in directory.iterdir()) if directory.exists() and not is_begun(directory) else []
+    if strange and strange != [WORK_FOLDER]:
+        raise BuildError(
+            f"{directory} is not empty and holds no build ({', '.join(strange[:5])}{' ...' if len(strange) > 5 else ''}). "
+            "Choose another --out, or empty it."
+        )

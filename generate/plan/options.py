@@ -1,0 +1,155 @@
+"""The options of a build, each described once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypedDict, get_args
+
+from ...corruptions.calibrations import Calibration
+from ...corruptions.keys import check_seed
+from ...corruptions.stages import COUPLINGS, SCALES, Coupling, Scale
+from ...errors import BuildError, listed
+from ...signals import workers_at_most
+from ..sinks.containers import Format
+
+Split = Literal["test", "train", "all"]
+
+
+class BuildKeywords(TypedDict, total=False):
+    """The fields of `BuildOptions`, as keyword arguments of `build` and `plan`."""
+
+    seed: int
+    jobs: int | None
+    sets: Sequence[str] | None
+    samples: int | None
+    first: int | None
+    per_class: int | None
+    ids: str | Path | Sequence[str] | None
+    format: Format | None
+    optimize: bool
+    skip_bad: bool
+    calibration: str | Path | Calibration | None
+    coupling: Coupling
+    scale: Scale | None
+    metrics: int | Literal["all"] | None
+    frost_textures: str | Path | None
+    labels: str | Path | None
+    split: Split | None
+    images: str | None
+    view: str | None
+    any_shape: bool
+    disjoint_from: Sequence[str | Path]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
+    """What `build` and `plan` can be told beside a recipe and a source.
+
+    Parameters
+    ----------
+    seed : int
+        0..2**53 - 1.
+    jobs : int, optional
+        Processes; by default one a core. 1 works in this process. No byte depends on it.
+    sets : sequence of str, optional
+        Globs over set ids and aliases; by default all of the recipe's. ``clean`` must be named.
+    samples, first : int, optional
+        So many samples spread evenly over the source's order; the first so many.
+    per_class : int, optional
+        The first so many of every class.
+    ids : path or sequence of str, optional
+        Just these samples: a text file with an id a line, or the ids.
+    format : {"folder", "hdf5", "both"}, optional
+        By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
+        where images of several sizes are stored without loss.
+    optimize : bool
+        Optimised Huffman tables: smaller JPEG files with the same pixels, slower.
+    skip_bad : bool
+        Leave bad images out and record them, instead of stopping before anything is written.
+    calibration : str, path or Calibration, optional
+        In place of the recipe's.
+    coupling : {"independent", "severity"}
+        Whether severities draw anew or share their draws.
+    scale : {"none", "side"}, optional
+        In place of the recipe's.
+    metrics : int or "all", optional
+        Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for none.
+    frost_textures : path, optional
+        A directory of the user's own frost textures.
+    labels : path, optional
+        CSV with the columns file,label for a flat folder; the devkit or a file of labels for ``imagenet``; ``fine`` or
+        ``coarse`` for ``cifar100``; the name of a dataset for ``hdf5``.
+    split : {"test", "train", "all"}, optional
+        Of ``cifar10``, ``cifar100`` and ``mnist``; test by default.
+    images : str, optional
+        The name of the dataset of images, for ``hdf5``.
+    view : str, optional
+        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder or openood.
+    any_shape : bool
+        Take images of any size and channels, also where the recipe or the view is made for others.
+    disjoint_from : sequence of path
+        Directories of finished builds with which this one must have no sample in common: a training set and its test set.
+    """
+
+    seed: int = 0
+    jobs: int | None = None
+    sets: Sequence[str] | None = None
+    samples: int | None = None
+    first: int | None = None
+    per_class: int | None = None
+    ids: str | Path | Sequence[str] | None = None
+    format: Format | None = None
+    optimize: bool = False
+    skip_bad: bool = False
+    calibration: str | Path | Calibration | None = None
+    coupling: Coupling = "independent"
+    scale: Scale | None = None
+    metrics: int | Literal["all"] | None = None
+    frost_textures: str | Path | None = None
+    labels: str | Path | None = None
+    split: Split | None = None
+    images: str | None = None
+    view: str | None = None
+    any_shape: bool = False
+    disjoint_from: Sequence[str | Path] = ()
+
+    def check(self) -> None:
+        """Raise for every option that is not what it can be."""
+        check_seed(self.seed)
+        problems = []
+        if self.jobs is not None and (isinstance(self.jobs, bool) or not isinstance(self.jobs, int) or self.jobs < 1):
+            problems.append(f"jobs is {self.jobs!r}; expected a whole number of processes, at least 1")
+        for name, value, known in (
+            ("format", self.format, (None, *get_args(Format))),
+            ("coupling", self.coupling, COUPLINGS),
+            ("scale", self.scale, (None, *SCALES)),
+        ):
+            if value not in known:
+                problems.append(f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}")
+        whole = isinstance(self.metrics, int) and not isinstance(self.metrics, bool) and self.metrics >= 0
+        if self.metrics not in (None, "all") and not whole:
+            problems.append(f"metrics is {self.metrics!r}; expected a number of images (0 for none) or 'all'")
+        if self.view is not None and self.format is not None:
+            problems.append(f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other")
+        if problems:
+            raise BuildError(f"{len(problems)} option{'s' * (len(problems) > 1)} cannot be used:\n{listed(problems)}")
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What `select` takes."""
+        return {"samples": self.samples, "first": self.first, "per_class": self.per_class, "ids": self.ids}
+
+    @property
+    def workers(self) -> int:
+        """How many processes."""
+        return worker_count(self.jobs)
+
+
+def worker_count(jobs: int | None) -> int:
+    """Return how many processes work: `jobs`, else one a core that this process may use; one where no others can be started."""
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return workers_at_most(jobs)

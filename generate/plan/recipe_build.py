@@ -1,0 +1,183 @@
+"""From a recipe, a source and options to what is to be built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...corruptions.calibrations import Calibration
+from ...corruptions.weather.textures import load_textures
+from ...errors import BuildError, SourceError
+from ...manifests.records.models import SCHEMA_VERSION
+from ..recipes.choice import CLEAN, choose_sets
+from ..recipes.expectations import Named
+from ..recipes.file_models import SetSpec
+from ..recipes.recipe import Recipe, load_recipe
+from ..sinks.containers import containers_of, default_format
+from ..sinks.sink import Sink
+from ..sources.check import Checked, check
+from ..sources.selection import select, selection_record
+from ..sources.source import Sample, Source, open_source
+from .build_spec import BuildSpec
+from .job import CheckedSample
+from .options import BuildOptions
+from .set_maker import SetMaker
+from .source_fit import refuse_other_source
+from .tree import merge_aliases
+
+_PROBED = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeBuild(BuildSpec):
+    """What is to be built of a recipe."""
+
+    recipe: Recipe
+    recipe_sets: tuple[SetSpec, ...]
+    """The recipe's own: without a clean set that only the user named."""
+    table: Calibration
+    options: BuildOptions
+
+    def accept(self, checked: Checked) -> list[tuple[str, str]]:
+        """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
+        if not self.options.skip_bad or not checked.good:
+            checked.raise_for_bad(self.source.notes)
+        self.refuse_other(checked, all_seen=True)
+        return sorted([*self.source.notes, *checked.bad])
+
+    def refuse_other(self, checked: Checked, *, all_seen: bool) -> None:
+        """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
+        if not self.options.any_shape:
+            refuse_other_source(self.recipe, self.view, named_shapes(checked), all_seen=all_seen)
+
+    def identity(
+        self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
+    ) -> dict[str, Any]:
+        """Return what the build is, but for its sets and textures."""
+        views = [record for sink in sinks if (record := sink.view_record()) is not None]
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "name": self.name,
+            "version": self.version,
+            "seed": self.maker.seed,
+            "coupling": self.maker.coupling,
+            "scale": self.maker.scale,
+            "recipe": self._recipe_record() | self._unexpected(samples),
+            "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
+            "preprocessing": self.preprocessing.as_json(),
+            "encoding": self.encoding.as_json(containers_of(sinks)),
+            "classes": [c.as_json() for c in self.classes],
+            "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
+            "selection": selection_record(self.source.samples, self.selected, **self.options.selection),
+            "views": views,
+            "metrics": self.metrics_images(len(samples)),
+        }
+
+    def _recipe_record(self) -> dict[str, Any]:
+        """Return the recipe resolved in full, as it stands in the manifest."""
+        sets = [
+            {"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [t.as_json() for t in s.stages]} for s in self.recipe_sets
+        ]
+        record = self.recipe.as_json(self.options.calibration)
+        return record | {"calibration": self.table.name, "calibration_side": self.table.side, "sets": sets}
+
+    def _unexpected(self, samples: Sequence[CheckedSample]) -> dict[str, Any]:
+        """Return what the recipe did not expect of the source and the user insisted on."""
+        if self.recipe.expects is None:
+            return {}
+        problems = self.recipe.expects.problems([(c.sample.id, (c.width, c.height, c.channels)) for c in samples])
+        return {"unexpected": problems} if problems else {}
+
+
+def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> RecipeBuild:
+    """Bring a recipe, a source and options together; nothing is written and no image but a few is looked at.
+
+    Raises
+    ------
+    RecipeError, SourceError, ParameterError, BuildError
+        What was asked for cannot be built.
+    """
+    options.check()
+    recipe = load_recipe(recipe)
+    table = recipe.table(options.calibration)
+    recipe_sets = tuple(merge_aliases(recipe.resolve(table), options.seed, options.coupling))
+    asked = tuple(s.id for s in choose_sets(recipe_sets, options.sets))
+    # Clean can be built from any recipe, but only where the user names it.
+    has_clean = any("clean" in (s.id, *s.aliases) for s in recipe_sets)
+    source, selected = _open(source, options)
+    encoding = recipe.encoding
+    if options.optimize:
+        if encoding.lossless:
+            raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
+        encoding = encoding.model_copy(update={"optimize": True})
+    probed = probe(source, selected) if own_sizes(recipe) else Checked()
+    sizes = clean_sizes(recipe, probed)
+    size = mean_size(sizes)
+    form = options.format or default_format(encoding, sizes, size, len(recipe_sets) * len(selected))
+    textures = {} if options.frost_textures is None else {"textures": load_textures(options.frost_textures)}
+    spec = RecipeBuild(
+        name=recipe.name,
+        version=recipe.version,
+        source=source,
+        classes=source.classes,
+        selected=selected,
+        sets=recipe_sets if has_clean else (CLEAN, *recipe_sets),
+        asked=asked,
+        preprocessing=recipe.preprocessing,
+        encoding=encoding,
+        format=None if options.view is not None else form,
+        view=options.view,
+        maker=SetMaker(table.side, options.seed, options.coupling, options.scale or recipe.scale, textures),
+        metrics=options.metrics,
+        image_size=size,
+        workers=options.workers,
+        disjoint_from=options.disjoint_from,
+        recipe=recipe,
+        recipe_sets=recipe_sets,
+        table=table,
+        options=options,
+    )
+    _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
+    spec.refuse_other(probed, all_seen=False)
+    spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
+    return spec
+
+
+def _open(source: str | Source, options: BuildOptions) -> tuple[Source, tuple[Sample, ...]]:
+    """Return the source and the samples that were selected."""
+    if isinstance(source, str):
+        source = open_source(source, labels=options.labels, split=options.split, images=options.images)
+    selected = tuple(select(source.samples, **options.selection))
+    if not selected:
+        raise SourceError(f"The source {source.scheme} has no images to build from.")
+    return source, selected
+
+
+def probe(source: Source, selected: Sequence[Sample]) -> Checked:
+    """Check up to eight of a source's images, spread evenly; where none of them is good, all."""
+    checked = check(source, select(selected, samples=_PROBED))
+    return checked if checked.good else check(source, selected)
+
+
+def named_shapes(checked: Checked) -> list[Named]:
+    """Return the shapes of images that were checked, as they are in the source."""
+    return [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in checked.good]
+
+
+def own_sizes(recipe: Recipe) -> bool:
+    """Whether clean images have the size that they have in the source."""
+    return recipe.preprocessing.size(640, 480) != recipe.preprocessing.size(300, 500)
+
+
+def clean_sizes(recipe: Recipe, checked: Checked) -> list[tuple[int, int]]:
+    """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were checked."""
+    if not own_sizes(recipe):
+        return [recipe.preprocessing.size(0, 0)]
+    return [recipe.preprocessing.size(width, height) for _, _, width, height, _ in checked.good] or [(500, 375)]
+
+
+def mean_size(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the mean (width, height)."""
+    return round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
