@@ -26,8 +26,8 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..plan.build_spec import BuildOptions, BuildSpec
 from ..plan.job import CheckedSample
 from ..recipes.choice import choose_sets
-from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe
+from ..recipes.set_spec import SetSpec
 from ..sources.check import Checked
 from ..sources.source import SPLIT_SOURCES, BadSample, Sample, Source, open_source
 from ..work.worker import load_clean

@@ -26,7 +26,7 @@ from ..pixels.metrics import mean_metrics
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Run
 from ..plan.tree import grow, walk
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..views.build_view import view_records
 from ..views.layout import Layout
 from ..work.sidecars import PartSet, read_sidecar

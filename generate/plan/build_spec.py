@@ -20,8 +20,8 @@ from ..pixels.encoding import Encoding
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
-from ..recipes.file_models import SetSpec
-from ..recipes.recipe import Recipe, load_recipe
+from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
+from ..recipes.set_spec import SetSpec
 from ..sources.check import Checked, check
 from ..sources.selection import select, selection_record
 from ..sources.source import Sample, Source, open_source
@@ -33,7 +33,7 @@ from .job import CheckedSample
 from .parts import Run, groups
 from .source_fit import refuse_other_source
 from .textures import refuse_small_textures, texture_notes
-from .tree import Node, grow, merge_aliases, walk_order
+from .tree import Node, grow, walk_order
 
 Format = Literal["folder", "hdf5", "both"]
 BOTH_BELOW = 2 * 10**9
@@ -241,10 +241,8 @@ class BuildSpec:
 
     def recipe_record(self) -> dict[str, Any]:
         """Return the recipe resolved in full, as it stands in the manifest."""
-        record = self.recipe.as_json(self.options.calibration)
-        own = merge_aliases(self.recipe.resolve(self.table), self.options.seed, self.options.coupling)
-        sets = [{"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [t.as_json() for t in s.stages]} for s in own]
-        return record | {"calibration": self.table.name, "calibration_side": self.table.side, "sets": sets}
+        # CLEAN stands first where it is not the recipe's
+        return ResolvedRecipe(self.recipe, self.table, self.everything[self.everything[0] is CLEAN :]).record
 
     def identity(self, chosen: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """Return what the build is, but for its sets and textures (`committing.IDENTITY`)."""
@@ -287,11 +285,10 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     """
     options.check()
     loaded = load_recipe(recipe)
-    table = loaded.table(options.calibration)
-    everything = merge_aliases(loaded.resolve(table), options.seed, options.coupling)
-    own = len(everything)
+    resolved = loaded.resolve(options.calibration).merged(options.seed, options.coupling)
+    everything = list(resolved.sets)
     asked = tuple(s.id for s in choose_sets(everything, options.sets))
-    if all("clean" not in (s.id, *s.aliases) for s in everything):
+    if all("clean" not in s.names for s in everything):
         # Clean can be built from any recipe, but only where it is named.
         everything = [CLEAN, *everything]
     opened = source
@@ -311,8 +308,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     asked_format = options.format
     if asked_format is None and encoding.lossless and len(set(sizes)) > 1:
         asked_format = "folder"  # images of several sizes do not fit into arrays
-    containers = ("view",) if options.view is not None else _containers(asked_format, encoding, size, own * len(selected))
-    prepared = BuildSpec(loaded, table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
+    containers = ("view",) if options.view is not None else _containers(asked_format, encoding, size, len(resolved.sets) * len(selected))
+    prepared = BuildSpec(loaded, resolved.table, opened, options, selected, tuple(everything), asked, encoding, containers, size)
     prepared.layout(asked)  # refuses what does not fit before anything is looked at
     prepared.refuse_other(looked, all_seen=False)
     prepared.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))

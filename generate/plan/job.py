@@ -12,7 +12,7 @@ from ...corruptions.stages import Coupling, Scale
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..sources.source import Sample, Source
 from ..views.layout import Layout
 

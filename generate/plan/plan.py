@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from ...corruptions.calibrations import Calibration
 from ...corruptions.stages import Coupling, Scale
-from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe
+from ..recipes.set_spec import SetSpec
 from ..sources.source import Source
 from .build_spec import BuildOptions, BuildSpec, Format, clean_sizes, looked_at, prepare
 from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
@@ -55,10 +55,7 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         record = dict(vars(self))
-        record["sets"] = [
-            {"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [t.as_json() for t in s.stages]} for s in self.sets
-        ]
-        return record | {"seconds": round(self.seconds, 1), "size": list(self.size)}
+        return record | {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
 
 
 def plan(
