@@ -182,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(f"{case.name}: {results[case.name]['ratio']:.2f} times its floor", file=sys.stderr)
         figures: dict[str, Any] = {"builds": results}
         if not arguments.no_peer and "imagenet-c" in results:
-            fifteen = sorted({s.stages[0].corruption for s in load_recipe("imagenet-c").resolve()})
+            fifteen = sorted({s.stages[0].corruption for s in load_recipe("imagenet-c").resolve().sets})
             photographs.photographs(work / "peer-source", PEER_IMAGES)
             files = [str(f) for f in sorted((work / "peer-source").rglob("*.JPEG"))]
             peer = run_peer("pipeline", files=files, names=fifteen, folder=str(work / "peer"))["median_seconds"]

@@ -77,7 +77,7 @@ def corruptions() -> list[dict[str, Any]]:
 
 def recipes() -> list[dict[str, Any]]:
     """Return every shipped recipe: what it makes, from what, and how large that is."""
-    from ..generate.plan.published import outline
+    from ..generate.plan.outline import outline
     from ..generate.recipes.recipe import load_recipe, recipe_names
 
     return [outline(load_recipe(name)).as_json() for name in recipe_names()]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..generate.recipes.file_models import SetSpec
+    from ..generate.recipes.set_spec import SetSpec
 
 RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
 """By the calibration that fits a picture's size."""
@@ -73,9 +73,9 @@ def preview(
     loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*picture.pixels.shape)])
     picture = preprocessed(picture, loaded)
     used = picture.key if key is None else key
-    table = loaded.table(calibration)
-    chosen = choose_shown(loaded.resolve(calibration), split_globs(sets), table)
-    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, table.side, frost_textures)
+    resolved = loaded.resolve(calibration)
+    chosen = choose_shown(resolved.sets, split_globs(sets), resolved.table)
+    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, resolved.table.side, frost_textures)
     with Progress("preview") as progress:
         made = draw.images(picture.pixels, chosen, progress)
     sheet = contact_sheet(
@@ -106,11 +106,11 @@ class Draw:
         from ..corruptions.keys import check_seed
         from ..corruptions.weather.textures import load_textures
         from ..generate.plan.set_maker import SetMaker
-        from ..generate.plan.tree import merge_aliases
+        from ..generate.recipes.set_spec import merge_chains
 
         check_seed(self.seed)
         resources = {} if self.frost_textures is None else {"textures": load_textures(self.frost_textures)}
-        merged = merge_aliases(sets, self.seed, self.coupling)
+        merged = merge_chains(sets, self.seed, self.coupling)
         others = {one.id: one.aliases for one in merged}
         made: dict[str, NDArray[np.uint8]] = {}
         # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.

@@ -133,11 +133,7 @@ def recipe_json(name: str) -> dict[str, Any]:
     from ..generate.recipes.recipe import load_recipe
 
     recipe = load_recipe(name)
-    sets = [
-        {"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [stage.as_json() for stage in s.stages]}
-        for s in recipe.resolve()
-    ]
-    return {"recipe": recipe.model_dump(mode="json", exclude={"sets"}), "sets": sets}
+    return {"recipe": recipe.model_dump(mode="json", exclude={"sets"}), "sets": [spec.as_json() for spec in recipe.resolve().sets]}
 
 
 def calibration_json(name: str) -> dict[str, Any]:

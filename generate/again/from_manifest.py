@@ -26,7 +26,7 @@ from ..plan.options import worker_count
 from ..plan.recipe_build import mean_size
 from ..plan.set_maker import SetMaker
 from ..recipes.choice import choose_sets
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..sinks.containers import format_of
 from ..sinks.sink import Sink
 from ..sources.check import Checked

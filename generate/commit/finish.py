@@ -23,7 +23,7 @@ from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metri
 from ..pixels.metrics import mean_metrics
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..sinks.sink import Run, Sink
 from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean

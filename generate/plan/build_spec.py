@@ -15,7 +15,7 @@ from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Format, make_sinks
 from ..sinks.sink import Run, Sink
 from ..sources.check import Checked

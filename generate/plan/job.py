@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...canonical import canonical_sha256
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..sinks.sink import Sink
 from ..sources.source import Sample, Source
 from .set_maker import SetMaker
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

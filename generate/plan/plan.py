@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-from ..recipes.file_models import SetSpec
 from ..recipes.recipe import Recipe
+from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of
 from ..sources.source import Source
 from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
@@ -54,10 +54,7 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         record = dict(vars(self))
-        record["sets"] = [
-            {"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [t.as_json() for t in s.stages]} for s in self.sets
-        ]
-        return record | {"seconds": round(self.seconds, 1), "size": list(self.size)}
+        return record | {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
 
 
 def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sample", **options: Unpack[BuildKeywords]) -> Plan:
@@ -89,7 +86,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
     if not probed.good:
         probed.raise_for_bad(spec.source.notes)
     spec.refuse_other(probed, all_seen=True)
-    sizes = sorted(clean_sizes(spec.recipe, probed), key=lambda size: (size[0] * size[1], size))
+    sizes = sorted(clean_sizes(spec.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
     width, height = spec.image_size
     clean = width * height * 3
     all_runs = runs(count, clean)
@@ -115,7 +112,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
-        calibration=spec.table.name,
+        calibration=spec.resolved.table.name,
         seed=spec.maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...corruptions.calibrations import Calibration
 from ...corruptions.weather.textures import load_textures
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
+from ..pixels.preprocessing import Preprocessing
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
-from ..recipes.file_models import SetSpec
-from ..recipes.recipe import Recipe, load_recipe
+from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
 from ..sinks.containers import containers_of, default_format
 from ..sinks.sink import Sink
 from ..sources.check import Checked, check
@@ -25,7 +24,6 @@ from .job import CheckedSample
 from .options import BuildOptions
 from .set_maker import SetMaker
 from .source_fit import refuse_other_source
-from .tree import merge_aliases
 
 _PROBED = 8
 
@@ -34,10 +32,8 @@ _PROBED = 8
 class RecipeBuild(BuildSpec):
     """What is to be built of a recipe."""
 
-    recipe: Recipe
-    recipe_sets: tuple[SetSpec, ...]
-    """The recipe's own: without a clean set that only the user named."""
-    table: Calibration
+    resolved: ResolvedRecipe
+    """With the sets of the recipe: no clean set that only the user named."""
     options: BuildOptions
 
     def accept(self, checked: Checked) -> list[tuple[str, str]]:
@@ -50,7 +46,7 @@ class RecipeBuild(BuildSpec):
     def refuse_other(self, checked: Checked, *, all_seen: bool) -> None:
         """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
         if not self.options.any_shape:
-            refuse_other_source(self.recipe, self.view, named_shapes(checked), all_seen=all_seen)
+            refuse_other_source(self.resolved.recipe, self.view, named_shapes(checked), all_seen=all_seen)
 
     def identity(
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
@@ -64,7 +60,7 @@ class RecipeBuild(BuildSpec):
             "seed": self.maker.seed,
             "coupling": self.maker.coupling,
             "scale": self.maker.scale,
-            "recipe": self._recipe_record() | self._unexpected(samples),
+            "recipe": self.resolved.record | self._unexpected(samples),
             "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
             "preprocessing": self.preprocessing.as_json(),
             "encoding": self.encoding.as_json(containers_of(sinks)),
@@ -75,19 +71,11 @@ class RecipeBuild(BuildSpec):
             "metrics": self.metrics_images(len(samples)),
         }
 
-    def _recipe_record(self) -> dict[str, Any]:
-        """Return the recipe resolved in full, as it stands in the manifest."""
-        sets = [
-            {"id": s.id, "aliases": list(s.aliases), "role": s.role, "stages": [t.as_json() for t in s.stages]} for s in self.recipe_sets
-        ]
-        record = self.recipe.as_json(self.options.calibration)
-        return record | {"calibration": self.table.name, "calibration_side": self.table.side, "sets": sets}
-
     def _unexpected(self, samples: Sequence[CheckedSample]) -> dict[str, Any]:
         """Return what the recipe did not expect of the source and the user insisted on."""
-        if self.recipe.expects is None:
+        if self.resolved.recipe.expects is None:
             return {}
-        problems = self.recipe.expects.problems([(c.sample.id, (c.width, c.height, c.channels)) for c in samples])
+        problems = self.resolved.recipe.expects.problems([(c.sample.id, (c.width, c.height, c.channels)) for c in samples])
         return {"unexpected": problems} if problems else {}
 
 
@@ -101,21 +89,20 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     """
     options.check()
     recipe = load_recipe(recipe)
-    table = recipe.table(options.calibration)
-    recipe_sets = tuple(merge_aliases(recipe.resolve(table), options.seed, options.coupling))
-    asked = tuple(s.id for s in choose_sets(recipe_sets, options.sets))
+    resolved = recipe.resolve(options.calibration).merged(options.seed, options.coupling)
+    asked = tuple(s.id for s in choose_sets(resolved.sets, options.sets))
     # Clean can be built from any recipe, but only where the user names it.
-    has_clean = any("clean" in (s.id, *s.aliases) for s in recipe_sets)
+    has_clean = any("clean" in s.names for s in resolved.sets)
     source, selected = _open(source, options)
     encoding = recipe.encoding
     if options.optimize:
         if encoding.lossless:
             raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
         encoding = encoding.model_copy(update={"optimize": True})
-    probed = probe(source, selected) if own_sizes(recipe) else Checked()
-    sizes = clean_sizes(recipe, probed)
+    probed = probe(source, selected) if own_sizes(recipe.preprocessing) else Checked()
+    sizes = clean_sizes(recipe.preprocessing, probed)
     size = mean_size(sizes)
-    form = options.format or default_format(encoding, sizes, size, len(recipe_sets) * len(selected))
+    form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * len(selected))
     textures = {} if options.frost_textures is None else {"textures": load_textures(options.frost_textures)}
     spec = RecipeBuild(
         name=recipe.name,
@@ -123,20 +110,18 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         source=source,
         classes=source.classes,
         selected=selected,
-        sets=recipe_sets if has_clean else (CLEAN, *recipe_sets),
+        sets=resolved.sets if has_clean else (CLEAN, *resolved.sets),
         asked=asked,
         preprocessing=recipe.preprocessing,
         encoding=encoding,
         format=None if options.view is not None else form,
         view=options.view,
-        maker=SetMaker(table.side, options.seed, options.coupling, options.scale or recipe.scale, textures),
+        maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, textures),
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,
         disjoint_from=options.disjoint_from,
-        recipe=recipe,
-        recipe_sets=recipe_sets,
-        table=table,
+        resolved=resolved,
         options=options,
     )
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
@@ -166,16 +151,16 @@ def named_shapes(checked: Checked) -> list[Named]:
     return [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in checked.good]
 
 
-def own_sizes(recipe: Recipe) -> bool:
+def own_sizes(preprocessing: Preprocessing) -> bool:
     """Whether clean images have the size that they have in the source."""
-    return recipe.preprocessing.size(640, 480) != recipe.preprocessing.size(300, 500)
+    return preprocessing.size(640, 480) != preprocessing.size(300, 500)
 
 
-def clean_sizes(recipe: Recipe, checked: Checked) -> list[tuple[int, int]]:
+def clean_sizes(preprocessing: Preprocessing, checked: Checked) -> list[tuple[int, int]]:
     """Return the (width, height) of clean images: the one of the preprocessing, or those of images that were checked."""
-    if not own_sizes(recipe):
-        return [recipe.preprocessing.size(0, 0)]
-    return [recipe.preprocessing.size(width, height) for _, _, width, height, _ in checked.good] or [(500, 375)]
+    if not own_sizes(preprocessing):
+        return [preprocessing.size(0, 0)]
+    return [preprocessing.size(width, height) for _, _, width, height, _ in checked.good] or [(500, 375)]
 
 
 def mean_size(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:

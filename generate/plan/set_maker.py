@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import Images
 from ...corruptions.stages import Coupling, Scale, check_images
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from .tree import Node, grow, walk
 
 

@@ -66,7 +66,7 @@ def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
 
 def _likeness(one: Recipe, other: Recipe) -> float:
     """Return how much of the corruptions of two recipes together both have."""
-    mine, theirs = ({t.corruption for s in r.resolve() for t in s.stages} for r in (one, other))
+    mine, theirs = ({t.corruption for s in r.resolve().sets for t in s.stages} for r in (one, other))
     return len(mine & theirs) / len(mine | theirs)
 
 

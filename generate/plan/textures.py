@@ -10,7 +10,7 @@ from ...corruptions.stages import Scale, Stage, scaled_parameters
 from ...corruptions.weather.published import differences
 from ...corruptions.weather.textures import TextureSet
 from ...errors import BuildError, listed
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 
 
 def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:

@@ -7,17 +7,16 @@ gradual degradation that continues the level below it is that level's child, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...canonical import canonical
 from ...corruptions.registry import Images, get_corruption
 from ...corruptions.stages import Coupling, Scale, Stage, apply_stage, chain_keys
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec, step_identity
 
 
 @dataclass
@@ -39,43 +38,15 @@ class Node:
         return [*alone, *self.children.values()]
 
 
-def chain_identity(stages: Sequence[Stage], seed: int, coupling: Coupling) -> bytes:
-    """Return what two chains share exactly if their pixels are the same by definition: keys, parameters and levels."""
-    keys = chain_keys(stages, seed, coupling)
-    return canonical([_identity(s, k) for k, s in zip(keys, stages, strict=True)])
-
-
-def _identity(stage: Stage, key: np.uint64) -> list[Any]:
-    return [f"{key:016x}", stage.corruption, stage.revision, dict(stage.parameters), stage.level]
-
-
-def merge_aliases(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
-    """Return the sets with those of one chain merged: the first keeps its id and takes the others' names as aliases.
-
-    Under ``coupling="severity"`` a severity and its row given explicitly draw differently, so they stay two sets.
-    """
-    merged: dict[bytes, SetSpec] = {}
-    for spec in sets:
-        identity = chain_identity(spec.stages, seed, coupling)
-        first = merged.get(identity)
-        if first is None:
-            merged[identity] = spec
-        else:
-            names = dict.fromkeys([*first.aliases, spec.id, *spec.aliases])
-            names.pop(first.id, None)
-            merged[identity] = replace(first, aliases=tuple(names), entries=first.entries + spec.entries)
-    return list(merged.values())
-
-
 def grow(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> Node:
-    """Return the tree of sets whose chains are distinct (`merge_aliases`)."""
+    """Return the tree of sets whose chains are distinct (`merge_chains`)."""
     root = Node(None, np.uint64(0))
     for spec in sets:
         node = root
         keys = chain_keys(spec.stages, seed, coupling)
         for stage, key in zip(spec.stages, keys, strict=True):
             for step, done in steps(stage):
-                node = node.children.setdefault(canonical(_identity(step, key)), Node(step, key, done))
+                node = node.children.setdefault(step_identity(step, key), Node(step, key, done))
         if node.set_id is not None:
             raise ValueError(f"{node.set_id} and {spec.id} are the same chain")
         node.set_id = spec.id

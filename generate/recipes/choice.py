@@ -10,7 +10,7 @@ from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption
 from ...corruptions.stages import resolve_stage, set_id
 from ...errors import UnknownCorruption, listed, suggest
-from .file_models import SetSpec
+from .set_spec import SetSpec
 
 CLEAN = SetSpec("clean", ())
 LEVELS = 30
@@ -40,14 +40,14 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     if globs is None:
         return list(sets)
     known = list(sets)
-    if "clean" in globs and not any("clean" in (s.id, *s.aliases) for s in sets):
+    if "clean" in globs and not any("clean" in s.names for s in sets):
         known.insert(0, replace(CLEAN))
-    names = {name for spec in known for name in (spec.id, *spec.aliases)}
+    names = {name for spec in known for name in spec.names}
     empty = [g for g in globs if not any(fnmatchcase(n, g) for n in names)]
     if empty:
         problems = [f"{g!r} matches no set.{suggest(g, names)}" for g in empty]
         raise UnknownCorruption(f"--sets:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a recipe.")
-    return [spec for spec in known if any(fnmatchcase(n, g) for n in (spec.id, *spec.aliases) for g in globs)]
+    return [spec for spec in known if any(fnmatchcase(n, g) for n in spec.names for g in globs)]
 
 
 def ladders(table: Calibration) -> list[SetSpec]:
@@ -90,7 +90,7 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
     """
     if globs is None:
         return [s for s in sets if len(s.stages) != 1 or s.stages[0].level is None or s.stages[0].level == 1 or s.stages[0].level % 5 == 0]
-    own = {name for spec in sets for name in (spec.id, *spec.aliases)}
+    own = {name for spec in sets for name in spec.names}
     beyond = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in own)]
     rungs = [s for s in ladders(table) if s.id not in own]
     if any(not any(fnmatchcase(s.id, g) for s in rungs) for g in beyond):

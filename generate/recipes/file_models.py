@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from ...corruptions.registry import corruption_names, get_corruption
-from ...corruptions.stages import Stage
+from ...corruptions.registry import corruption_names
 from ...errors import suggest
 from ...manifests.records.models import SetId
+from .set_spec import Role
 
-Role = Literal["test", "validation", "train"]
 LONGEST_NAME = 200
 """Characters of a set id between slashes, and of ``<name>-<version>``: file systems take 255 bytes, and shards, archives and temporary
 files have something added."""
-
-
-@dataclass(frozen=True)
-class SetSpec:
-    """One set of a build: its id, its chain of stages, its role, its other names."""
-
-    id: str
-    stages: tuple[Stage, ...]
-    role: Role = "test"
-    aliases: tuple[str, ...] = ()
-    entries: int = 1
-    """How many sets of the recipe this one is: those that are the same chain are made once."""
-
-    @property
-    def has_textures(self) -> bool:
-        """Whether textures go into its pixels."""
-        return any("textures" in get_corruption(stage.corruption).resources for stage in self.stages)
 
 
 class RecipeTable(BaseModel):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -15,16 +15,29 @@ from pydantic import Field, ValidationError, model_validator
 
 from ...corruptions.calibrations import Calibration, get_calibration
 from ...corruptions.ladders import DEFAULT_LADDER
+from ...corruptions.stages import Coupling
 from ...errors import CorruptsetError, RecipeError, suggest
 from ...files import read_text, reason
 from ..pixels.encoding import Encoding
-from ..pixels.preprocessing import Preprocessing
+from ..pixels.preprocessing import Preprocessing, Side
 from .error_lines import said
 from .expectations import Expects
-from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, SetSpec, StageEntry, StageName
+from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, StageEntry, StageName
+from .set_spec import SetSpec, merge_chains
 from .sets import resolve_sets
 
 _E = TypeVar("_E", bound=RecipeTable)
+
+
+class Published(RecipeTable):
+    """``[published]``: what the sets of a recipe were made from where they were published."""
+
+    source: Annotated[str, Field(min_length=1)]
+    images: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """None where the publication does not say how many."""
+    size: tuple[Side, Side] | None = None
+    """(width, height) of the images, where all are of one."""
+    channels: Literal["rgb", "grey"] = "rgb"
 
 
 class Recipe(RecipeTable):
@@ -42,6 +55,8 @@ class Recipe(RecipeTable):
     scale: Literal["none", "side"] = "none"
     expects: Expects | None = None
     """What images of a source are like; None is any. What is built does not depend on it, so a manifest's recipe is without."""
+    published: Published | None = None
+    """What the sets were made from where they were published; it does not stand in a manifest either."""
     preprocessing: Preprocessing
     encoding: Encoding
     stages: dict[StageName, StageEntry] = {}
@@ -69,8 +84,8 @@ class Recipe(RecipeTable):
         found = get_calibration(self.calibration if calibration is None else calibration)
         return found if found.ladder == self.ladder else replace(found, ladder=self.ladder)
 
-    def resolve(self, calibration: str | Path | Calibration | None = None) -> list[SetSpec]:
-        """Return every set with every parameter resolved, in the recipe's order.
+    def resolve(self, calibration: str | Path | Calibration | None = None) -> ResolvedRecipe:
+        """Return the recipe with every parameter of every set; with the recipe's own calibration it is resolved once.
 
         Parameters
         ----------
@@ -83,23 +98,47 @@ class Recipe(RecipeTable):
             With every mistake at once: a severity that the calibration lacks, parameters that a corruption does not
             take, an id given twice, a chain without an id of its own.
         """
-        table = self.table(calibration)
-        specs, problems = resolve_sets(enumerate(self.sets, 1), table, stages=self.stages, pairs=enumerate(self.pairs, 1))
+        table, sets, problems = self._with_own_table if calibration is None else self._with_table(self.table(calibration))
         if problems:
             raise RecipeError(_report(f"The recipe {self.name}, with calibration {table.name},", problems))
-        return specs
+        return ResolvedRecipe(self, table, tuple(sets))
 
-    def as_json(self, calibration: str | Path | Calibration | None = None) -> dict[str, Any]:
-        """Return the recipe as it stands in a manifest: everything said, the calibration by name and never by path."""
-        data = self.model_dump(mode="json", exclude_none=True, exclude={"expects"})
-        for entry in data["sets"]:
-            if "corruptions" not in entry or "levels" in entry:
-                del entry["severities"]
+    @cached_property
+    def _with_own_table(self) -> tuple[Calibration, list[SetSpec], list[str]]:
+        return self._with_table(self.table())
+
+    def _with_table(self, table: Calibration) -> tuple[Calibration, list[SetSpec], list[str]]:
+        """Return the calibration, the sets with its parameters, and the mistakes in them."""
+        return table, *resolve_sets(enumerate(self.sets, 1), table, stages=self.stages, pairs=enumerate(self.pairs, 1))
+
+
+@dataclass(frozen=True)
+class ResolvedRecipe:
+    """A recipe with the parameters of a calibration."""
+
+    recipe: Recipe
+    table: Calibration
+    sets: tuple[SetSpec, ...]
+    """In the recipe's order."""
+
+    def merged(self, seed: int, coupling: Coupling) -> ResolvedRecipe:
+        """Return the same with one set for each chain that makes pixels of its own (`merge_chains`)."""
+        return replace(self, sets=tuple(merge_chains(self.sets, seed, coupling)))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The recipe as it stands in a manifest: every parameter, the calibration by name and never by path."""
+        data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published"})
         # What a recipe does not use is not said: manifests stay as they were when a recipe can say more.
         for key, unused in (("ladder", DEFAULT_LADDER), ("stages", {}), ("pairs", [])):
             if data[key] == unused:
                 del data[key]
-        return data | {"calibration": self.table(calibration).name, "preprocessing": self.preprocessing.as_json()}
+        return data | {
+            "calibration": self.table.name,
+            "preprocessing": self.recipe.preprocessing.as_json(),
+            "calibration_side": self.table.side,
+            "sets": [spec.as_json() for spec in self.sets],
+        }
 
 
 def _report(where: str, problems: list[str]) -> str:
@@ -184,14 +223,13 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
 
 def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:
     """Return the recipe that a file's values are, or raise `RecipeError` with every mistake, and with `problems` before them."""
-    calibration = data.get("calibration")
     recipe, problems = None, list(problems)
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as e:
         problems += said(e, Recipe)
     try:
-        problems += _problems_of_sets(data) if isinstance(calibration, str) else []
+        problems += _problems_of_sets(data) if recipe is None else recipe._with_own_table[2]
     except CorruptsetError as e:
         problems.append(f"calibration: {e}")
     if recipe is None or problems:
@@ -200,7 +238,9 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
 
 
 def _problems_of_sets(data: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the sets whose form is right."""
+    """Return what is wrong with the sets whose form is right, in a file where something else is not."""
+    if not isinstance(data.get("calibration"), str):
+        return []
     stages = data.get("stages")
     named: dict[str, StageEntry | None] = {}
     for name, entry in stages.items() if isinstance(stages, dict) else []:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 
 from ...canonical import canonical
@@ -11,7 +10,8 @@ from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption
 from ...corruptions.stages import Stage, parse_chain, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
-from .file_models import LONGEST_NAME, PairEntry, Role, SetEntry, SetSpec, StageEntry
+from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
+from .set_spec import Role, SetSpec, merge_sets
 
 Named = tuple[str, Stage]
 """What a stage is called in the id of a chain, and the stage."""
@@ -44,18 +44,16 @@ def resolve_sets(
     for number, pair in pairs:
         specs += _paired(pair, table, named, f"[[pairs]] {number}", problems, {s.id for s in specs})
     problems += _clashes(specs)
-    merged: dict[bytes, SetSpec] = {}
+    firsts: dict[bytes, SetSpec] = {}
     for spec in specs:
-        key = canonical([stage.as_json() for stage in spec.stages])
-        first = merged.get(key)
-        if first is not None and first.role != spec.role:
+        first = firsts.setdefault(_chain_json(spec), spec)
+        if first.role != spec.role:
             problems.append(f"the sets {first.id!r} and {spec.id!r} are one chain of stages with two roles, {first.role} and {spec.role}")
-        merged[key] = (
-            spec
-            if first is None
-            else replace(first, aliases=(*first.aliases, spec.id, *spec.aliases), entries=first.entries + spec.entries)
-        )
-    return list(merged.values()), problems
+    return merge_sets(specs, _chain_json), problems
+
+
+def _chain_json(spec: SetSpec) -> bytes:
+    return canonical([stage.as_json() for stage in spec.stages])
 
 
 def _role(chain: Sequence[Stage]) -> Role:
@@ -203,7 +201,7 @@ def _clashes(specs: list[SetSpec]) -> list[str]:
     problems: list[str] = []
     owner: dict[str, SetSpec] = {}
     for spec in specs:
-        for name in (spec.id, *spec.aliases):
+        for name in spec.names:
             if name in owner:
                 problems.append(f"the set name {name!r} is given twice; every id and alias must be one set's alone")
             owner.setdefault(name, spec)

@@ -58,7 +58,7 @@ def pairs(
     Examples
     --------
     >>> recipe = pairs(["fog"], ["gaussian_noise-5"], severities=[1, 3])
-    >>> [s.id for s in recipe.resolve()]
+    >>> [s.id for s in recipe.resolve().sets]
     ['fog-1+gaussian_noise-5', 'fog-3+gaussian_noise-5', 'gaussian_noise-5+fog-1', 'gaussian_noise-5+fog-3']
     """
     base = load_recipe(BASES.get(str(calibration), BASES["imagenet"]))

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import BuildError
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
-from ..recipes.file_models import SetSpec
+from ..recipes.set_spec import SetSpec
 from ..sources.source import Sample
 from .array_layout import ArrayLayout
 from .layout import Layout, Subject, ViewOptions, set_ref

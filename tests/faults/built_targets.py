@@ -37,10 +37,10 @@ class Recipe(Target):
         recipe = corruptset.generate.recipes.recipe.load_recipe(path)
         given = tomllib.loads(data.decode("utf-8"))
         assert (recipe.name, recipe.version) == (given["name"], given["version"])
-        sets = recipe.resolve()
+        sets = recipe.resolve().sets
         assert sets
         assert all(re.fullmatch(r"[a-z0-9_+/-]+", s.id) for s in sets)
-        json.dumps(recipe.as_json(), allow_nan=False)
+        json.dumps(recipe.resolve().record, allow_nan=False)
 
 
 class Table(Target):

@@ -14,7 +14,7 @@ import pytest
 
 from corruptset import signals
 from corruptset.errors import CorruptsetWarning, MachineError
-from corruptset.generate.plan.build_spec import BuildOptions
+from corruptset.generate.plan.options import BuildOptions
 
 COMMAND = str(Path(sys.executable).parent / "corruptset")
 

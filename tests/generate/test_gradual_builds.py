@@ -33,7 +33,7 @@ def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_level_0() 
     for name, ladder in (("image-degrade-30", "evaluated"), ("image-degrade-30-text", "text")):
         recipe = load_recipe(name)
         assert recipe.table().ladder == ladder
-        ids = [s.id for s in recipe.resolve()]
+        ids = [s.id for s in recipe.resolve().sets]
         assert ids[0] == "clean"
         assert sorted(ids[1:]) == sorted(f"{o}/{level:02d}" for o in gradual for level in range(1, 31))
     boxes = {n: load_recipe(n).table().rung("random_boxes", 1).parameters for n in ("image-degrade-30", "image-degrade-30-text")}

@@ -163,7 +163,7 @@ def test_names_are_readable_above_small_pictures() -> None:
 
 @pytest.mark.parametrize(("recipe", "least"), [("two-factor-imagenet-c", 200), ("image-degrade-30", 150), ("imagenet-c-all", 224)])
 def test_the_sheets_of_large_recipes_are_bounded(recipe: str, least: int) -> None:
-    ids = [s.id for s in load_recipe(recipe).resolve() if s.id != "clean"]
+    ids = [s.id for s in load_recipe(recipe).resolve().sets if s.id != "clean"]
     lines = sheet_lines([(name, flat(7, 224, 224)) for name in ids])
     assert sum(image is not None for line in lines for _, image in line.cells) == len(ids)
     sheet = pixels(contact_sheet(lines, clean=flat(9, 224, 224), title=recipe))

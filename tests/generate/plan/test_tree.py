@@ -12,8 +12,8 @@ from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import apply_chain, check_images, parse_chain, resolve_stage
 from corruptset.generate.plan import tree as trees
-from corruptset.generate.plan.tree import buffers, depth, grow, merge_aliases, stages_applied, stages_naive, walk, walk_order
-from corruptset.generate.recipes.file_models import SetSpec
+from corruptset.generate.plan.tree import buffers, depth, grow, stages_applied, stages_naive, walk, walk_order
+from corruptset.generate.recipes.set_spec import SetSpec, merge_chains
 
 TABLE = get_calibration("tiny")
 
@@ -109,11 +109,11 @@ def test_names_of_one_chain_become_aliases() -> None:
     row = dict(TABLE.row("gaussian_noise", 2).parameters)
     given = SetSpec("given", (resolve_stage("gaussian_noise", TABLE, parameters=row),), aliases=("G",))
     sets = [spec("gaussian_noise/2", "n2"), given, spec("contrast/3")]
-    merged = merge_aliases(sets, 0, "independent")
+    merged = merge_chains(sets, 0, "independent")
     assert [(s.id, s.aliases) for s in merged] == [("gaussian_noise/2", ("n2", "given", "G")), ("contrast/3", ())]
-    assert [s.entries for s in merge_aliases([*sets, replace(given, id="again", aliases=())], 0, "independent")] == [3, 1]
+    assert [s.entries for s in merge_chains([*sets, replace(given, id="again", aliases=())], 0, "independent")] == [3, 1]
     # severities that share draws draw otherwise than the same parameters given outright
-    assert len(merge_aliases(sets, 0, "severity")) == 3
+    assert len(merge_chains(sets, 0, "severity")) == 3
 
 
 def test_two_sets_of_one_chain_cannot_grow() -> None:

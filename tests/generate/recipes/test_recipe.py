@@ -15,7 +15,8 @@ from corruptset.corruptions.stages import chain_keys
 from corruptset.errors import RecipeError
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.pixels.preprocessing import CentralResize, Resize, ResizeCrop
-from corruptset.generate.recipes.recipe import Recipe, load_recipe, parse_recipe, recipe_aliases, recipe_names
+from corruptset.generate.recipes.recipe import Published, Recipe, load_recipe, parse_recipe, recipe_aliases, recipe_names
+from corruptset.generate.recipes.sets import resolve_sets
 
 FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness
 contrast elastic_transform pixelate jpeg_compression""".split()
@@ -65,7 +66,7 @@ def mistakes(text):
 )
 def test_shipped(name, expected, calibration, preprocessing):
     found = load_recipe(name)
-    specs = found.resolve()
+    specs = found.resolve().sets
     assert [s.id for s in specs] == expected
     assert {s.role for s in specs if s.stages[0].corruption in EXTRA} <= {"validation"}
     assert {s.role for s in specs if s.stages[0].corruption in FIFTEEN} <= {"test"}
@@ -85,7 +86,7 @@ def test_mnist_c():
     published = """identity/ shot_noise/5 impulse_noise/4 glass_blur/1 motion_blur/1 shear/2 scale/3 rotate/2 brightness/5 translate/3
     stripe/1 fog/5 spatter/4 dotted_line/1 zigzag/1 canny_edges/1""".split()
     found = load_recipe("mnist-c")
-    specs = found.resolve()
+    specs = found.resolve().sets
     assert [s.aliases for s in specs] == [(p.split("/")[0],) for p in published]
     assert [s.id for s in specs] == ["clean", *published[1:]]
     assert {s.role for s in specs} == {"test"}
@@ -109,24 +110,23 @@ level = 4
 
 
 def test_levels():
-    specs = recipe('[[sets]]\ncorruptions = ["fade_black"]\nlevels = 3\n[[sets]]\nchain = ["fade_black-30", "fog-2"]\n').resolve()
+    specs = recipe('[[sets]]\ncorruptions = ["fade_black"]\nlevels = 3\n[[sets]]\nchain = ["fade_black-30", "fog-2"]\n').resolve().sets
     assert [s.id for s in specs] == ["fade_black/01", "fade_black/02", "fade_black/03", "fade_black-30+fog-2"]
     assert [(t.level, t.severity) for t in specs[3].stages] == [(30, None), (None, 2)]
     some = recipe('[[sets]]\ncorruptions = ["fade_black"]\nlevels = [5, 10]\n')
-    assert [s.id for s in some.resolve()] == ["fade_black/05", "fade_black/10"]
-    assert some.as_json()["sets"] == [{"corruptions": ["fade_black"], "levels": [5, 10], "aliases": []}]
+    assert [s.id for s in some.resolve().sets] == ["fade_black/05", "fade_black/10"]
 
 
 def test_a_ladder_is_the_recipes_and_stands_in_its_record_where_it_is_not_the_default():
     text = 'ladder = "text"\n' + HEAD + '[[sets]]\ncorruptions = ["fade_black"]\nlevels = 1\n'
     found = parse_recipe(text, "The recipe")
-    assert found.table().ladder == found.as_json()["ladder"] == "text"
-    assert not {"ladder", "stages", "pairs"} & load_recipe("imagenet-c").as_json().keys()
+    assert found.table().ladder == found.resolve().record["ladder"] == "text"
+    assert not {"ladder", "stages", "pairs"} & load_recipe("imagenet-c").resolve().record.keys()
 
 
 def test_stages_of_ones_own_name_their_sets():
     sets = '[[sets]]\nchain = ["gn010"]\n[[sets]]\nchain = ["dark", "gn010"]\naliases = ["D G"]\n[[sets]]\nchain = ["fog-1", "gn010"]\n'
-    specs = recipe(NAMED + sets).resolve()
+    specs = recipe(NAMED + sets).resolve().sets
     assert [s.id for s in specs] == ["gn010", "dark+gn010", "fog-1+gn010"]
     assert specs[1].aliases == ("D G",)
     assert dict(specs[0].stages[0].parameters) == {"sigma": 0.1}
@@ -135,17 +135,17 @@ def test_stages_of_ones_own_name_their_sets():
 
 def test_pairs_in_both_orders_and_in_the_given_one():
     both = recipe('[[pairs]]\nfirst = ["fog"]\nsecond = ["snow", "contrast-5"]\nseverities = [1, 2]\nsecond_severities = [3]\n')
-    ids = [s.id for s in both.resolve()]
+    ids = [s.id for s in both.resolve().sets]
     there = ["fog-1+snow-3", "fog-1+contrast-5", "fog-2+snow-3", "fog-2+contrast-5"]
     assert ids == [*there, "snow-3+fog-1", "snow-3+fog-2", "contrast-5+fog-1", "contrast-5+fog-2"]
     given = recipe('[[pairs]]\nfirst = ["fog"]\nsecond = ["contrast-5"]\nseverities = [1, 2]\norders = "given"\n')
-    assert [s.id for s in given.resolve()] == ["fog-1+contrast-5", "fog-2+contrast-5"]
+    assert [s.id for s in given.resolve().sets] == ["fog-1+contrast-5", "fog-2+contrast-5"]
     own = recipe(NAMED + '[[pairs]]\nfirst = ["gn010"]\nsecond = ["fade_black"]\nlevels = [2]\nrole = "train"\n')
-    assert [(s.id, s.role) for s in own.resolve()] == [("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")]
+    assert [(s.id, s.role) for s in own.resolve().sets] == [("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")]
 
 
 def test_a_corruption_paired_with_itself_draws_twice():
-    specs = recipe('[[pairs]]\nfirst = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]\n').resolve()
+    specs = recipe('[[pairs]]\nfirst = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]\n').resolve().sets
     assert [s.id for s in specs] == ["gaussian_noise-2+gaussian_noise-2"]
     one, two = chain_keys(specs[0].stages, 0)
     assert one != two
@@ -154,9 +154,8 @@ def test_a_corruption_paired_with_itself_draws_twice():
     twice = corruptset.corrupt(flat, specs[0].id) - once
     assert abs(np.corrcoef(once.ravel(), twice.ravel())[0, 1]) < 0.04
     assert abs(twice.std() / once.std() - 1) < 0.05
-    assert recipe('[[pairs]]\nfirst = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false\n').resolve()[0].id == (
-        "fog-1+snow-1"
-    )
+    others = recipe('[[pairs]]\nfirst = ["fog", "snow"]\nsecond = ["fog", "snow"]\nseverities = [1]\nsame = false\n').resolve().sets
+    assert others[0].id == "fog-1+snow-1"
 
 
 def test_names():
@@ -192,13 +191,13 @@ def test_a_users_own_recipe_and_table(tmp_path):
     (tmp_path / "own.toml").write_text(text)
     for given in (tmp_path / "own.toml", str(tmp_path / "own.toml")):
         own = load_recipe(given)
-        (spec,) = own.resolve()
+        (spec,) = own.resolve().sets
         assert (spec.id, spec.role, spec.aliases) == ("fog/1", "test", ())
         assert spec.stages[0].parameters == {"weight": 0.4, "wibble_decay": 3.0}
     # a manifest never carries a path
-    assert own.as_json()["calibration"] == "gentle"
-    assert str(tmp_path) not in json.dumps(own.as_json())
-    (other,) = own.resolve("imagenet")
+    assert own.resolve().record["calibration"] == "gentle"
+    assert str(tmp_path) not in json.dumps(own.resolve().record)
+    (other,) = own.resolve("imagenet").sets
     assert other.stages[0].parameters != spec.stages[0].parameters
     assert load_recipe(own) is own
 
@@ -219,7 +218,7 @@ id = "fo3-fr1-ga010"
 chain = [{corruption = "saturate", severity = 2}]
 """
     )
-    specs = own.resolve()
+    specs = own.resolve().sets
     assert [(s.id, s.role, s.aliases) for s in specs] == [
         ("clean", "test", ("original",)),
         ("fog-3+gaussian_noise-5", "test", ("type 8",)),
@@ -237,7 +236,7 @@ chain = [{corruption = "saturate", severity = 2}]
 
 def test_one_chain_under_two_names_is_one_set():
     own = recipe('[[sets]]\ncorruptions = ["fog"]\nseverities = [3, 4]\n[[sets]]\nchain = ["fog-3"]\nid = "foggy"\naliases = ["mist"]\n')
-    assert [(s.id, s.aliases) for s in own.resolve()] == [("fog/3", ("foggy", "mist")), ("fog/4", ())]
+    assert [(s.id, s.aliases) for s in own.resolve().sets] == [("fog/3", ("foggy", "mist")), ("fog/4", ())]
     (line,) = mistakes(HEAD + '[[sets]]\nchain=["fog-3"]\n[[sets]]\nchain = ["fog-3"]\nid = "foggy"\nrole = "validation"\n')
     assert "two roles" in line
 
@@ -367,12 +366,28 @@ def test_mistakes_of_files(tmp_path):
 
 
 def test_a_recipe_stands_in_a_manifest_in_full():
-    shipped = load_recipe("imagenet-c").as_json()
+    resolved = load_recipe("imagenet-c").resolve()
+    shipped = resolved.record
     assert json.loads(json.dumps(shipped)) == shipped
-    assert Recipe.model_validate(shipped).resolve() == load_recipe("imagenet-c").resolve()
+    assert shipped["sets"] == [s.as_json() for s in resolved.sets]
+    assert (shipped["calibration"], shipped["calibration_side"]) == ("imagenet", 224)
     assert shipped["preprocessing"] == {"kind": "resize-crop", "channels": "rgb", "resize": 256, "crop": 224, "interpolation": "bilinear"}
-    own = recipe('[[sets]]\nchain = ["fog-3"]\n').as_json()
-    assert own["sets"] == [{"chain": ["fog-3"], "aliases": []}]
+
+
+def test_a_recipe_is_resolved_once(monkeypatch):
+    count = 0
+
+    def counted(*args, **options):
+        nonlocal count
+        count += 1
+        return resolve_sets(*args, **options)
+
+    monkeypatch.setattr("corruptset.generate.recipes.recipe.resolve_sets", counted)
+    own = recipe('[[sets]]\nchain = ["fog-3"]\n')
+    assert own.resolve() == own.resolve()
+    assert count == 1
+    assert own.resolve("tiny").table.name == "tiny"
+    assert count == 2
 
 
 def test_the_documented_recipes_work(tmp_path):
@@ -385,12 +400,12 @@ def test_the_documented_recipes_work(tmp_path):
     (tmp_path / "gentle.toml").write_text(table, encoding="utf-8")
     (tmp_path / "own.toml").write_text(own, encoding="utf-8")
     assert tomllib.loads(own)["calibration"] == "gentle.toml"
-    assert [s.id for s in load_recipe(tmp_path / "own.toml").resolve()] == [
+    assert [s.id for s in load_recipe(tmp_path / "own.toml").resolve().sets] == [
         "clean", "fog/1", "fog/2", "gaussian_noise/1", "gaussian_noise/2", "fog-2+gaussian_noise-1", "fo1-ga015",
     ]  # fmt: skip
     for name in recipe_names():
         assert f"`{name}`" in text
-    for model in Recipe.model_fields, JpegEncoding.model_fields, ResizeCrop.model_fields:
+    for model in Recipe.model_fields, Published.model_fields, JpegEncoding.model_fields, ResizeCrop.model_fields:
         for key in model:
             assert f"`{key}`" in text, key
 
@@ -414,4 +429,4 @@ def test_every_shipped_recipe_says_what_images_it_is_made_for():
         expects = load_recipe(name).expects
         assert expects is not None, name
         assert expects.said in page, name
-        assert "expects" not in load_recipe(name).as_json()
+        assert not {"expects", "published"} & load_recipe(name).resolve().record.keys()

@@ -62,7 +62,7 @@ def names(built: Built) -> dict[str, str]:
 
 def test_table_4_is_numbered_as_published() -> None:
     """A few numbers of each block of the paper's Table 4."""
-    by_alias = {alias: s.id for s in load_recipe("two-factor-69").resolve() for alias in s.aliases}
+    by_alias = {alias: s.id for s in load_recipe("two-factor-69").resolve().sets for alias in s.aliases}
     assert [by_alias[f"type {n}"] for n in range(1, 9)] == [
         "clean", "ga010", "ga015", "ga020", "sp010", "sp010+ga010", "sp010+ga015", "sp010+ga020",
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def test_sets_with_one_first_stage_share_its_pixels(built: Built) -> None:
     """The second factor, applied to what is stored of the first, gives what is stored of both: no other first draw is beneath."""
     data = corruptset.open(built.directory)
     recipe = load_recipe("two-factor-69")
-    by_id = {s.id: s for s in recipe.resolve()}
+    by_id = {s.id: s for s in recipe.resolve().sets}
     ids = [s.id for s in data.samples]
     for first, second in [("sp010", "ro030"), ("sp010", "ro-60"), ("sp020", "ro030"), ("ga010", "sp010"), ("ro030", "sp015")]:
         stages = by_id[f"{first}+{second}"].stages
@@ -151,10 +151,10 @@ def test_fewer_samples_are_the_same_images(built: Built, crops: str, tmp_path: P
 
 
 def test_the_training_sets_are_the_papers_eight_and_know_their_role() -> None:
-    specs = load_recipe("two-factor-train").resolve()
+    specs = load_recipe("two-factor-train").resolve().sets
     assert [s.aliases[0] for s in specs] == ["SP0.1", "GA0.1", "SP0.1GA0.1", "GA0.1SP0.1", "RR30", "RL30", "SP0.1RR30", "SP0.1RL30"]
     assert {s.role for s in specs} == {"train"}
-    test = {s.id: s.stages for s in load_recipe("two-factor-69").resolve()}
+    test = {s.id: s.stages for s in load_recipe("two-factor-69").resolve().sets}
     for spec in specs:
         assert spec.stages == test[spec.id]
 
@@ -174,13 +174,13 @@ def test_training_samples_must_not_be_test_samples(built: Built, training: str, 
 
 def test_imagenet_c_in_pairs() -> None:
     recipe = load_recipe("two-factor-imagenet-c")
-    sets = recipe.resolve()
+    sets = recipe.resolve().sets
     assert len(sets) == 210
     assert len({tuple(t.name for t in s.stages) for s in sets}) == 210
     assert {tuple(t.severity for t in s.stages) for s in sets} == {(3, 3)}
     assert all(s.stages == parse_chain(s.id, recipe.table()) for s in sets)
     assert not any(s.stages[0].corruption == s.stages[1].corruption for s in sets)
-    fifteen = {s.stages[0].corruption for s in load_recipe("imagenet-c").resolve()}
+    fifteen = {s.stages[0].corruption for s in load_recipe("imagenet-c").resolve().sets}
     assert {c.corruption for s in sets for c in s.stages} == fifteen
 
 

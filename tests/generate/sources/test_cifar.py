@@ -196,6 +196,6 @@ def test_the_recipes_keep_what_is_published():
         recipe = load_recipe(other)
         assert (recipe.name, recipe.calibration, recipe.scale, recipe.encoding.format) == (name, "cifar", "none", "png")
         assert (recipe.preprocessing.kind, recipe.preprocessing.channels) == ("none", "keep")
-        specs = recipe.resolve()
+        specs = recipe.resolve().sets
         assert [s.id for s in specs] == [f"{c}/{s}" for c in (*fifteen, *extra) for s in range(1, 6)]
         assert [s.role for s in specs] == ["test"] * 75 + ["validation"] * 20

@@ -68,7 +68,7 @@ def published_mnist_c(top: Path, splits: list[str], built: Path) -> None:
 def test_the_recipe_has_the_published_names_in_the_published_order() -> None:
     from corruptset.generate.recipes.recipe import load_recipe
 
-    assert [s.aliases[0] for s in load_recipe("mnist-c").resolve()] == PUBLISHED
+    assert [s.aliases[0] for s in load_recipe("mnist-c").resolve().sets] == PUBLISHED
 
 
 def test_both_splits_of_mnist_c_are_exported_as_published(mnist: str, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_all_of_mnist_c_is_what_the_public_call_makes_of_the_files(mnist: str, t
     built = build("mnist-c", mnist, tmp_path / "out", split="all", metrics=0, jobs=2, view="mnist-c").directory
     for split, part in PART.items():
         keys = [f"{split}/{i:05d}" for i in range(len(IMAGES[part]))]
-        for one in load_recipe("mnist-c").resolve():
+        for one in load_recipe("mnist-c").resolve().sets:
             images = np.load(built / "mnist_c" / one.aliases[0] / f"{split}_images.npy")
             expected = corruptset.corrupt(IMAGES[part][..., None], one.id, calibration="mnist", key=keys)
             np.testing.assert_array_equal(images, expected, err_msg=one.id)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from corruptset.generate.plan.published import PUBLISHED, outline
+from corruptset.generate.plan.outline import outline
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
 
 def test_it_is_said_of_every_shipped_recipe_what_it_is_made_from() -> None:
-    assert set(recipe_names()) <= set(PUBLISHED)
     for name in recipe_names():
         found = outline(load_recipe(name))
         assert found.source

@@ -1,0 +1,73 @@
+"""One set of a build, and which sets are one: those whose pixels are the same by definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ...canonical import canonical
+from ...corruptions.registry import get_corruption
+from ...corruptions.stages import Coupling, Stage, chain_keys
+
+Role = Literal["test", "validation", "train"]
+
+
+@dataclass(frozen=True)
+class SetSpec:
+    """One set of a build: its id, its chain of stages, its role, its other names."""
+
+    id: str
+    stages: tuple[Stage, ...]
+    role: Role = "test"
+    aliases: tuple[str, ...] = ()
+    entries: int = 1
+    """How many sets of the recipe this one is: those that are the same chain are made once."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The id and the aliases."""
+        return (self.id, *self.aliases)
+
+    @property
+    def has_textures(self) -> bool:
+        """Whether textures go into its pixels."""
+        return any("textures" in get_corruption(stage.corruption).resources for stage in self.stages)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the set as it stands in a manifest's recipe."""
+        return {"id": self.id, "aliases": list(self.aliases), "role": self.role, "stages": [stage.as_json() for stage in self.stages]}
+
+
+def step_identity(stage: Stage, key: np.uint64) -> bytes:
+    """Return what two steps after the same images share exactly if their pixels are the same by definition."""
+    return canonical([f"{key:016x}", stage.corruption, stage.revision, dict(stage.parameters), stage.level])
+
+
+def merge_chains(sets: Iterable[SetSpec], seed: int, coupling: Coupling) -> list[SetSpec]:
+    """Return the sets with those of one chain merged: the first keeps its id and takes the others' names as aliases.
+
+    Under ``coupling="severity"`` a severity and its row given explicitly draw differently, so they stay two sets.
+    """
+
+    def identity(spec: SetSpec) -> bytes:
+        return b"".join(map(step_identity, spec.stages, chain_keys(spec.stages, seed, coupling)))
+
+    return merge_sets(sets, identity)
+
+
+def merge_sets(sets: Iterable[SetSpec], identity: Callable[[SetSpec], bytes]) -> list[SetSpec]:
+    """Return the sets with those of one identity merged, in the order of the first ones."""
+    merged: dict[bytes, SetSpec] = {}
+    for spec in sets:
+        key = identity(spec)
+        first = merged.get(key)
+        if first is None:
+            merged[key] = spec
+        else:
+            aliases = dict.fromkeys([*first.aliases, spec.id, *spec.aliases])
+            aliases.pop(first.id, None)
+            merged[key] = replace(first, aliases=tuple(aliases), entries=first.entries + spec.entries)
+    return list(merged.values())
