@@ -21,7 +21,7 @@ from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file, printable
-from ..disk.lock import held
+from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
@@ -135,7 +135,8 @@ def pack(
         raise BuildError(f"{out} is inside the build. Choose another --out.")
     identity = canonical_sha256([_hash(root, MANIFEST), by, form, max_bytes, manifest_only])
     _check_target(out)
-    with held(out / WORK_FOLDER, "pack"):
+    busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
+    with locked(out / WORK_FOLDER / "pack.lock", busy):
         noted = _noted(out, identity)
         packing = _Packing(root, out, Contents(manifest), form, not manifest_only, progress or (lambda *_: None))
         # whoever keeps what an archive held by its name, as mlcroissant does, must not take it for another's

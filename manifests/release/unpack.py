@@ -21,7 +21,7 @@ from ..checksums import SUMS_CAP
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.listing import printable
-from ..disk.lock import held
+from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
@@ -34,6 +34,7 @@ from .archives import BadArchive, Member, name_problem, read_members
 from .division import ArchiveRecord, Contents, UnitRecord, top_folder
 
 STATE = "unpack.json"
+LOCK = "unpack.lock"
 RECORD_CAP = 32 << 20
 """Bytes of an archive's record; one of 10,000 sets has some 3 MB."""
 MOST_REMEMBERED = 100_000
@@ -158,7 +159,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     _check_target(root, first.manifest)
     _check_space(root, heads)
     root.mkdir(parents=True, exist_ok=True)
-    with held(root / WORK_FOLDER, "unpack"):
+    busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
+    with locked(root / WORK_FOLDER / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
         work = _Unpacking(root, contents, progress or (lambda *_: None), sum(Path(a).stat().st_size for a in archives))
@@ -256,7 +258,7 @@ def _check_target(root: Path, manifest: bytes) -> None:
     if (root / WORK_FOLDER).is_symlink():
         raise BuildError(f"{root / WORK_FOLDER} is a link. Remove it, or choose another --out.")
     work = list((root / WORK_FOLDER).iterdir()) if (root / WORK_FOLDER).is_dir() else []
-    if any(p.name not in (STATE, "unpack.lock", "member.part") and not p.name.endswith(".part") for p in work):
+    if any(p.name not in (STATE, LOCK, "member.part") and not p.name.endswith(".part") for p in work):
         raise BuildError(f"{root} holds an unfinished build. Finish it with its own command, or choose another --out.")
     path = root / MANIFEST
     if path.is_symlink() or (path.exists() and (path.stat().st_size != len(manifest) or path.read_bytes() != manifest)):
