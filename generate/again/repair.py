@@ -21,6 +21,7 @@ from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file, printable
+from ...manifests.images.shard_writer import shard_path
 from ...manifests.layout import MANIFEST, PARTS_FOLDER, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ...manifests.partial import PARTIAL, load_partial, may_be_absent
 from ...manifests.reader import DataSet
@@ -39,7 +40,6 @@ from ..commit.state import extended, locked
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, Run, groups, runs
-from ..sinks.shards import shard_path
 from ..sources.selection import select
 from ..sources.source import BadSample, Sample, Source
 from ..views.array_layout import ArrayLayout

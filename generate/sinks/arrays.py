@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder
-from ..views.writer import npy_header
+from ...manifests.images.arrays import npy_header
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:

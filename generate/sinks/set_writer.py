@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
 from ...errors import BuildError
+from ...manifests.images.shard_writer import shard_path
 from ...manifests.records.digests import sha256_bytes
 from ..pixels.encoding import Encoding
 from ..pixels.hashes import hashes
@@ -28,7 +29,6 @@ from ..pixels.metrics import Measured, measure
 from ..plan.parts import Run
 from ..views.layout import Layout
 from .files import FolderSink
-from .shards import shard_path
 
 _json = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for every call
 

@@ -21,6 +21,7 @@ from ...corruptions.keys import sample_keys
 from ...corruptions.stages import check_images
 from ...errors import SourceError
 from ...manifests.disk.large import write_large
+from ...manifests.images.shard_writer import shard_path, shard_pieces
 from ...manifests.layout import WORK_FOLDER
 from ..pixels.hashes import hashes
 from ..pixels.preprocessing import Preprocessing, preprocess
@@ -30,7 +31,6 @@ from ..plan.tree import grow, walk
 from ..sinks.arrays import write_rows
 from ..sinks.files import FolderSink
 from ..sinks.set_writer import SetWriter, Where, forget_blocks
-from ..sinks.shards import shard_path, shard_pieces
 from ..sources.source import BadSample, Source
 from ..views.array_layout import ArrayLayout
 from .sidecars import PartSet, Sidecar, write_sidecar

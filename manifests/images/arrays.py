@@ -101,3 +101,13 @@ class ArrayFile:
     def stream(self, start: int, stop: int) -> Iterator[NDArray[np.uint8]]:
         """Yield rows."""
         yield from self.images[start:stop]
+
+
+def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
+    """Return the header that `numpy.save` writes before a C-order array."""
+    import io
+
+    out = io.BytesIO()
+    record = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, record)
+    return out.getvalue()

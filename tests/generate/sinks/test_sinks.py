@@ -11,7 +11,7 @@ import pytest
 
 from corruptset.generate.sinks.arrays import write_rows
 from corruptset.generate.sinks.files import FolderSink
-from corruptset.generate.sinks.shards import by_hdf5, chunk_rows, shard_bytes, shard_path
+from corruptset.manifests.images.shard_writer import by_hdf5, chunk_rows, shard_bytes, shard_path
 from corruptset.pixels import pixel_hashes
 
 

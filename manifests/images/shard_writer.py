@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...manifests.records.models import SHARD_SCHEMA
+from ..records.models import SHARD_SCHEMA
 from .superblock import sealed
 
 # Fixed, so that two writes of the same data are the same bytes and HDF5 1.10 reads them.

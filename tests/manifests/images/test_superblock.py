@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 import pytest
 
-from corruptset.generate.sinks.shards import shard_bytes
-from corruptset.generate.sinks.superblock import sealed
+from corruptset.manifests.images.shard_writer import shard_bytes
+from corruptset.manifests.images.superblock import sealed
 
 ROWS = np.arange(20 * 8 * 8 * 3, dtype=np.uint8).reshape(20, 8, 8, 3)
 
