@@ -14,11 +14,11 @@ from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from ..errors import BuildError
 from ..manifests.disk.space import check_space
-from ..manifests.layout import FINISH, MANIFEST, PARTS_FOLDER
+from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER
 from ..manifests.records.digests import source_digest
 from ..manifests.records.models import Manifest
 from ..startup import loading
-from .commit.finish import CONTACT, finish
+from .commit.finish import finish
 from .commit.interruption import resumable
 from .commit.last_files import settle
 from .commit.state import (

@@ -21,9 +21,22 @@ from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file, printable
-from ...manifests.images.shard_writer import shard_path
-from ...manifests.layout import MANIFEST, PARTS_FOLDER, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
-from ...manifests.partial import PARTIAL, load_partial, may_be_absent
+from ...manifests.layout import (
+    CONTACT,
+    LICENSE,
+    MANIFEST,
+    PARTIAL,
+    PARTS_FOLDER,
+    README,
+    SAMPLES,
+    SHA256SUMS,
+    SHARDS,
+    WORK_FOLDER,
+    set_path,
+    set_places,
+    shard_path,
+)
+from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes, sha256_file, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
@@ -33,8 +46,8 @@ from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
 from ...pixels import pixel_digest
 from ..build import job_of
-from ..commit.data_card import LICENSE, data_card, license_text
-from ..commit.finish import CONTACT, README, contact_of, sample_record
+from ..commit.data_card import data_card, license_text
+from ..commit.finish import contact_of, sample_record
 from ..commit.interruption import resumable
 from ..commit.state import extended, locked
 from ..pixels.preprocessing import parse_preprocessing, preprocess
@@ -460,7 +473,7 @@ class _Repair:
             if path in self.files and not self._whole_or_absent(path):
                 self._put_bytes(path, make(), library_advice(self.manifest, "pillow", "corruptset"))
         covered = {*makers, SAMPLES, *(set_path(s.id) for s in self.manifest.sets)}
-        others = [p for p in self.files if p not in covered and not p.startswith("hdf5/") and not self._whole_or_absent(p)]
+        others = [p for p in self.files if p not in covered and not p.startswith(SHARDS) and not self._whole_or_absent(p)]
         if not others:
             return
         layout = self.job.layout

@@ -14,6 +14,7 @@ from ...corruptions.keys import check_seed
 from ...corruptions.stages import COUPLINGS, LEAST_SIDE, SCALES, Coupling, Scale
 from ...corruptions.weather.textures import TextureSet, default_textures, load_textures
 from ...errors import BuildError, SourceError, listed
+from ...manifests.layout import image_folder
 from ...manifests.records.models import SCHEMA_VERSION, ClassRecord
 from ...signals import workers_at_most
 from ..pixels.encoding import Encoding
@@ -191,7 +192,7 @@ class BuildSpec:
         layout = self.layout(sets, samples)
         if layout is not None:
             return layout.set_paths()
-        return {s: [f"images/{s}"] if "folder" in self.containers else [] for s in sets}
+        return {s: [image_folder(s)] if "folder" in self.containers else [] for s in sets}
 
     def groups(self, sets: Sequence[str], all_runs: Sequence[Run]) -> list[tuple[str, ...]]:
         """Return sets in groups; of images that only go into a folder, nothing but records is collected in memory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ...manifests.layout import image_folder
 from ..sources.source import stored_path
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
@@ -24,7 +25,7 @@ class FolderSink:
 
     def path(self, set_id: str, class_folder: str, sample_id: str) -> str:
         """Return where an image goes, relative to the data set."""
-        return f"images/{set_id}/{stored_path(sample_id, class_folder)}.{self._suffix}"
+        return f"{image_folder(set_id)}/{stored_path(sample_id, class_folder)}.{self._suffix}"
 
     def write(self, path: str, data: bytes) -> None:
         """Write one image."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
 from ...errors import BuildError
-from ...manifests.images.shard_writer import shard_path
+from ...manifests.layout import shard_path
 from ...manifests.records.digests import sha256_bytes
 from ..pixels.encoding import Encoding
 from ..pixels.hashes import hashes

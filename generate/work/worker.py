@@ -21,8 +21,8 @@ from ...corruptions.keys import sample_keys
 from ...corruptions.stages import check_images
 from ...errors import SourceError
 from ...manifests.disk.large import write_large
-from ...manifests.images.shard_writer import shard_path, shard_pieces
-from ...manifests.layout import WORK_FOLDER
+from ...manifests.images.shard_writer import shard_pieces
+from ...manifests.layout import WORK_FOLDER, shard_path
 from ..pixels.hashes import hashes
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job

@@ -26,11 +26,6 @@ _LIBVER = ("v108", "v110")
 Piece = bytes | memoryview
 
 
-def shard_path(set_id: str, run: int) -> str:
-    """Return where a set's shard of a run goes, relative to the data set."""
-    return f"hdf5/{set_id}-{run:05d}.h5"
-
-
 def shard_pieces(
     rows: NDArray[np.uint8] | Sequence[bytes],
     *,

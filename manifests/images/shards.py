@@ -9,7 +9,6 @@ index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted). Attri
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from ..disk.atomic import inside
 from .arrays import ArrayFile, NotAShard
 
-__all__ = ["ArrayFile", "NotAShard", "Shard", "ShardCache", "open_rows", "shard_pattern"]
+__all__ = ["ArrayFile", "NotAShard", "Shard", "ShardCache", "open_rows"]
 
 RAW = "images"
 ENCODED = "encoded"
@@ -35,11 +34,6 @@ _SUPERBLOCK = {0: 40, 2: 28, 3: 28}
 
 _INHERITED: list[Any] = []
 """Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the parent."""
-
-
-def shard_pattern(set_id: str) -> re.Pattern[str]:
-    """Return what the paths of a set's shards look like: ``hdf5/<set id>-<nnnnn>.h5``."""
-    return re.compile(rf"hdf5/{re.escape(set_id)}-\d{{5,}}\.h5")
 
 
 def _attributes(where: str, found: Any, expected: Mapping[str, Any]) -> Iterator[str]:

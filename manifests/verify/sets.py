@@ -17,8 +17,8 @@ from ...pixels import pixel_digest
 from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file, printable
 from ..images.pictures import FORMATS, NotAPicture, decode
-from ..images.shards import INDEX, LABELS, PIXELS, ArrayFile, NotAShard, Shard, open_rows, shard_pattern
-from ..layout import set_path
+from ..images.shards import INDEX, LABELS, PIXELS, ArrayFile, NotAShard, Shard, open_rows
+from ..layout import set_of_shard, set_path
 from ..records.digests import set_digest, sha256_bytes
 from ..records.models import SHARD_SCHEMA, ImageRecord, SetRecord, StoredRecord
 from ..records.report import Problem
@@ -164,7 +164,6 @@ def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Fou
     left = dict(listing.files)
     good: set[str] = set()
     taken: dict[str, set[int]] = defaultdict(set)
-    pattern = shard_pattern(task.record.id)
     rows_path = set_path(task.record.id)
     for row in rows:
         if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(task.containers):
@@ -173,7 +172,7 @@ def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Fou
             found.add(rows_path, "records", f"the containers of row {row.index} hold different bytes")
         for f in row.files:
             if f.row is not None:
-                if not (f.path in task.arrays or pattern.fullmatch(f.path)) or f.path not in task.shards:
+                if not (f.path in task.arrays or set_of_shard(f.path) == task.record.id) or f.path not in task.shards:
                     found.add(rows_path, "records", f"row {row.index} is in {f.path}, which is not a shard of this set in the manifest")
                     continue
                 if f.row in taken[f.path]:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from corruptset.errors import BuildError, IncompleteBuild, MachineError, UnknownCorruption, VerificationError
-from corruptset.manifests.partial import PARTIAL
+from corruptset.manifests.layout import PARTIAL
 from corruptset.manifests.reader import open as open_data
 from corruptset.manifests.records.digests import sha256_file
 from corruptset.manifests.release import pack as packing
