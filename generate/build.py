@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Protocol, Unpack
 
 from ..manifests.disk.space import check_space
-from ..manifests.layout import FINISH, MANIFEST, PARTS_FOLDER
+from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER
 from ..manifests.records.models import Manifest
 from ..startup import loading
-from .commit.finish import CONTACT, finish
+from .commit.finish import finish
 from .commit.identity import identity_of, refuse_other_build, refuse_other_textures
 from .commit.interruption import resumable
 from .commit.last_files import settle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from .records.models import Manifest, safe_path
@@ -9,16 +10,54 @@ from .records.models import Manifest, safe_path
 MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
 SHA256SUMS = "SHA256SUMS"
+README = "README.md"
+LICENSE = "LICENSE"
+CONTACT = "contact.png"
+"""The one small file that shows pixels."""
+PARTIAL = "PARTIAL.json"
+"""Stands beside the manifest until all archives of a data set are unpacked."""
+
+IMAGES = "images/"
+SHARDS = "hdf5/"
+SETS = "sets/"
+
 WORK_FOLDER = ".corruptset"
 BUILD = f"{WORK_FOLDER}/build.json"
 PARTS_FOLDER = f"{WORK_FOLDER}/parts"
 FINISH = f"{WORK_FOLDER}/finish.json"
 """Stands while the last files of a build take their places."""
+UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
+"""Stands while archives are unpacked."""
+
+_ROWS = re.compile(r"sets/(.+)\.jsonl")
+_SHARD = re.compile(r"hdf5/(.+)-[0-9]{5,}\.h5")
 
 
 def set_path(set_id: str) -> str:
     """Return where a set's rows are: ``sets/<set id>.jsonl``."""
-    return f"sets/{set_id}.jsonl"
+    return f"{SETS}{set_id}.jsonl"
+
+
+def image_folder(set_id: str) -> str:
+    """Return the folder of a set's single images, where the build is no view: ``images/<set id>``."""
+    return f"{IMAGES}{set_id}"
+
+
+def shard_path(set_id: str, run: int) -> str:
+    """Return where a set's shard of a run is: ``hdf5/<set id>-<run, five digits>.h5``."""
+    return f"{SHARDS}{set_id}-{run:05d}.h5"
+
+
+def set_of_rows(path: str) -> str | None:
+    """Return the set that a path is the rows of; None for another file."""
+    match = _ROWS.fullmatch(path)
+    return None if match is None else match[1]
+
+
+def set_of_shard(path: str) -> str | None:
+    """Return the set that a path is a shard of; None for another file."""
+    match = _SHARD.fullmatch(path)
+    return None if match is None else match[1]
 
 
 def is_begun(directory: Path) -> bool:
@@ -29,18 +68,19 @@ def is_begun(directory: Path) -> bool:
 def set_places(manifest: Manifest) -> dict[str, list[str]]:
     """Return set id -> where its images are: the folder of its single images, or the arrays (.npy) that hold rows of it.
 
-    Where the build wrote its images as a view, the manifest's view says it; what it says wrongly is taken for the default place.
+    The manifest's view says it where the build wrote its images as a view; a place that is no list of paths is ignored.
     """
-    places = {s.id: [f"images/{s.id}"] for s in manifest.sets}
+    places = {s.id: [image_folder(s.id)] for s in manifest.sets}
     if manifest.encoding["containers"] == ["view"] and manifest.views:
-        said = manifest.views[0].get("sets")
-        for set_id, paths in said.items() if isinstance(said, dict) else ():
-            if set_id in places and _are_paths(paths):
+        view_sets = manifest.views[0].get("sets")
+        for set_id, paths in view_sets.items() if isinstance(view_sets, dict) else ():
+            if set_id in places and are_paths(paths):
                 places[set_id] = paths
     return places
 
 
-def _are_paths(paths: object) -> bool:
+def are_paths(paths: object) -> bool:
+    """Return whether this is a list of relative paths, and not an empty one."""
     try:
         return isinstance(paths, list) and bool(paths) and all(isinstance(p, str) and safe_path(p) for p in paths)
     except ValueError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import IncompleteBuild, VerificationError, listed
-from .layout import MANIFEST, WORK_FOLDER, is_begun
+from .layout import MANIFEST, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import manifest_or_mistakes
 
@@ -50,7 +50,7 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
 
 def incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
-    if (directory / WORK_FOLDER / "unpack.json").exists():
+    if (directory / UNPACK_STATE).exists():
         return (
             f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
             "there is kept."

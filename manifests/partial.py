@@ -10,14 +10,10 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import VerificationError, listed
-from .images.shards import shard_pattern
-from .layout import SAMPLES, set_path, set_places
+from .layout import CONTACT, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
 from .records.models import Count, Manifest, Record, SetId, Sha256
 from .records.parsing import record_or_mistakes
 
-PARTIAL = "PARTIAL.json"
-CONTACT = "contact.png"
-"""The one small file that shows pixels: it goes into the archive of metadata alone, and into none that is to be free of pixels."""
 _CAP = 64 << 20
 
 
@@ -67,12 +63,7 @@ def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
     """Return, for each of the manifest's files that holds images, the ids of the sets whose images it holds, sorted."""
     files = {f.path for f in manifest.files}
     ids = {s.id for s in manifest.sets}
-    owned: dict[str, list[str]] = {}
-    for path in files:
-        if path.startswith("hdf5/"):
-            set_id = path.removeprefix("hdf5/").rpartition("-")[0]
-            if set_id in ids and shard_pattern(set_id).fullmatch(path):
-                owned[path] = [set_id]
+    owned = {path: [set_id] for path in files if (set_id := set_of_shard(path)) is not None and set_id in ids}
     for set_id, places in set_places(manifest).items():
         for place in places:
             if place.endswith(".npy") and place in files:

@@ -18,8 +18,9 @@ from ..errors import UnknownCorruption, VerificationError, suggest
 from ..files import read_regular
 from .disk.atomic import inside
 from .disk.jsonl import read_jsonl
+from .images.arrays import NotAShard
 from .images.pictures import NotAPicture, decode
-from .images.shards import NotAShard, ShardCache
+from .images.shards import ShardCache
 from .layout import SAMPLES, set_path
 from .manifest_file import load_manifest
 from .partial import load_partial

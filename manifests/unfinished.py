@@ -15,13 +15,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from .disk.hashed import read_hashed, write_hashed
-from .layout import BUILD, WORK_FOLDER
+from .layout import BUILD, WORK_FOLDER, set_of_rows, set_of_shard
 from .manifest_file import MANIFEST_CAP
 from .records.models import Manifest, Record, SafePath, SetId, Sha256
 
 _TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.part")
-_ROWS = re.compile(r"sets/(.+)\.jsonl")
-_SHARD = re.compile(r"hdf5/(.+)-[0-9]{5,}\.h5")
 
 
 class Unfinished(Record):
@@ -71,8 +69,7 @@ class Own:
         """Return whether a relative path is one of them, or a temporary file of a build."""
         if not isinstance(path, str) or _TEMPORARY.fullmatch(path):
             return isinstance(path, str)
-        named = _ROWS.fullmatch(path) or _SHARD.fullmatch(path)
-        if named is not None and named[1] in self.sets:
+        if (set_of_rows(path) or set_of_shard(path)) in self.sets:
             return True
         return not self.places.isdisjoint([path, *(path[:at] for at, c in enumerate(path) if c == "/")])
 

@@ -16,16 +16,16 @@ from ...errors import VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
-from ...manifests.partial import PARTIAL, load_partial, may_be_absent
+from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, SHARDS, WORK_FOLDER, set_path
+from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import manifest_or_mistakes, other_schema
 from ...manifests.records.report import VerificationReport
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
-from ..commit.data_card import LICENSE, data_card, license_text
-from ..commit.finish import CONTACT, README, contact_of
+from ..commit.data_card import data_card, license_text
+from ..commit.finish import contact_of
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from .from_manifest import library_advice
@@ -184,7 +184,7 @@ class _Repair:
             if path in files.sha256s and not files.sound_or_absent(path):
                 files.put_bytes(path, make(), library_advice(files.manifest, "pillow", "corruptset"))
         covered = {*makers, SAMPLES, *(set_path(s.id) for s in files.manifest.sets)}
-        others = [p for p in files.sha256s if p not in covered and not p.startswith("hdf5/") and not files.sound_or_absent(p)]
+        others = [p for p in files.sha256s if p not in covered and not p.startswith(SHARDS) and not files.sound_or_absent(p)]
         if others:
             self._beside_images(others)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from ...manifests.layout import LICENSE, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
 from ..views.class_numbers import numbering_notes
-
-LICENSE = "LICENSE"
 
 
 def data_card(manifest: Manifest, samples: int) -> str:
@@ -70,10 +69,7 @@ def data_card(manifest: Manifest, samples: int) -> str:
 
 def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:
     """Return how all shards of a set are read with h5py alone, in order."""
-    from ...manifests.images.shards import shard_pattern  # with h5py, which only builds of shards need
-
-    is_shard = shard_pattern(example).fullmatch
-    count = sum(1 for file in manifest.files if is_shard(file.path))
+    count = sum(set_of_shard(file.path) == example for file in manifest.files)
     kind = manifest.encoding["format"]
     stored, about = ("images", "uint8 (H, W, C)") if kind == "png" else ("encoded", f"each a {kind.upper()} file, as uint8")
     return [

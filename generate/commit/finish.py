@@ -16,7 +16,7 @@ from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
-from ...manifests.layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
+from ...manifests.layout import CONTACT, LICENSE, MANIFEST, README, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
 from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
@@ -27,12 +27,10 @@ from ..recipes.set_spec import SetSpec
 from ..sinks.sink import Run, Sink
 from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
-from .data_card import LICENSE, data_card, license_text
+from .data_card import data_card, license_text
 from .last_files import LastFiles
 from .state import OpenBuild
 
-CONTACT = "contact.png"
-README = "README.md"
 MOST_SHOWN = 600
 """Sets on a contact sheet; of more, at most so many are shown, spread evenly."""
 LIBRARIES = ("corruptset", "numpy", "numba", "opencv-python-headless", "pillow", "scipy", "scikit-image", "h5py")
@@ -80,7 +78,7 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     samples = _samples(job, clean)
     if SAMPLES in base_files and sha256_bytes(samples) != base_files[SAMPLES].sha256:
         raise _other_pixels(directory, "the sets that are there and those to be added")
-    files = [r for path, r in base_files.items() if path.startswith(("sets/", "hdf5/"))]
+    files = [r for path, r in base_files.items() if path.startswith((SETS, SHARDS))]
     sets = list(base_sets.values())
     for set_id in new:
         record, set_files = _close(job.sets[set_id], tallies[set_id])

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from ...corruptions.registry import Images
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder
+from ...manifests.images.arrays import npy_header
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
 from ..views.array_layout import ArrayLayout
 from ..views.build_view import view_record
-from ..views.writer import npy_header
 from .pixel_rows import PixelRows, adjoin
 from .sink import EncodedImage, Run, SetSink, Sink, row_records
 from .stored_size import stored_bytes

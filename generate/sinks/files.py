@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...corruptions.registry import Images
+from ...manifests.layout import image_folder
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from ..views.build_view import view_record
@@ -52,13 +53,13 @@ class FileSink(Sink):
 
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
         """Return set id -> its folder."""
-        return {s: [f"images/{s}"] for s in sets} if self.layout is None else self.layout.set_paths()
+        return {s: [image_folder(s)] for s in sets} if self.layout is None else self.layout.set_paths()
 
     def image_path(self, set_id: str, index: int, sample: Sample) -> str:
         """Return where an image goes, relative to the data set."""
         if self.layout is not None:
             return self.layout.in_build(set_id, index)[0]
-        return f"images/{set_id}/{stored_path(sample.id, self.class_folders[sample.label])}.{self.encoding.suffix}"
+        return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.label])}.{self.encoding.suffix}"
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
         """Open one set x one run."""

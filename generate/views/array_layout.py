@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import BuildError
-from ...manifests.images.arrays import ArrayFile, NotAShard
+from ...manifests.images.arrays import ArrayFile, NotAShard, npy_header
 from .layout import Found, Layout, Place
-from .writer import Writer, npy_header
+from .writer import Writer
 
 if TYPE_CHECKING:
     from ...manifests.reader import DataSet, ImageSet

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder, name_target
 from ...manifests.disk.large import LargeFile
+from ...manifests.images.arrays import npy_header
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import FileRecord, safe_path
 from ..pixels.encoding import PngEncoding
@@ -130,16 +131,6 @@ def _refuse_outside(path: str) -> None:
         raise BuildError(
             f"The data set's records would make a file outside the view: {e}. Nothing was kept of it; do not trust it."
         ) from None
-
-
-def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
-    """Return the header that `numpy.save` writes before a C-order array."""
-    import io
-
-    out = io.BytesIO()
-    record = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(out, record)
-    return out.getvalue()
 
 
 class _Bytes:

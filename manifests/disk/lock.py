@@ -1,40 +1,84 @@
-"""A lock on a directory that goes with the process which holds it, however that ends."""
+"""Locks on files: each goes with the process that holds it, however that process ends."""
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import BuildError
 
+POLL_S = 0.05
+"""How often a lock that another process holds is tried again."""
+
 
 @contextmanager
-def held(folder: Path, what: str) -> Iterator[None]:
-    """Hold the lock of a work folder, which is made where it is missing; the folder may be removed before the lock is let go.
+def locked(path: Path, busy: str, *, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the lock of a file alone; the file and its folder are made where they are missing.
+
+    Parameters
+    ----------
+    path : Path
+        The lock's file. It may be removed, with its folder, while the lock is held.
+    busy : str
+        What the error says: who may hold the lock, and the next step.
+    wait_s : float
+        How long to wait for other processes.
 
     Raises
     ------
     BuildError
-        Another process holds it.
+        Another process holds the lock.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{what}.lock"
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    deadline = time.monotonic() + wait_s
+    while (fd := _take_alone(path)) is None:
+        if time.monotonic() >= deadline:
+            raise BuildError(busy)
+        time.sleep(POLL_S)
     try:
-        if os.name != "nt":
-            import fcntl
-
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BuildError(
-                    f"Another process is at work in {folder.parent} (`corruptset {what}`). Wait for it to end, or choose another --out."
-                ) from None
-            # who has just finished removed the folder: then this lock is on a file that nobody will find
-            if not path.exists():
-                raise BuildError(f"Another process has just finished its work in {folder.parent}. Look at what it left, and run again.")
         yield
     finally:
         os.close(fd)
+
+
+@contextmanager
+def shared_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a file together with others who share it; wait for whoever holds it alone."""
+    fd = _open(path)
+    try:
+        _flock(fd, shared=True)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _take_alone(path: Path) -> int | None:
+    """Return the descriptor of a lock that is held, or None where another process holds it."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd = _open(path)
+        if not _flock(fd, shared=False):
+            os.close(fd)
+            return None
+        # A process that has just ended its work removed the folder: this lock is then on a file that no other process opens.
+        if path.exists() and os.path.samestat(os.fstat(fd), path.stat()):
+            return fd
+        os.close(fd)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def _flock(fd: int, *, shared: bool) -> bool:
+    if os.name == "nt":  # Windows has no such locks
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

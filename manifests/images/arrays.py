@@ -1,7 +1,8 @@
-"""Arrays (.npy) whose rows are images, read by row without loading the whole."""
+"""Arrays (.npy) whose rows are images: their header, and reading them by row without loading the whole."""
 
 from __future__ import annotations
 
+import io
 import os
 import tokenize
 from collections.abc import Iterator
@@ -21,18 +22,16 @@ class NotAShard(ValueError):
     """A file of many images that is not laid out as it should be."""
 
 
+def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
+    """Return the header that `numpy.save` writes before a C-order array."""
+    out = io.BytesIO()
+    record = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, record)
+    return out.getvalue()
+
+
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
-    """Map an array (.npy) into memory; nothing is read but its header.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    array : memmap
-    offset : int
-        Where its elements begin in the file.
+    """Map an array (.npy) into memory, and return it with the offset of its elements in the file; only the header is read.
 
     Raises
     ------
@@ -43,27 +42,22 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
     """
     with open_regular(path) as file:
         magic = file.read(12)
-    # numpy asks for as many bytes as the header says that it has, which are up to 4 GiB
+    # numpy reads as many bytes as the header states for itself: up to 4 GiB
     length = int.from_bytes(magic[8:10] if magic[6:7] == b"\x01" else magic[8:12], "little")
     if not magic.startswith(b"\x93NUMPY") or length > min(MOST_HEADER, os.path.getsize(path)):
         raise NotAShard("has no header of an array")
     try:
-        found = np.lib.format.open_memmap(path, mode="r")
+        array = np.lib.format.open_memmap(path, mode="r")
     except OSError:
         raise
-    # the header is Python text, and numpy lets through what its tokenizer and parser raise on bad text; MemoryError is what the parser
-    # says of deep nesting
+    # the header is Python text: on bad text Python's tokenizer and parser raise these, and MemoryError on deep nesting
     except (ValueError, EOFError, OverflowError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, tokenize.TokenError) as e:
         raise NotAShard(f"is not an array ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from e
-    return found, int(found.offset)
+    return array, int(array.offset)
 
 
 class ArrayFile:
     """An (N, H, W, C) array of uint8 on disk, mapped into memory; the same interface as a shard of raw pixels.
-
-    Parameters
-    ----------
-    path : Path
 
     Raises
     ------
@@ -87,7 +81,7 @@ class ArrayFile:
         self.rows = int(images.shape[0])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Free the file."""
         self.images = np.empty((0, 0, 0, 1), np.uint8)
 
     def row(self, index: int) -> NDArray[np.uint8]:

@@ -1,72 +1,75 @@
-"""HDF5 shards: their layout, and reading them by row.
+"""HDF5 shards: their layout, and their reader. `shard_writer` writes them.
 
 A shard holds consecutive samples of one set: `images` (N, H, W, C) uint8 where the encoding is lossless, or `encoded`, N variable-length
 uint8 arrays (the exact bytes of a JPEG file), with the attribute `encoding`; beside them `labels` int64, `index` int64 (the samples'
-index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted). Attributes of the file: `corruptset_schema`, `set`, `build`,
-`encoding` ("raw" or the format).
+index) and `pixels` (N, 32) uint8 (the blake3 of the pixels as corrupted). `shard_attributes` are the attributes of the file.
+
+h5py is imported where a shard is opened: builds of files, and the process that reads others' HDF5 files, need the names alone.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from ..disk.atomic import inside
 from .arrays import ArrayFile, NotAShard
 
-__all__ = ["ArrayFile", "NotAShard", "Shard", "ShardCache", "open_rows", "shard_pattern"]
-
+SHARD_SCHEMA = 1
+"""The version of the layout; older than the manifest's."""
+SCHEMA = "corruptset_schema"
+ENCODING = "encoding"
 RAW = "images"
 ENCODED = "encoded"
 LABELS = "labels"
 INDEX = "index"
 PIXELS = "pixels"
-_SUPERBLOCK = {0: 40, 2: 28, 3: 28}
+_LENGTH_AT = {0: 40, 2: 28, 3: 28}
 """Version of a file's first block -> where in it the length of the file stands."""
+_STREAMED = 16 << 20
 
 _INHERITED: list[Any] = []
 """Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the parent."""
 
 
-def shard_pattern(set_id: str) -> re.Pattern[str]:
-    """Return what the paths of a set's shards look like: ``hdf5/<set id>-<nnnnn>.h5``."""
-    return re.compile(rf"hdf5/{re.escape(set_id)}-\d{{5,}}\.h5")
+def shard_attributes(set_id: str, build: str, encoding: str) -> dict[str, str | int]:
+    """Return the attributes of a shard; `build` is the name and version, `encoding` is ``raw`` or the format of the images."""
+    return {SCHEMA: SHARD_SCHEMA, "set": set_id, "build": build, ENCODING: encoding}
 
 
-def _attributes(where: str, found: Any, expected: Mapping[str, Any]) -> Iterator[str]:
-    """Yield where attributes are others than expected, in names, kinds or values."""
-    for name in sorted({*found, *expected}):
+def _attribute_problems(where: str, attributes: Any, expected: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*attributes, *expected}):
         if name not in expected:
             yield f"{where} has the attribute {name!r}, which no shard has"
-        elif name not in found:
+        elif name not in attributes:
             yield f"{where} has no attribute {name!r}; expected is {expected[name]!r}"
-        elif not isinstance(value := found[name], (str, np.integer)) or value != expected[name]:
-            said = repr(value if isinstance(value, str) else str(value))
-            yield f"its attribute {name!r} is {said[:80]}; expected is {expected[name]!r}"
+        elif not isinstance(value := attributes[name], (str, np.integer)) or value != expected[name]:
+            stored = repr(value if isinstance(value, str) else str(value))
+            yield f"its attribute {name!r} is {stored[:80]}; expected is {expected[name]!r}"
 
 
 def _dataset(file: Any, name: str) -> Any:
-    # an external or soft link, external storage and virtual data sets could lead out of the data set's directory
+    """Return a dataset of the file itself: links, external storage and virtual datasets could lead out of the data set's directory."""
+    import h5py
+
     link = file.get(name, getlink=True)
     if link is None:
         raise NotAShard(f"has no data set {name!r}")
     if not isinstance(link, h5py.HardLink):
         raise NotAShard(f"{name!r} is a link")
-    found = file[name]
-    if not isinstance(found, h5py.Dataset):
+    dataset = file[name]
+    if not isinstance(dataset, h5py.Dataset):
         raise NotAShard(f"{name!r} is not a data set")
-    if found.external or found.is_virtual:
+    if dataset.external or dataset.is_virtual:
         raise NotAShard(f"{name!r} is stored in other files")
-    return found
+    return dataset
 
 
 class Shard:
@@ -93,18 +96,16 @@ class Shard:
     """
 
     def __init__(self, path: Path) -> None:
+        import h5py
+
         # no locking: network file systems often refuse it, and nobody writes to a finished data set
         self._file = h5py.File(path, "r", locking=False)
         self._path = path
         try:
             self.encoded = RAW not in self._file
             self.images = _dataset(self._file, ENCODED if self.encoded else RAW)
-            if self.encoded:
-                kind = h5py.check_vlen_dtype(self.images.dtype)
-                right = self.images.ndim == 1 and kind == np.dtype(np.uint8)
-            else:
-                right = self.images.ndim == 4 and self.images.dtype == np.uint8
-            if not right:
+            kind = h5py.check_vlen_dtype(self.images.dtype) if self.encoded else self.images.dtype
+            if kind != np.uint8 or self.images.ndim != (1 if self.encoded else 4):
                 raise NotAShard(f"{self.images.name} has shape {self.images.shape} and type {self.images.dtype}")
             self.rows = int(self.images.shape[0])
             # shards are not compressed: one that claims more than it has could fill the memory
@@ -119,35 +120,28 @@ class Shard:
         self._file.close()
 
     def strangers(self, expected: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what a build does not write into a shard: further data, links, attributes or filters, and attributes of other values.
-
-        Parameters
-        ----------
-        expected : mapping
-            The file's attributes.
-        """
+        """Yield what a build does not write: further data, links, attributes or filters, attributes other than the `expected` ones."""
         stored = ENCODED if self.encoded else RAW
         names = {stored, LABELS, INDEX, PIXELS}
         for name in sorted(set(self._file) - names):
             yield f"holds {name!r}, which no shard has"
-        about = {stored: {"encoding": expected["encoding"]}} if self.encoded else {}
-        yield from _attributes("it", self._file.attrs, expected)
+        yield from _attribute_problems("it", self._file.attrs, expected)
         for name in sorted(names & set(self._file)):
-            found = _dataset(self._file, name)
-            yield from _attributes(repr(name), found.attrs, about.get(name, {}))
-            plan = found.id.get_create_plist()
+            dataset = _dataset(self._file, name)
+            yield from _attribute_problems(repr(name), dataset.attrs, {ENCODING: expected[ENCODING]} if name == ENCODED else {})
+            plan = dataset.id.get_create_plist()
             filters = [plan.get_filter(i)[3].decode("utf-8", "replace") for i in range(plan.get_nfilters())]
             if filters:
                 yield f"{name!r} is stored through filters ({', '.join(filters)}); shards are not compressed"
-        size, end = os.path.getsize(self._path), self._end()
-        if size != end:
-            yield f"has {size} bytes, and HDF5 knows of {end} of them"
+        size, length = os.path.getsize(self._path), self._length()
+        if size != length:
+            yield f"has {size} bytes, and HDF5 knows of {length} of them"
 
-    def _end(self) -> int:
-        """Return how long the file is by its first block."""
+    def _length(self) -> int:
+        """Return the length of the file that its first block states."""
         with self._path.open("rb") as f:
             head = f.read(48)
-        at = _SUPERBLOCK.get(head[8]) if head.startswith(b"\x89HDF\r\n\x1a\n") else None
+        at = _LENGTH_AT.get(head[8]) if head.startswith(b"\x89HDF\r\n\x1a\n") else None
         if at is None:
             raise NotAShard("does not begin as an HDF5 file of version 1.10 does")
         return int.from_bytes(head[at : at + 8], "little")
@@ -160,11 +154,11 @@ class Shard:
         NotAShard
             It is missing or has not one entry a row.
         """
-        found = _dataset(self._file, name)
-        wanted: tuple[tuple[int, ...], Any] = ((self.rows, 32), np.uint8) if name == PIXELS else ((self.rows,), np.int64)
-        if (found.shape, found.dtype) != (wanted[0], np.dtype(wanted[1])):
-            raise NotAShard(f"{name!r} has shape {found.shape} and type {found.dtype}, expected {wanted[0]} and {np.dtype(wanted[1])}")
-        return np.asarray(found[()])
+        dataset = _dataset(self._file, name)
+        shape, dtype = ((self.rows, 32), np.dtype(np.uint8)) if name == PIXELS else ((self.rows,), np.dtype(np.int64))
+        if (dataset.shape, dataset.dtype) != (shape, dtype):
+            raise NotAShard(f"{name!r} has shape {dataset.shape} and type {dataset.dtype}, expected {shape} and {dtype}")
+        return np.asarray(dataset[()])
 
     def block(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return consecutive rows of raw pixels."""
@@ -178,7 +172,7 @@ class Shard:
         """Yield rows as stored, read in blocks of at most 16 MB or one row."""
         step = 64
         if not self.encoded:
-            step = max(1, min(512, (16 << 20) // max(1, int(np.prod(self.images.shape[1:])))))
+            step = max(1, min(512, _STREAMED // max(1, int(np.prod(self.images.shape[1:])))))
         for first in range(start, stop, step):
             yield from self.images[first : min(first + step, stop)]
 

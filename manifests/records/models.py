@@ -13,8 +13,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
-SHARD_SCHEMA = 1
-"""Of HDF5 shards, whose layout is older than the manifest's."""
 
 Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 """Of bytes: files, rows of shards, sources, the build."""

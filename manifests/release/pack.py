@@ -21,11 +21,10 @@ from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file, printable
-from ..disk.lock import held
+from ..disk.lock import locked
 from ..disk.space import check_space
-from ..layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
+from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
-from ..partial import CONTACT, PARTIAL
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest
 from .archives import END_COST, FORMATS, PIECE, ArchiveFormat, Writer
@@ -50,7 +49,6 @@ MAX_BYTES = 50_000_000_000
 MEMBER_BYTES: dict[str, int] = {"tar": 768, "zip": 250}
 """About what a member takes beside its bytes: its header, and half a block to fill the last one; its two headers."""
 STATE = "pack.json"
-README = "README.md"
 
 Progress = Callable[[str, int, int], None]
 
@@ -135,7 +133,8 @@ def pack(
         raise BuildError(f"{out} is inside the build. Choose another --out.")
     identity = canonical_sha256([_hash(root, MANIFEST), by, form, max_bytes, manifest_only])
     _check_target(out)
-    with held(out / WORK_FOLDER, "pack"):
+    busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
+    with locked(out / WORK_FOLDER / "pack.lock", busy):
         noted = _noted(out, identity)
         packing = _Packing(root, out, Contents(manifest), form, not manifest_only, progress or (lambda *_: None))
         # whoever keeps what an archive held by its name, as mlcroissant does, must not take it for another's

@@ -21,11 +21,11 @@ from ..checksums import SUMS_CAP
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.listing import printable
-from ..disk.lock import held
+from ..disk.lock import locked
 from ..disk.space import check_space
-from ..layout import MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..layout import CONTACT, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, UNPACK_STATE, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
-from ..partial import CONTACT, PARTIAL, Partial, Span, load_partial
+from ..partial import Partial, Span, load_partial
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.parsing import record_or_mistakes
@@ -33,7 +33,7 @@ from ..verify.rules import manifest_problems, sample_problems
 from .archives import BadArchive, Member, name_problem, read_members
 from .division import ArchiveRecord, Contents, UnitRecord, top_folder
 
-STATE = "unpack.json"
+LOCK = "unpack.lock"
 RECORD_CAP = 32 << 20
 """Bytes of an archive's record; one of 10,000 sets has some 3 MB."""
 MOST_REMEMBERED = 100_000
@@ -158,7 +158,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     _check_target(root, first.manifest)
     _check_space(root, heads)
     root.mkdir(parents=True, exist_ok=True)
-    with held(root / WORK_FOLDER, "unpack"):
+    busy = f"Another process is at work in {root} (`corruptset unpack`). Wait for it to end, or choose another --out."
+    with locked(root / WORK_FOLDER / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
         work = _Unpacking(root, contents, progress or (lambda *_: None), sum(Path(a).stat().st_size for a in archives))
@@ -256,7 +257,7 @@ def _check_target(root: Path, manifest: bytes) -> None:
     if (root / WORK_FOLDER).is_symlink():
         raise BuildError(f"{root / WORK_FOLDER} is a link. Remove it, or choose another --out.")
     work = list((root / WORK_FOLDER).iterdir()) if (root / WORK_FOLDER).is_dir() else []
-    if any(p.name not in (STATE, "unpack.lock", "member.part") and not p.name.endswith(".part") for p in work):
+    if any(p.name not in (Path(UNPACK_STATE).name, LOCK, "member.part") and not p.name.endswith(".part") for p in work):
         raise BuildError(f"{root} holds an unfinished build. Finish it with its own command, or choose another --out.")
     path = root / MANIFEST
     if path.is_symlink() or (path.exists() and (path.stat().st_size != len(manifest) or path.read_bytes() != manifest)):
@@ -269,7 +270,7 @@ def _check_space(root: Path, heads: Sequence[_Head]) -> None:
     """Refuse to begin where what the archives hold does not fit; what is there already needs no room."""
     needed = sum(h.archive.stat().st_size for h in heads)
     # the small files that every archive brings are written once
-    needed -= (len(heads) - 1) * sum(f.bytes for f in heads[0].record.files if not f.path.startswith("sets/"))
+    needed -= (len(heads) - 1) * sum(f.bytes for f in heads[0].record.files if not f.path.startswith(SETS))
     if root.exists() and shutil.disk_usage(root).free < needed:
         needed -= sum(p.stat().st_size for p in root.rglob("*") if p.is_file() and not p.is_symlink())
     check_space(root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives.")
@@ -277,7 +278,7 @@ def _check_space(root: Path, heads: Sequence[_Head]) -> None:
 
 def _there(root: Path, manifest: Manifest, sha256: str) -> _There:
     """Return what earlier calls unpacked, as they noted it."""
-    said = load_partial(root, f"{WORK_FOLDER}/{STATE}") or load_partial(root)
+    said = load_partial(root, UNPACK_STATE) or load_partial(root)
     if said is None:
         return _There({s.id for s in manifest.sets} if (root / MANIFEST).exists() else set())
     if said.manifest != sha256:
@@ -286,7 +287,7 @@ def _there(root: Path, manifest: Manifest, sha256: str) -> _There:
 
 
 def _note(root: Path, there: Partial) -> None:
-    write_atomic(root / WORK_FOLDER / STATE, json_line(there))
+    write_atomic(root / UNPACK_STATE, json_line(there))
 
 
 def _check_samples(root: Path, manifest: Manifest) -> None:
@@ -377,7 +378,7 @@ class _Unpacking:
                     out.write(piece)
                 out.flush()
                 # as in a build: single images are not synced one by one
-                if not file.path.startswith("images/"):
+                if not file.path.startswith(IMAGES):
                     os.fsync(out.fileno())
         except OSError as e:
             name_target(e, self._part, target)
@@ -386,7 +387,7 @@ class _Unpacking:
             self._part.unlink()
             raise BadArchive(member.archive, f"has sha256:{hashed.hexdigest()}, recorded is {file.sha256}", member.name)
         os.replace(self._part, target)
-        if not file.path.startswith("images/"):
+        if not file.path.startswith(IMAGES):
             fsync_folder(target.parent)
         self.written += 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,10 +22,9 @@ from ...signals import loky_workers_starting
 from ..checksums import SUMS_CAP
 from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, printable
-from ..images.shards import shard_pattern
-from ..layout import FINISH, MANIFEST, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, SHARDS, WORK_FOLDER, set_of_shard, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, incomplete
-from ..partial import PARTIAL, Partial, load_partial, may_be_absent
+from ..partial import Partial, load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord, SetRecord
@@ -240,7 +239,7 @@ def _whole_files(
     there: list[FileRecord] = []
     for path in sorted({*wanted, SHA256SUMS}):
         if path not in listing.files:
-            if not listing.hides(path) and not path.startswith("images/") and path not in absent:
+            if not listing.hides(path) and not path.startswith(IMAGES) and path not in absent:
                 report.add([Problem(printable(path), "missing", "the manifest names this file")])
         elif path in wanted:
             size, record = listing.files[path], wanted[path]
@@ -312,16 +311,13 @@ def _hash_files(root: Path, records: list[FileRecord], report: VerificationRepor
 
 def _with_shards(manifest: Manifest, report: VerificationReport) -> Iterator[tuple[SetRecord, frozenset[str]]]:
     """Yield every set with its shards."""
-    left = {f.path for f in manifest.files if f.path.startswith("hdf5/")}
-    by_start: dict[str, set[str]] = {}
-    for path in left:
-        by_start.setdefault(path.removeprefix("hdf5/").rpartition("-")[0], set()).add(path)
+    by_set: dict[str | None, set[str]] = defaultdict(set)
+    for file in manifest.files:
+        if file.path.startswith(SHARDS):
+            by_set[set_of_shard(file.path)].add(file.path)
     for record in manifest.sets:
-        pattern = shard_pattern(record.id)
-        shards = frozenset(path for path in by_start.get(record.id, ()) if pattern.fullmatch(path))
-        left -= shards
-        yield record, shards
-    report.add(Problem(printable(path), "unexpected", "a shard of no set") for path in sorted(left))
+        yield record, frozenset(by_set.pop(record.id, ()))
+    report.add(Problem(printable(path), "unexpected", "a shard of no set") for paths in by_set.values() for path in paths)
 
 
 def _run(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Found]:
@@ -356,7 +352,7 @@ def _run(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Found]:
 
 def _rederive(root: Path, rederive: Rederive, count: int | None, report: VerificationReport) -> None:
     blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
-    if any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith("sets/")) for p in report.problems):
+    if any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS)) for p in report.problems):
         return
     if report.partial:
         report.add([Problem(PARTIAL, "rederive", "samples of a part of a data set cannot be made again; unpack all of its archives first")])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from ..checksums import parse_sha256sums
-from ..layout import MANIFEST, SAMPLES, SHA256SUMS, _are_paths, set_path
+from ..layout import IMAGES, MANIFEST, SAMPLES, SETS, SHA256SUMS, are_paths, set_path
 from ..records.digests import build_digest, source_digest
 from ..records.models import Manifest, SampleRecord, safe_path
 from ..records.report import Problem
@@ -80,7 +80,7 @@ def _views(manifest: Manifest) -> Iterator[Problem]:
     if set(said) != {s.id for s in manifest.sets}:
         yield _wrong("views does not say where every set is")
     for set_id, paths in said.items():
-        if not _are_paths(paths):
+        if not are_paths(paths):
             yield _wrong(f"views says that set {set_id!r} is in {paths!r}, which is not a list of relative paths")
 
 
@@ -109,9 +109,9 @@ def _files(manifest: Manifest) -> Iterator[Problem]:
     for path in sorted((rows | {SAMPLES}) - listed):
         yield _wrong(f"files does not list {path}")
     for path in sorted(listed):
-        if path in (MANIFEST, SHA256SUMS) or path.startswith("images/"):
+        if path in (MANIFEST, SHA256SUMS) or path.startswith(IMAGES):
             yield _wrong(f"files lists {path}, which is not among the files that it covers")
-        elif path.startswith("sets/") and path not in rows:
+        elif path.startswith(SETS) and path not in rows:
             yield _wrong(f"files lists {path}, but there is no such set")
 
 

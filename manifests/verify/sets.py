@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from ...pixels import pixel_digest
 from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file, printable
+from ..images.arrays import ArrayFile, NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode
-from ..images.shards import INDEX, LABELS, PIXELS, ArrayFile, NotAShard, Shard, open_rows, shard_pattern
-from ..layout import set_path
+from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
+from ..layout import set_of_shard, set_path
 from ..records.digests import set_digest, sha256_bytes
-from ..records.models import SHARD_SCHEMA, ImageRecord, SetRecord, StoredRecord
+from ..records.models import ImageRecord, SetRecord, StoredRecord
 from ..records.report import Problem
 
 MOST_BAD_LINES = 20
@@ -164,7 +165,6 @@ def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Fou
     left = dict(listing.files)
     good: set[str] = set()
     taken: dict[str, set[int]] = defaultdict(set)
-    pattern = shard_pattern(task.record.id)
     rows_path = set_path(task.record.id)
     for row in rows:
         if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(task.containers):
@@ -173,7 +173,7 @@ def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Fou
             found.add(rows_path, "records", f"the containers of row {row.index} hold different bytes")
         for f in row.files:
             if f.row is not None:
-                if not (f.path in task.arrays or pattern.fullmatch(f.path)) or f.path not in task.shards:
+                if not (f.path in task.arrays or set_of_shard(f.path) == task.record.id) or f.path not in task.shards:
                     found.add(rows_path, "records", f"row {row.index} is in {f.path}, which is not a shard of this set in the manifest")
                     continue
                 if f.row in taken[f.path]:
@@ -263,8 +263,8 @@ def _check_shard(
             found.add(path, "shape", f"holds {'encoded' if shard.encoded else 'raw'} images; the manifest's encoding is {task.encoding}")
             return
         if isinstance(shard, Shard):
-            said = {"corruptset_schema": SHARD_SCHEMA, "set": task.record.id, "build": task.build}
-            for stranger in shard.strangers(said | {"encoding": task.encoding if shard.encoded else "raw"}):
+            attributes = shard_attributes(task.record.id, task.build, task.encoding if shard.encoded else "raw")
+            for stranger in shard.strangers(attributes):
                 found.add(path, "records", stranger)
         if recorded is not None and shard.rows != recorded:
             found.add(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")

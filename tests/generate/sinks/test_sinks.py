@@ -1,90 +1,22 @@
-"""Shards: laid out as documented, the same bytes for the same rows."""
+"""Where images go: image folders and arrays."""
 
-import io
 import json
 import os
 import stat
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.sinks.arrays import write_rows
 from corruptset.generate.sinks.files import FileSink
-from corruptset.generate.sinks.shards import by_hdf5, chunk_rows, shard_bytes, shard_path
 from corruptset.generate.sinks.sink import EncodedImage, Run
 from corruptset.generate.sources.source import Sample
-from corruptset.pixels import pixel_hashes
 
 
 def images(count: int, shape: tuple[int, ...] = (9, 11, 3)) -> np.ndarray:
     return np.random.Generator(np.random.Philox(1)).integers(0, 256, (count, *shape), dtype=np.uint8)
-
-
-def shard(rows: np.ndarray | list[bytes], encoding: str) -> bytes:
-    pixels = pixel_hashes(images(len(rows)))
-    count = len(rows)
-    return shard_bytes(
-        rows,
-        labels=[i % 3 for i in range(count)],
-        indices=range(8, 8 + count),
-        pixels=pixels,
-        set_id="fog/3",
-        build="x 1",
-        encoding=encoding,
-    )
-
-
-@pytest.mark.parametrize("count", [1, 7, 130])
-def test_raw_rows(count: int) -> None:
-    rows = images(count)
-    with h5py.File(io.BytesIO(shard(rows, "raw"))) as f:
-        assert f["images"].shape == (count, 9, 11, 3)
-        assert f["images"].compression is None
-        assert np.array_equal(f["images"][:], rows)
-        assert f["labels"].dtype == f["index"].dtype == np.int64
-        assert list(f["labels"]) == [i % 3 for i in range(count)]
-        assert list(f["index"]) == list(range(8, 8 + count))
-        assert [bytes(r).hex() for r in f["pixels"][:]] == pixel_hashes(rows)
-        assert f.attrs["set"] == "fog/3"
-
-
-@pytest.mark.parametrize("name", ["a", "fog/3", "a chain of several things, ä/12"])
-@pytest.mark.parametrize(("count", "shape"), [(1, (8, 8, 1)), (7, (9, 11, 3)), (1251, (5, 3, 1)), (130, (97, 60, 3)), (1000, (32, 32, 3))])
-def test_rows_put_between_are_what_hdf5_itself_writes(count: int, shape: tuple[int, ...], name: str) -> None:
-    rows = images(count, shape)
-    columns = {"labels": np.arange(count) % 7, "index": np.arange(3, 3 + count), "pixels": images(count, (32,))}
-    about = {"labels": columns["labels"], "indices": columns["index"], "pixels": [bytes(p).hex() for p in columns["pixels"]]}
-    expected = by_hdf5(rows, columns, name, "x 1", "raw")
-    assert shard_bytes(rows, set_id=name, build="x 1", encoding="raw", **about) == expected
-    other = rows[::-1].copy()
-    assert shard_bytes(other, set_id=name, build="x 1", encoding="raw", **about) == by_hdf5(other, columns, name, "x 1", "raw")
-
-
-@pytest.mark.parametrize("rows", [[b"abc", b"", b"\xff\xd8longer"], [b"abc", b"def"]])  # of one length too
-def test_encoded_rows(rows: list[bytes]) -> None:
-    with h5py.File(io.BytesIO(shard(rows, "jpeg"))) as f:
-        assert [bytes(r) for r in f["encoded"]] == rows
-        assert f["encoded"].attrs["encoding"] == "jpeg"
-
-
-@pytest.mark.parametrize("encoding", ["raw", "jpeg"])
-def test_the_same_rows_are_the_same_bytes(encoding: str) -> None:
-    rows: np.ndarray | list[bytes] = images(20) if encoding == "raw" else [i.tobytes() for i in images(20)]
-    first = shard(rows, encoding)
-    assert shard(rows, encoding) == first
-    assert shard(rows[::-1], encoding) != first
-
-
-@pytest.mark.parametrize("row_bytes", [784, 3072, 150528])
-def test_chunks_waste_little(row_bytes: int) -> None:
-    for count in (1, 8, 63, 64, 100, 445, 1250, 2048):
-        chunk = chunk_rows(count, row_bytes)
-        assert 1 <= chunk <= 500
-        assert chunk >= min(count, 64)
-        assert -(-count // chunk) * chunk - count < -(-count // chunk)
 
 
 def test_rows_of_an_array_are_on_disk_when_they_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,4 +49,3 @@ def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
         part.put([0], images(1), [EncodedImage(data, "sha256:x")])
         assert json.loads(part.records[0]) == {"path": path, "row": None, "bytes": len(data), "sha256": "sha256:x"}
     assert (tmp_path / path).read_bytes() == b"2"
-    assert shard_path("contrast-3+fog-1", 7) == "hdf5/contrast-3+fog-1-00007.h5"

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from corruptset.errors import BuildError, IncompleteBuild, MachineError, UnknownCorruption, VerificationError
-from corruptset.manifests.partial import PARTIAL
+from corruptset.manifests.layout import PARTIAL
 from corruptset.manifests.reader import open as open_data
 from corruptset.manifests.records.digests import sha256_file
 from corruptset.manifests.release import pack as packing
@@ -419,13 +419,13 @@ def test_a_folder_where_a_file_belongs(dataset: Make, tmp_path: Path, path: str)
 
 
 def test_two_at_once_are_refused(dataset: Make, tmp_path: Path) -> None:
-    from corruptset.manifests.disk.lock import held
+    from corruptset.manifests.disk.lock import locked
 
     root = dataset()
-    with held(tmp_path / "p" / ".corruptset", "pack"), pytest.raises(BuildError, match="Another process"):
+    with locked(tmp_path / "p/.corruptset/pack.lock", "not here"), pytest.raises(BuildError, match="Another process"):
         packed(root, tmp_path / "p")
     release = packed(root, tmp_path / "p")
-    with held(tmp_path / "u" / root.name / ".corruptset", "unpack"), pytest.raises(BuildError, match="Another process"):
+    with locked(tmp_path / "u" / root.name / ".corruptset/unpack.lock", "not here"), pytest.raises(BuildError, match="Another process"):
         unpack(archives(release), tmp_path / "u")
     unpack(archives(release), tmp_path / "u")
 
