@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import cv2
 import llvmlite.binding
@@ -19,52 +18,22 @@ import numpy as np
 from ...canonical import canonical, canonical_sha256
 from ...corruptions.cache import kernel_folder
 from ...corruptions.keys import sample_keys
-from ...corruptions.stages import Scale, Stage, apply_stage, check_images
-from ...corruptions.weather.textures import default_textures
+from ...corruptions.registry import get_corruption
+from ...corruptions.stages import Stage, apply_stage, check_images
 from ...signals import loky_workers_starting
 from ...startup import payload, start_worker
 from ..pixels.metrics import measure
 from ..plan.job import Job
+from ..plan.set_maker import SetMaker
 from .numba_start import load_numba
 from .pool import ONE_THREAD
 from .worker import end_with_parent
 
 _WARM_SIDE = 32
 
-# A corruption waits for the one whose kernels it calls too, so that they are compiled once and then loaded.
-_AFTER = {
-    "shot_noise": "gaussian_noise",
-    "impulse_noise": "gaussian_noise",
-    "speckle_noise": "shot_noise",
-    "glass_blur": "gaussian_blur",
-    "snow": "motion_blur",
-    "spatter": "snow",
-    "white_lines": "black_lines",
-    "local_blur": "random_boxes",
-    "adjacent_pixel_swap": "pixel_swap",
-    "fade_white": "fade_black",
-    "posterize": "fade_black",
-    "jpeg": "jpeg_compression",
-}
 # Kernels that belong to no corruption.
 _OTHERS = "metrics"
-# What takes longest to compile, together with what waits for it, is started first, so that no process is left alone
-# with it in the end.
-_LONG = (
-    "motion_blur",
-    "snow",
-    "spatter",
-    "elastic_transform",
-    "frost",
-    "jpeg_compression",
-    "gaussian_blur",
-    "glass_blur",
-    "defocus_blur",
-    _OTHERS,
-    "fog",
-    "gaussian_noise",
-    "pixelate",
-)
+_OTHERS_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -72,10 +41,12 @@ class _Task:
     """All stages of one corruption; none for what belongs to no corruption."""
 
     stages: tuple[Stage, ...]
-    side: int
-    scale: Scale
+    maker: SetMaker
     shapes: tuple[tuple[int, int], ...]
-    resources: Mapping[str, Any]
+    after: str | None
+    """The task whose kernels this one calls too: they are compiled once, and then loaded."""
+    seconds: int
+    """About how long one processor compiles the kernels."""
 
 
 def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell: Callable[[int, int], None] | None = None) -> None:
@@ -88,7 +59,7 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     ----------
     job : Job
     shapes : sequence of (int, int)
-        Height and width of the clean images: frost's textures depend on it.
+        Height and width of the clean images: default resources (frost's textures) depend on it.
     jobs : int
         Processes; 1 works in this one.
     tell : callable, optional
@@ -101,9 +72,10 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     tasks: dict[str, _Task] = {}
     for name in dict.fromkeys(name for name, _ in stages):
         some = tuple(stage for stage in stages.values() if stage.corruption == name)
-        tasks[name] = _Task(some, job.maker.side, job.maker.scale, tuple(shapes), job.maker.resources)
+        found = get_corruption(name)
+        tasks[name] = _Task(some, job.maker, tuple(shapes), found.compile_after, found.compile_seconds)
     if tasks:
-        tasks[_OTHERS] = _Task((), job.maker.side, job.maker.scale, (), {})
+        tasks[_OTHERS] = _Task((), job.maker, (), None, _OTHERS_SECONDS)
     mark = _mark(sorted(stages), job, shapes)
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
@@ -156,7 +128,8 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
     """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
     from joblib.externals.loky import ProcessPoolExecutor
 
-    order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
+    # What takes longest, together with what waits for it, starts first, so that no process is left alone with it in the end.
+    order = sorted(tasks, key=lambda name: -_seconds_with_waiting(name, tasks))
     workers = min(jobs, len(tasks))
     with loky_workers_starting():
         pool = ProcessPoolExecutor(max_workers=workers, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD)
@@ -165,7 +138,7 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
     try:
         while order or running:
             # No more than there are workers: what is long and becomes free later is not to queue behind what is short.
-            for name in [n for n in order if _AFTER.get(n) not in tasks][: workers - len(running)]:
+            for name in [n for n in order if tasks[n].after not in tasks][: workers - len(running)]:
                 order.remove(name)
                 with loky_workers_starting():  # the first starts the workers
                     future = pool.submit(_prepare, tasks[name])
@@ -177,6 +150,12 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
         finished = True
     finally:
         pool.shutdown(wait=True, kill_workers=not finished)
+
+
+def _seconds_with_waiting(name: str, tasks: Mapping[str, _Task]) -> int:
+    """Return how long a task takes together with the longest chain of tasks that wait for it."""
+    waiting = [other for other in tasks if tasks[other].after == name]
+    return tasks[name].seconds + max((_seconds_with_waiting(other, tasks) for other in waiting), default=0)
 
 
 def _start(parent: int) -> None:
@@ -206,7 +185,7 @@ def _apply(task: _Task) -> None:
     small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))
     keys = sample_keys(["warm-up"])
     for stage in task.stages:
-        apply_stage(small, stage, np.uint64(0), keys, side=task.side, scale=task.scale, resources=task.resources)
-    if task.stages[0].corruption == "frost" and "textures" not in task.resources:
-        for height, width in task.shapes:
-            default_textures(height, width)
+        apply_stage(small, stage, np.uint64(0), keys, side=task.maker.side, scale=task.maker.scale, resources=task.maker.resources)
+    for resource, make_default in get_corruption(task.stages[0].corruption).resources.items():
+        for height, width in task.shapes if resource not in task.maker.resources else ():
+            make_default(height, width)
