@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import BuildError
+from ...manifests.disk import lock
 from ...manifests.layout import MANIFEST, WORK_FOLDER
 from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
@@ -50,30 +47,15 @@ def locked(directory: Path) -> Iterator[None]:
         Another build works in this directory, or it cannot be written to.
     """
     refuse_place(directory)
-    path = directory / LOCK
-    while True:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    busy = (
+        f"Another build is working in {directory}. Wait for it, stop it, or choose another --out. (The lock goes when that process ends.)"
+    )
+    with lock.locked(directory / LOCK, busy):
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            raise BuildError(
-                f"Another build is working in {directory}. Wait for it, stop it, or choose another --out. "
-                "(The lock goes when that process ends.)"
-            ) from None
-        # A build that has just finished removed the folder: then this lock is on a file that nobody will find.
-        if path.exists() and os.path.samestat(os.fstat(fd), path.stat()):
-            break
-        os.close(fd)
-    try:
-        yield
-    finally:
-        try:
+            yield
+        finally:
             if (directory / MANIFEST).exists() and extended(directory) is None:
                 clean_up(directory)
-        finally:
-            os.close(fd)
 
 
 def clean_up(directory: Path) -> None:
@@ -83,19 +65,9 @@ def clean_up(directory: Path) -> None:
 
 def wait_for_workers(directory: Path) -> None:
     """Wait until no worker of a killed build is left; they notice by themselves, at the latest after one batch."""
-    fd = os.open(directory / WORKERS_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        deadline = time.monotonic() + _WORKERS_WAIT
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise BuildError(
-                        f"Workers of an earlier build are still writing to {directory} after {_WORKERS_WAIT:.0f} s. "
-                        "End those processes and run the command again."
-                    ) from None
-                time.sleep(0.05)
-    finally:
-        os.close(fd)
+    busy = (
+        f"Workers of an earlier build are still writing to {directory} after {_WORKERS_WAIT:.0f} s. "
+        "End those processes and run the command again."
+    )
+    with lock.locked(directory / WORKERS_LOCK, busy, wait_s=_WORKERS_WAIT):
+        pass

@@ -5,18 +5,19 @@ A worker receives the job once and after that only parts (ids, never pixels); it
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError
+from ...manifests.disk.lock import shared_lock
 from ...manifests.layout import WORK_FOLDER
 from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
@@ -58,7 +59,7 @@ def process(job: Job, part: Part) -> PartDone:
     OSError
         The disk is full or fails.
     """
-    with _alive(job):
+    with _working(job):
         images, digests = clean_images(job, part)
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
@@ -73,24 +74,16 @@ def process(job: Job, part: Part) -> PartDone:
     return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
 
 
-class _alive:
-    """Holds the workers' lock (shared) for as long as a part is worked on, and refuses to work for a dead parent.
+@contextmanager
+def _working(job: Job) -> Iterator[None]:
+    """Hold the workers' lock for as long as a part is worked on, and refuse to work for a dead parent.
 
     A build that starts takes the lock alone for a moment: so it never writes beside what is left of a killed one.
     """
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._fd = -1
-
-    def __enter__(self) -> None:
-        check_parent(self._job)
-        self._fd = os.open(self._job.directory / WORKERS_LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(self._fd, fcntl.LOCK_SH)
-        check_parent(self._job)
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._fd)
+    check_parent(job)
+    with shared_lock(job.directory / WORKERS_LOCK):
+        check_parent(job)
+        yield
 
 
 def check_parent(job: Job) -> None:

@@ -16,7 +16,7 @@ import pytest
 from corruptset.errors import ParameterError
 from corruptset.manifests.images import guard as guarded
 from corruptset.manifests.images import hdf5_child
-from corruptset.manifests.images.guarded import SECONDS_VARIABLE, Guard, NoAnswer, Refused
+from corruptset.manifests.images.guard import SECONDS_VARIABLE, Guard, NoAnswer, Refused
 
 PIXELS = np.random.default_rng(5).integers(0, 256, (7, 8, 9, 3), dtype=np.uint8)
 
