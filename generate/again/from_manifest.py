@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ...corruptions.calibrations import SHIPPED, shipped
-from ...corruptions.registry import corruption_names, get_corruption
 from ...corruptions.stages import Stage
-from ...corruptions.weather.textures import default_textures, load_textures
-from ...errors import ParameterError, SourceError, VerificationError, listed
+from ...corruptions.weather.textures import load_textures
+from ...errors import SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
-from ...manifests.records.digests import source_digest
 from ...manifests.records.models import Manifest, SampleRecord
 from ...pixels import pixel_digest
 from ..commit.identity import identity_of
@@ -30,8 +27,9 @@ from ..recipes.set_spec import SetSpec
 from ..sinks.containers import format_of
 from ..sinks.sink import Sink
 from ..sources.check import Checked
-from ..sources.source import SPLIT_SOURCES, BadSample, Sample, Source, open_source
+from ..sources.source import SPLIT_SOURCES, Source, open_source
 from ..work.worker import load_clean
+from .agreement import differing, differing_classes, library_advice, refuse_unrecorded_code, refuse_unrecorded_source, refuse_unrecorded_textures
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
@@ -62,7 +60,7 @@ class RecordedBuild(BuildSpec):
                 problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
             else:
                 problems += differing(record, sample, good[record.id])
-        refuse_other_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in checked.good], self.manifest, self.where)
+        refuse_unrecorded_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in checked.good], self.manifest, self.where)
         self._refuse_other_pixels([CheckedSample(*entry) for entry in checked.good])
         return [(e.path, e.reason) for e in self.manifest.excluded]
 
@@ -102,12 +100,12 @@ def recorded_build(
     UnknownCorruption
         A pattern of `sets` matches none of the manifest's sets.
     """
-    refuse_other_code(manifest, where)
-    refuse_other_textures(manifest, records, frost_textures, where)
+    refuse_unrecorded_code(manifest, where)
+    refuse_unrecorded_textures(manifest, records, frost_textures, where)
     by_id = {s.id: s for s in source.samples}
     absent = [f"{r.id}: is not in the source" for r in records if r.id not in by_id]
     if absent:
-        refuse_other_source(absent, [], manifest, where)
+        refuse_unrecorded_source(absent, [], manifest, where)
     if problems := differing_classes(manifest, source):
         raise SourceError(
             f"The source has other classes than {where} names:\n{listed(problems)}\n"
@@ -195,118 +193,3 @@ def opened_source(data: DataSet, source: str | Source | None, labels: str | Path
     splits = source.partition(":")[0] in SPLIT_SOURCES
     split = data.manifest.selection.get("split") if splits else None
     return open_source(source, labels=labels, split=None if split is None else str(split), images=images)
-
-
-def differing(record: SampleRecord, sample: Sample, sha256: str) -> list[str]:
-    """Return where a sample of a source is not the recorded one."""
-    problems = [f"{record.id}: is {sha256}, expected {record.sha256}"] if sha256 != record.sha256 else []
-    return problems + ([f"{record.id}: has label {sample.label}, expected {record.label}"] if sample.label != record.label else [])
-
-
-def differing_classes(manifest: Manifest, source: Source) -> list[str]:
-    """Return where a source calls a class otherwise than a manifest; nothing where it only numbers what the manifest names.
-
-    The folders of another kind of source may be others: only its names count.
-    """
-    same = source.scheme == manifest.source.name
-    theirs, ours = list(source.classes), manifest.classes
-    if not same and all(c.name == str(c.index) for c in theirs):
-        return []
-    problems = [f"it has {len(theirs)} classes, recorded are {len(ours)}"] if len(theirs) != len(ours) else []
-    for here, recorded in zip(theirs, ours, strict=False):
-        if here.name != recorded.name:
-            problems.append(f"it calls class {here.index} {here.name!r}, recorded is {recorded.name!r}")
-        elif same and here.folder != recorded.folder:
-            problems.append(f"its folder of class {here.index} is {here.folder!r}, recorded is {recorded.folder!r}")
-    return problems
-
-
-def matched(data: DataSet, source: Source) -> list[Sample]:
-    """Return the source's samples of the data set, after holding the source to its digest."""
-    by_id = {s.id: s for s in source.samples}
-    problems: list[str] = []
-    found: list[Sample] = []
-    rows: list[tuple[str, int, str]] = []
-    for record in data.samples:
-        sample = by_id.get(record.id)
-        if sample is None:
-            problems.append(f"{record.id}: is not in the source")
-            continue
-        try:
-            sha256 = source.fingerprint(sample)
-        except BadSample as e:
-            problems.append(f"{record.id}: {e}")
-            continue
-        problems += differing(record, sample, sha256)
-        found.append(sample)
-        rows.append((sample.id, sample.label, sha256))
-    refuse_other_source(problems, rows, data.manifest, data.path)
-    return found
-
-
-def refuse_other_source(problems: Sequence[str], rows: Sequence[tuple[str, int, str]], manifest: Manifest, where: Path) -> None:
-    """Raise `SourceError` if samples, as (id, label, sha256) in `rows`, are not those of a manifest; `problems` says which."""
-    if not problems and source_digest(rows) == manifest.source.digest:
-        return
-    problems = problems or [f"the digest of the selection is {source_digest(rows)}, expected {manifest.source.digest}"]
-    raise SourceError(f"The source is not the one that {where} was made from:\n{listed(problems)}\nName the right one with --source.")
-
-
-def refuse_other_code(manifest: Manifest, where: Path) -> None:
-    """Raise `VerificationError` if corruptions have other revisions here, or take no such parameters."""
-    problems = []
-    for name, revision in manifest.revisions.items():
-        if name not in corruption_names():
-            problems.append(f"{name}: not known here, revision {revision} in the data set")
-        elif get_corruption(name).revision != revision:
-            problems.append(f"{name}: revision {get_corruption(name).revision} here, {revision} in the data set")
-    if problems:
-        raise VerificationError(
-            f"{where} was made by other revisions of corruptions than are installed:\n{listed(problems)}\n"
-            f"Install corruptset {manifest.environment.get('corruptset', '(the release that made it)')} to make samples again."
-        )
-    strange = sorted({problem for s in manifest.sets for t in s.stages for problem in _parameter_problems(t.corruption, t.parameters)})
-    if strange:
-        raise VerificationError(f"{where} names parameters that corruptions do not take:\n{listed(strange)}\nNothing can be made from it.")
-
-
-def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
-    if name not in corruption_names():
-        return [f"{name}: not known here"]
-    known = {p.name: p for p in get_corruption(name).parameters}
-    problems = [f"{name}: unknown parameter {key!r}" for key in parameters if key not in known]
-    problems += [f"{name}: {p.name!r} is missing" for p in get_corruption(name).columns if p.name not in parameters]
-    for key in parameters.keys() & known.keys():
-        try:
-            known[key].checked(parameters[key], name)
-        except ParameterError as e:
-            problems.append(str(e))
-    return problems
-
-
-def refuse_other_textures(manifest: Manifest, samples: Sequence[SampleRecord], frost_textures: str | Path | None, where: Path) -> None:
-    """Raise `VerificationError` if the frost textures are not those of the manifest."""
-    wanted = [t.sha256 for t in manifest.textures]
-    if not wanted:
-        return
-    if frost_textures is not None:
-        # Which texture an image gets follows from how many there are and from their order, too.
-        other = [sha256 for _, sha256 in load_textures(frost_textures).records()] != wanted
-    else:
-        spec = parse_preprocessing(manifest.preprocessing)
-        shapes = sorted({spec.size(w, h) for h, w in {(s.height, s.width) for s in samples}})
-        other = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()} != set(wanted)
-    if other:
-        raise VerificationError(
-            f"{where} was made with other frost textures than these. Give the directory of textures that it was built with "
-            "(frost_textures), or install the release of corruptset that made it."
-        )
-
-
-def library_advice(manifest: Manifest, *names: str) -> str:
-    """Return what to say where other releases of libraries make other bytes: those that differ, or all of `names`."""
-    here = {name: version(name) for name in names}
-    others = [f"{name} {manifest.environment[name]} (here {v})" for name, v in here.items() if manifest.environment.get(name, v) != v]
-    if others:
-        return f"It was made with {', '.join(others)}; install that."
-    return f"{' and '.join(names)}: of the same release here as there."

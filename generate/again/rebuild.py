@@ -18,7 +18,8 @@ from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
-from .from_manifest import library_advice, opened_source, recorded_build, specs_of
+from .agreement import library_advice
+from .from_manifest import opened_source, recorded_build, specs_of
 
 Progress = Callable[[ProgressEvent], None]
 

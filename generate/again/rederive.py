@@ -22,7 +22,8 @@ from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.options import worker_count
 from ..sources.source import Source
-from .from_manifest import differing_classes, maker_of, matched, opened_source, refuse_other_code, refuse_other_textures, specs_of, spread
+from .agreement import differing_classes, matched, refuse_unrecorded_code, refuse_unrecorded_textures
+from .from_manifest import maker_of, opened_source, specs_of, spread
 from .remake import Means
 from .repair import repair as mend
 from .repaired_files import Repaired
@@ -154,8 +155,8 @@ def made_again(
     samples = matched(data, source)
     for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
-    refuse_other_code(manifest, data.path)
-    refuse_other_textures(manifest, data.samples, frost_textures, data.path)
+    refuse_unrecorded_code(manifest, data.path)
+    refuse_unrecorded_textures(manifest, data.samples, frost_textures, data.path)
     maker = maker_of(manifest, frost_textures, side)
     sets = specs_of(manifest)
     tree = maker.tree(sets)

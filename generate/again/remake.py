@@ -17,7 +17,8 @@ from ..sinks.sink import Run, Sink
 from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
-from .from_manifest import RecordedBuild, matched, opened_source, recorded_build
+from .agreement import matched
+from .from_manifest import RecordedBuild, opened_source, recorded_build
 
 Progress = Callable[[str, int, int], None]
 

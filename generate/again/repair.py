@@ -28,7 +28,7 @@ from ..commit.data_card import data_card, license_text
 from ..commit.finish import contact_of
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
-from .from_manifest import library_advice
+from .agreement import library_advice
 from .remake import Means, Remake
 from .repaired_files import SCRATCH, Repaired, RepairedFiles
 from .repaired_images import repair_images, repair_rows

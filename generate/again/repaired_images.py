@@ -15,7 +15,7 @@ from ...manifests.records.models import ImageRecord, Manifest
 from ..plan.parts import Part
 from ..sinks.sink import Run, Sink
 from ..work.sidecars import sidecars
-from .from_manifest import library_advice
+from .agreement import library_advice
 from .remake import Remake
 from .repaired_files import RepairedFiles
 

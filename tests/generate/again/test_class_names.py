@@ -67,7 +67,7 @@ def test_names_that_changed_places(tmp_path: Path, given, field: str) -> None:  
 
 def test_a_source_that_only_numbers_its_classes_says_nothing_of_names(tmp_path: Path) -> None:
     """Shards of a build, taken out of it, keep pixels and labels alone."""
-    from corruptset.generate.again.from_manifest import differing_classes
+    from corruptset.generate.again.agreement import differing_classes
     from corruptset.generate.sources.source import open_source
 
     recipe, source = cifar(tmp_path)
