@@ -29,7 +29,14 @@ from ..sinks.sink import Sink
 from ..sources.check import Checked
 from ..sources.source import SPLIT_SOURCES, Source, open_source
 from ..work.worker import load_clean
-from .agreement import differing, differing_classes, library_advice, refuse_unrecorded_code, refuse_unrecorded_source, refuse_unrecorded_textures
+from .agreement import (
+    differing,
+    differing_classes,
+    library_advice,
+    refuse_unrecorded_code,
+    refuse_unrecorded_source,
+    refuse_unrecorded_textures,
+)
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
