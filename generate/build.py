@@ -203,7 +203,7 @@ class _Making:
         missing = parts(self.build.runs, groups, committed=opened.sidecars.keys())
         if missing:
             check_space(self.directory, sum(p.images for p in missing) * spec.stored_bytes, "the build", SPACE_ADVICE)
-            self._run(job, missing, opened, new, len(parts(self.build.runs, groups)))
+            self._run(job, missing, opened, new, len(self.build.runs) * len(groups))
             made = {(s, p.run.number): self._sidecar(p.name) for p in missing for s in p.sets}
             opened = replace(opened, sidecars=opened.sidecars | made)
         self.progress(ProgressEvent("finishing"))

@@ -12,7 +12,7 @@ from ..sinks.containers import containers_of
 from ..sources.source import Source
 from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
 from .options import BuildKeywords, BuildOptions
-from .parts import BATCH_BYTES, ROWS_BYTES, parts, runs
+from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .tree import buffers, stages_applied, stages_naive
 
@@ -116,6 +116,6 @@ def plan_of(spec: RecipeBuild) -> Plan:
         seed=spec.maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),
-        parts=len(parts(all_runs, groups)),
+        parts=len(all_runs) * len(groups),
         notes=spec.notes(spec.asked_sinks),
     )

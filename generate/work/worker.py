@@ -23,6 +23,7 @@ from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import BATCH_BYTES, Part
+from ..plan.tree import Node
 from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
 from ..sources.source import BadSample, Source
@@ -45,6 +46,7 @@ class PartDone:
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
 _clean: tuple[tuple[str, int] | None, Clean] = (None, ([], []))
 """The clean images of the run that this process looked at last: the groups of one run share them."""
+_trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
 
 def process(job: Job, part: Part) -> PartDone:
@@ -114,10 +116,18 @@ def clean_images(job: Job, part: Part) -> Clean:
     return _clean[1]
 
 
+def _tree(job: Job, sets: tuple[str, ...]) -> Node:
+    """Return the tree of a part's sets; all runs of a group share it."""
+    if (job.token, sets) not in _trees:
+        _trees[job.token, sets] = job.maker.tree([job.sets[s] for s in sets])
+    return _trees[job.token, sets]
+
+
 def forget() -> None:
-    """Free the clean images and the memory that this process keeps."""
+    """Free the clean images, the trees and the memory that this process keeps."""
     global _clean
     _clean = (None, ([], []))
+    _trees.clear()
     free_all_blocks()
 
 
@@ -157,7 +167,7 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
 
 def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor) -> dict[str, Future[PartSet]]:
     """Make a part's images; `thread` finishes a set as soon as it is whole."""
-    tree = job.maker.tree([job.sets[s] for s in part.sets])
+    tree = _tree(job, part.sets)
     samples = [checked.sample for checked in job.samples[part.run.first : part.run.stop]]
     writers = {
         set_id: SetWriter(
