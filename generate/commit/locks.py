@@ -17,7 +17,8 @@ from ..work.worker import WORKERS_LOCK
 from .place import refuse_place
 
 LOCK = f"{WORK_FOLDER}/lock"
-_WORKERS_WAIT = 120.0
+WORKERS_WAIT_S = 120.0
+"""A worker notices within one batch that its build was killed."""
 
 
 def finished(directory: Path) -> Manifest | None:
@@ -66,8 +67,8 @@ def clean_up(directory: Path) -> None:
 def wait_for_workers(directory: Path) -> None:
     """Wait until no worker of a killed build is left; they notice by themselves, at the latest after one batch."""
     busy = (
-        f"Workers of an earlier build are still writing to {directory} after {_WORKERS_WAIT:.0f} s. "
+        f"Workers of an earlier build are still writing to {directory} after {WORKERS_WAIT_S:.0f} s. "
         "End those processes and run the command again."
     )
-    with lock.locked(directory / WORKERS_LOCK, busy, wait_s=_WORKERS_WAIT):
+    with lock.locked(directory / WORKERS_LOCK, busy, wait_s=WORKERS_WAIT_S):
         pass

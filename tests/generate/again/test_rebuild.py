@@ -22,6 +22,7 @@ from corruptset.generate.again import rebuild as rebuilding
 from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
+from corruptset.generate.plan import set_maker
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
 
@@ -154,7 +155,7 @@ def test_other_decoding_of_the_first_images_is_refused_before_anything_is_writte
 
 def test_where_a_difference_begins(release: Path, whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """One sample decodes otherwise, and one image of another sample is corrupted otherwise: both are said, each at its own step."""
-    real_load, real_walk = worker.load_clean, worker.walk
+    real_load, real_walk = worker.load_clean, set_maker.walk
     sample, victim = whole.manifest.sets[0].id, "contrast/3"
     assert sample != victim
 
@@ -171,7 +172,7 @@ def test_where_a_difference_begins(release: Path, whole: Built, tmp_path: Path, 
 
     with monkeypatch.context() as patch:
         patch.setattr(worker, "load_clean", load)
-        patch.setattr(worker, "walk", walk)
+        patch.setattr(set_maker, "walk", walk)
         with pytest.raises(VerificationError) as caught:
             rebuild(release, out=tmp_path / "out", jobs=1)
     said = str(caught.value)
@@ -186,14 +187,14 @@ def test_where_a_difference_begins(release: Path, whole: Built, tmp_path: Path, 
 
 
 def test_a_part_without_differences_is_kept(release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = worker.walk
+    real = set_maker.walk
 
     def walk(*arguments: Any, **options: Any) -> Any:
         for set_id, images in real(*arguments, **options):
             yield set_id, images ^ np.uint8(set_id == "contrast/1")
 
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "walk", walk)
+        patch.setattr(set_maker, "walk", walk)
         with pytest.raises(VerificationError, match="corruption: 8 images of 1 set,"):
             rebuild(release, out=tmp_path / "out", jobs=1)
         kept = list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))
@@ -212,7 +213,7 @@ def test_parts_of_an_earlier_call_are_compared_too(
     class Killed(BaseException):
         pass
 
-    real_walk, real_write, calls = worker.walk, worker.write_sidecar, []
+    real_walk, real_write, calls = set_maker.walk, worker.write_sidecar, []
 
     def commit(*arguments: Any) -> None:
         calls.append(arguments)
@@ -220,7 +221,7 @@ def test_parts_of_an_earlier_call_are_compared_too(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "walk", lambda *a, **o: ((s, images ^ np.uint8(1)) for s, images in real_walk(*a, **o)))
+        patch.setattr(set_maker, "walk", lambda *a, **o: ((s, images ^ np.uint8(1)) for s, images in real_walk(*a, **o)))
         patch.setattr(worker, "write_sidecar", commit)
         with pytest.raises(Killed):
             rebuild(release, out=tmp_path / "out", jobs=1)
@@ -234,9 +235,9 @@ def test_parts_of_an_earlier_call_are_compared_too(
 def test_a_finished_build_of_other_pixels_is_no_result(
     release: Path, small_recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = worker.walk
+    real = set_maker.walk
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "walk", lambda *a, **o: ((s, images ^ np.uint8(s == "contrast/1")) for s, images in real(*a, **o)))
+        patch.setattr(set_maker, "walk", lambda *a, **o: ((s, images ^ np.uint8(s == "contrast/1")) for s, images in real(*a, **o)))
         made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
     with pytest.raises(
         VerificationError, match=r"was there before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"

@@ -15,8 +15,10 @@ from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, VerificationError
 from corruptset.generate.again import rederive as verifying
+from corruptset.generate.again.from_manifest import spread
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
+from corruptset.generate.plan import set_maker
 
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
@@ -29,7 +31,7 @@ def test_a_good_build(request: pytest.FixtureRequest, kind: str) -> None:
 
 
 def test_other_draws_are_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifying, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+    monkeypatch.setattr(set_maker, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
     report = corruptset.verify(whole.directory, rederive=2, jobs=1)
     wrong = {p.path for p in report.problems}
     assert {p.kind for p in report.problems} == {"rederive"}
@@ -105,12 +107,12 @@ def test_an_incomplete_build_is_not_rederived(whole: Built, tmp_path: Path) -> N
     ("total", "count", "picks"), [(8, 3, [0, 2, 5]), (50_000, 4, [0, 12_500, 25_000, 37_500]), (5, 9, [0, 1, 2, 3, 4])]
 )
 def test_samples_are_spread_over_the_whole(total: int, count: int, picks: list[int]) -> None:
-    assert verifying._picks(total, count) == picks
-    assert verifying._picks(total, None) == list(range(total))
+    assert spread(total, count) == picks
+    assert spread(total, None) == list(range(total))
 
 
 def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verifying, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
+    monkeypatch.setattr(set_maker, "sample_keys", lambda ids: sample_keys([f"{i}x" for i in ids]))
     samples = corruptset.open(whole.directory).samples
     report = corruptset.verify(whole.directory, rederive=2, jobs=1)
     assert report.checked["rederived"] == 2

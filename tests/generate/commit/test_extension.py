@@ -93,7 +93,7 @@ def test_another_recipe_and_another_revision_are_refused(
         record["recipe"]["sets"][0]["stages"][0]["revision"] = 99
         return record
 
-    monkeypatch.setattr("corruptset.generate.build.identity_of", older)
+    monkeypatch.setattr(committing, "identity_of", older)
     with pytest.raises(BuildError, match=r"recipe\.sets\[gaussian_noise/1\]\.stages\[0\]\.revision: here 99, asked for 1"):
         make(sets=["contrast/3"])
 
@@ -123,7 +123,7 @@ def test_an_extension_killed_at_its_ends_goes_on(
         elif moment == "manifest in place":
             patch.setattr(ending, "fsync_folder", lambda folder: kill() if finished(directory) != before.manifest else None)
         if moment in ("manifest in place", "end forgotten"):
-            patch.setattr(committing, "clean_up", kill)
+            patch.setattr("corruptset.generate.commit.locks.clean_up", kill)
         with pytest.raises(Killed):
             make()
     assert (directory / ".corruptset").is_dir()

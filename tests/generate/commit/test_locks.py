@@ -50,7 +50,7 @@ def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
 
 
 def test_workers_of_a_dead_build_are_waited_for(make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(committing, "_WORKERS_WAIT", 0.2)
+    monkeypatch.setattr("corruptset.generate.commit.locks.WORKERS_WAIT_S", 0.2)
     folder = tmp_path / "small-1.0.0" / ".corruptset"
     folder.mkdir(parents=True)
     fd = os.open(folder / "workers", os.O_RDWR | os.O_CREAT)
