@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import CorruptsetError, SourceError
 from ...files import file_problem
-from ...manifests.images.guarded import GUARD, SECONDS_VARIABLE, NoAnswer, Refused
+from ...manifests.images.guard import GUARD, SECONDS_VARIABLE, NoAnswer, Refused
 from ...manifests.reader import open as open_build
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord

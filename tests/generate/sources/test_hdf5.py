@@ -20,7 +20,7 @@ from corruptset.generate.build import build
 from corruptset.generate.sources import hdf5 as shards
 from corruptset.generate.sources.decoding import decode
 from corruptset.generate.sources.source import BadSample, open_source
-from corruptset.manifests.images.guarded import GUARD, SECONDS_VARIABLE, NoAnswer
+from corruptset.manifests.images.guard import GUARD, SECONDS_VARIABLE, NoAnswer
 from corruptset.manifests.records.digests import sha256_bytes
 
 IMAGES, LABELS = a.crops(60)
