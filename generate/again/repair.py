@@ -20,7 +20,7 @@ from ...errors import SourceError, VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
-from ...manifests.disk.listing import plain_file, printable
+from ...manifests.disk.listing import plain_file
 from ...manifests.layout import (
     CONTACT,
     LICENSE,
@@ -41,7 +41,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes, sha256_file, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import manifest_or_mistakes, other_schema
-from ...manifests.records.report import Problem, VerificationReport
+from ...manifests.records.report import Problem, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
 from ...pixels import pixel_digest
