@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
-from ..errors import VerificationError, listed
-from .layout import SHA256SUMS
+from .records.digests import digits
 from .records.models import FileRecord
 
 SUMS_CAP = 256 << 20
@@ -19,12 +17,12 @@ def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
 
     Give every file but single images and SHA256SUMS itself: the manifest's `files` and manifest.json.
     """
-    lines = [f"{r.sha256.removeprefix('sha256:')}  {r.path}\n" for r in sorted(records, key=lambda r: r.path)]
+    lines = [f"{digits(r.sha256)}  {r.path}\n" for r in sorted(records, key=lambda r: r.path)]
     return "".join(lines).encode()
 
 
 def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:
-    """Return path -> ``sha256:<hex>`` and what is wrong with lines that are not of that form."""
+    """Return path -> ``sha256:<hex>``, and the mistakes: lines of another form."""
     sums: dict[str, str] = {}
     mistakes: list[str] = []
     if data and not data.endswith(b"\n"):
@@ -38,21 +36,3 @@ def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:
         else:
             sums[match[2]] = "sha256:" + match[1]
     return sums, mistakes
-
-
-def read_sha256sums(directory: Path) -> dict[str, str]:
-    """Return path -> ``sha256:<hex>`` of a data set's SHA256SUMS.
-
-    Raises
-    ------
-    VerificationError
-        The file is missing or has lines of another form.
-    """
-    path = directory / SHA256SUMS
-    try:
-        sums, mistakes = parse_sha256sums(path.read_bytes())
-    except OSError as e:
-        raise VerificationError(f"{path} cannot be read: {e.strerror}.") from e
-    if mistakes:
-        raise VerificationError(f"{path}:\n{listed(mistakes)}")
-    return sums

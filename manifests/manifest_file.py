@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from ..errors import IncompleteBuild, VerificationError, listed
 from .layout import MANIFEST, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import manifest_or_mistakes
+from .records.report import Problem
 
 MANIFEST_CAP = 512 << 20
 """Bytes: a manifest of 10,000 sets and 100,000 shards has about 40 MB."""
@@ -48,7 +50,23 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
     return manifest
 
 
-def incomplete(directory: Path) -> str:
+def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
+    """Return the bytes of manifest.json, or why they cannot be had."""
+    path = directory / MANIFEST
+    try:
+        info = os.stat(path, follow_symlinks=follow_links)
+        if not stat.S_ISREG(info.st_mode):
+            return Problem(MANIFEST, "symlink" if stat.S_ISLNK(info.st_mode) else "special", "is not a regular file")
+        if info.st_size > MANIFEST_CAP:
+            return Problem(MANIFEST, "size", f"has {info.st_size} bytes; a manifest has at most {MANIFEST_CAP}")
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return Problem(MANIFEST, "incomplete", _incomplete(directory))
+    except OSError as e:
+        return Problem(MANIFEST, "unreadable", f"cannot be read: {e.strerror}")
+
+
+def _incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
     if (directory / UNPACK_STATE).exists():
         return (
@@ -78,16 +96,9 @@ def load_manifest(directory: Path | str) -> Manifest:
         It is not a manifest; lists every field that is wrong.
     """
     directory = Path(directory)
-    path = directory / MANIFEST
-    try:
-        info = path.stat()
-        if not stat.S_ISREG(info.st_mode):
-            raise VerificationError(f"{path} is not a regular file.")
-        if info.st_size > MANIFEST_CAP:
-            raise VerificationError(f"{path} has {info.st_size} bytes; a manifest has at most {MANIFEST_CAP}.")
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError) as e:
-        raise IncompleteBuild(incomplete(directory)) from e
-    except OSError as e:
-        raise VerificationError(f"{path} cannot be read: {e.strerror}.") from e
-    return parse_manifest(data, path)
+    data = read_manifest(directory, follow_links=True)
+    if not isinstance(data, Problem):
+        return parse_manifest(data, directory / MANIFEST)
+    if data.kind == "incomplete":
+        raise IncompleteBuild(data.detail)
+    raise VerificationError(f"{directory / MANIFEST} {data.detail}.")

@@ -1,7 +1,7 @@
 """What an unfinished build says of itself, in `.corruptset/build.json`: what it is, its sets, and where their images go.
 
 A finished data set may be under extension: then manifest.json stands beside build.json and is true for the sets that it names. The files of
-the other sets are the extension's own.
+the other sets are the extension's.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from .disk.hashed import read_hashed, write_hashed
 from .layout import BUILD, WORK_FOLDER, set_of_rows, set_of_shard
 from .manifest_file import MANIFEST_CAP
 from .records.models import Manifest, Record, SafePath, SetId, Sha256
+from .records.parsing import record_or_mistakes
 
 _TEMPORARY = re.compile(r"(.*/)?\.[^/]+\.part")
 
@@ -49,38 +48,31 @@ def read_unfinished(directory: Path) -> Unfinished | None:
         It is there and cannot be read.
     """
     data = read_hashed(directory / BUILD, MANIFEST_CAP)
-    if data is None:
-        return None
-    try:
-        return Unfinished.model_validate_json(data, strict=True)
-    except ValidationError:
-        return None
+    return None if data is None else record_or_mistakes(Unfinished, data)[0]
 
 
 @dataclass(frozen=True)
-class Own:
-    """The files of some sets of an unfinished build."""
+class SetFiles:
+    """The files of some sets of an unfinished build, and the temporary files of a build."""
 
     sets: frozenset[str]
     places: frozenset[str]
     """Folders and arrays of their images."""
 
-    def __contains__(self, path: object) -> bool:
-        """Return whether a relative path is one of them, or a temporary file of a build."""
-        if not isinstance(path, str) or _TEMPORARY.fullmatch(path):
-            return isinstance(path, str)
-        if (set_of_rows(path) or set_of_shard(path)) in self.sets:
+    def __contains__(self, path: str) -> bool:
+        """Return whether a relative path is one of these files."""
+        if _TEMPORARY.fullmatch(path) or (set_of_rows(path) or set_of_shard(path)) in self.sets:
             return True
         return not self.places.isdisjoint([path, *(path[:at] for at, c in enumerate(path) if c == "/")])
 
 
-def own_files(state: Unfinished, sets: Iterable[str]) -> Own:
+def set_files(state: Unfinished, sets: Iterable[str]) -> SetFiles:
     """Return the files of `sets`."""
-    some = frozenset(sets)
-    return Own(some, frozenset(place for s in some for place in state.places.get(s, ())))
+    ids = frozenset(sets)
+    return SetFiles(ids, frozenset(place for s in ids for place in state.places.get(s, ())))
 
 
-def extension(directory: Path, manifest: Manifest, sha256: str) -> Own | None:
+def extension_files(directory: Path, manifest: Manifest, sha256: str) -> SetFiles | None:
     """Return the files of an unfinished extension of a data set; None where there is none.
 
     Parameters
@@ -88,7 +80,7 @@ def extension(directory: Path, manifest: Manifest, sha256: str) -> Own | None:
     directory : Path
     manifest : Manifest
     sha256 : str
-        Of manifest.json: what a build left behind that had another one is no extension of this data set.
+        Of manifest.json: a build that extends another manifest is no extension of this data set.
     """
     try:
         state = None if (directory / WORK_FOLDER).is_symlink() else read_unfinished(directory)
@@ -96,4 +88,4 @@ def extension(directory: Path, manifest: Manifest, sha256: str) -> Own | None:
         return None
     if state is None or state.base != sha256:
         return None
-    return own_files(state, set(state.sets) - {s.id for s in manifest.sets})
+    return set_files(state, set(state.sets) - {s.id for s in manifest.sets})

@@ -15,8 +15,8 @@ from ...manifests.layout import MANIFEST, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ImageRecord, SampleRecord
-from ...manifests.records.report import Problem, VerificationReport
-from ...manifests.verify.ladder import Level, verify_directory
+from ...manifests.records.report import Level, Problem, VerificationReport
+from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess

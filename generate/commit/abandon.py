@@ -8,7 +8,7 @@ from pathlib import Path
 from ...errors import BuildError
 from ...manifests.layout import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_path, set_places
 from ...manifests.records.models import Manifest
-from ...manifests.unfinished import Unfinished, own_files, read_unfinished
+from ...manifests.unfinished import Unfinished, read_unfinished, set_files
 from .interruption import resumable
 from .last_files import settle
 from .locks import extended, finished, locked, wait_for_workers
@@ -61,7 +61,7 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
 
 def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest | None) -> None:
     """Remove the files of sets; what a manifest names stays. No set lies within another's folder, as recipes refuse that."""
-    own = own_files(state, sets)
+    own = set_files(state, sets)
     shards = [p.relative_to(root).as_posix() for p in (root / "hdf5").rglob("*.h5")]
     below = {*own.places, *(set_path(s) for s in sets), *(p for p in shards if p in own)}
     keep = {MANIFEST, SHA256SUMS}

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CorruptsetError
-from ...manifests.disk.listing import empty_folders, list_files, printable
+from ...manifests.disk.listing import empty_folders, list_files
 from ...manifests.images.pictures import NotAPicture, decode
 from ...manifests.reader import DataSet, ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import ImageRecord
-from ...manifests.records.report import Problem, VerificationReport
+from ...manifests.records.report import Problem, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.views import VIEW, ViewRecord, load_view
 from ...pixels import pixel_digest
@@ -70,8 +70,8 @@ def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report
     report.add(listing.problems, Counter(files=len(listing.files), sets=len(layout.subject.sets)))
     expected = set(layout.paths())
     there = set(listing.files) - {VIEW}
-    report.add(Problem(printable(p), "unexpected", "the view has no such file") for p in sorted(there - expected))
-    report.add(Problem(printable(p), "missing", "the view has this file") for p in sorted(expected - there) if not listing.hides(p))
+    report.add(Problem(p, "unexpected", "the view has no such file") for p in sorted(there - expected))
+    report.add(Problem(p, "missing", "the view has this file") for p in sorted(expected - there) if not listing.hides(p))
     report.add(empty_folders(listing, expected))
     current: ImageSet | None = None
     done = 0
@@ -86,10 +86,10 @@ def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report
     # what pads a tar is no image, and is not made again
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
-            report.add([Problem(printable(file.path), "hash", f"has {hashes[file.path]}, recorded in {VIEW} is {file.sha256}")])
+            report.add([Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {VIEW} is {file.sha256}")])
     for path, text in layout.texts(hashes):
         if path in there and (root / path).read_bytes() != text:
-            report.add([Problem(printable(path), "records", "says other things than the build's records")])
+            report.add([Problem(path, "records", "says other things than the build's records")])
 
 
 def _image(found: Found, images: ImageSet) -> Iterator[Problem]:

@@ -1,9 +1,9 @@
-"""JSON lines: a record a line, read without trust."""
+"""JSON lines: one record a line, checked when it is read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +11,6 @@ from ...errors import VerificationError
 from ...files import open_regular
 from ..records.models import Record
 from ..records.parsing import record_or_mistakes
-from .atomic import write_atomic
 
 LINE_CAP = 1 << 20
 """Bytes of one row of a JSON lines file; real ones have a few hundred."""
@@ -21,12 +20,6 @@ R = TypeVar("R", bound=Record)
 def json_line(record: Record) -> bytes:
     """Return a record as one line of JSON, fields in the model's order, UTF-8."""
     return json.dumps(record.as_json(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode() + b"\n"
-
-
-def write_jsonl(path: Path, records: Iterable[Record]) -> None:
-    """Write records, one a line, atomically; the folder is made where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, b"".join(map(json_line, records)))
 
 
 class BadLine(ValueError):

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..records.digests import digest_of
 from .atomic import replacing
 
 _BUFFER = 1 << 19
@@ -156,4 +157,4 @@ def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
     with replacing(path) as part, LargeFile(part) as file:
         for piece in pieces:
             file.write(piece)
-    return file.written, f"sha256:{file.sha256.hexdigest()}"
+    return file.written, digest_of(file.sha256)

@@ -8,39 +8,29 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..records.report import Problem, printable
-
-__all__ = ["Listing", "empty_folders", "list_files", "plain_file", "printable"]
+from ..records.report import Problem
 
 
 @dataclass
 class Listing:
-    """The regular files below a directory.
-
-    Attributes
-    ----------
-    files : dict
-        Relative POSIX path -> bytes.
-    empty : list of str
-        Folders with nothing in them.
-    blocked : list of str
-        What is not looked into (links, devices, unreadable folders); nothing below them is called missing.
-    problems : list of Problem
-        One for each blocked name.
-    """
+    """The regular files below a directory."""
 
     files: dict[str, int] = field(default_factory=dict)
+    """Relative POSIX path -> bytes."""
     empty: list[str] = field(default_factory=list)
+    """Folders with nothing in them."""
     blocked: list[str] = field(default_factory=list)
+    """What is not read (links, devices, unreadable folders); nothing below is called missing."""
     problems: list[Problem] = field(default_factory=list)
+    """One for each blocked name."""
 
     def block(self, path: str, kind: str, detail: str) -> None:
-        """Note a name that is not looked into."""
+        """Note a name that is not read."""
         self.blocked.append(path)
-        self.problems.append(Problem(printable(path) or ".", kind, detail))
+        self.problems.append(Problem(path or ".", kind, detail))
 
     def hides(self, path: str) -> bool:
-        """Return whether `path` is at or below something that was not looked into."""
+        """Return whether `path` is at or below a blocked name."""
         return any(path == b or not b or path.startswith(b + "/") for b in self.blocked)
 
 
@@ -62,10 +52,10 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
     root : Path
         The data set.
     below : str
-        Relative POSIX path of the folder to list; missing is empty. If a link stands on the way to it, it is not entered and nothing is
-        said, as the listing of the whole says it.
+        Relative POSIX path of the folder to list; a missing one is empty. Where a link stands on the way, the listing is empty and has
+        no problem: the listing of the whole has it.
     prune : container of str
-        Relative paths of folders that are listed apart.
+        Relative paths of folders with listings of their own.
     """
     listing = Listing()
     parts = below.split("/") if below else []
@@ -83,13 +73,13 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
         folder = stack.pop()
         try:
             with os.scandir(root / folder if folder else root) as entries:
-                found = list(entries)
+                names = list(entries)
         except OSError as e:
             listing.block(folder, "unreadable", f"the folder cannot be listed: {e.strerror}")
             continue
-        if not found and folder:
+        if not names and folder:
             listing.empty.append(folder)
-        for entry in found:
+        for entry in names:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if entry.is_symlink():
                 listing.block(path, "symlink", "a symbolic link; it is not followed, and a build writes none")
@@ -97,24 +87,21 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
                 if path not in prune:
                     stack.append(path)
             else:
-                _file(listing, entry, path)
+                _add_file(listing, entry, path)
     return listing
 
 
 def empty_folders(listing: Listing, recorded: Iterable[str]) -> Iterator[Problem]:
-    """Yield the empty folders, but for those whose recorded files are all missing: they are named themselves.
-
-    An empty folder is a problem because loaders of image folders take it for a class.
-    """
+    """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are named instead."""
     if not listing.empty:
         return
     above = {path[:at] for path in recorded for at in range(len(path)) if path[at] == "/"}
     for path in listing.empty:
         if path not in above:
-            yield Problem(printable(path), "unexpected", "an empty folder")
+            yield Problem(path, "unexpected", "an empty folder")
 
 
-def _file(listing: Listing, entry: os.DirEntry[str], path: str) -> None:
+def _add_file(listing: Listing, entry: os.DirEntry[str], path: str) -> None:
     try:
         info = entry.stat(follow_symlinks=False)
     except OSError as e:

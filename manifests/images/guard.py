@@ -1,20 +1,23 @@
 """HDF5 files read by a process of their own, because on some damaged ones the HDF5 library loops for ever or crashes.
 
-A process that asks has one such child, `hdf5_child`, started at the first request and kept; it ends with the one that asks.
-What a request takes is limited: `DEFAULT_SECONDS`, or the environment variable `SECONDS_VARIABLE`.
+A process that asks has one such child, `hdf5_child`, which starts at the first request and ends with the one that asks. A request may
+take `DEFAULT_SECONDS`, or what the environment variable `SECONDS_VARIABLE` says.
+
+Not a pool of the standard library: its workers import the user's main module, which fails in scripts without a ``__main__`` guard, need
+semaphores in /dev/shm, and outlive a killed parent while they hang. This child has a pipe and an alarm of the system.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
@@ -28,10 +31,10 @@ from ...signals import interrupts_held_back
 SECONDS_VARIABLE = "CORRUPTSET_HDF5_SECONDS"
 DEFAULT_SECONDS = 60.0
 """A request is of some megabytes at most but for labels: half a minute on a disk that reads a megabyte in a second."""
-PIPE_BYTES = 1 << 20
-"""Linux's pipes hold 64 KiB by default: an image of 224 pixels would go through in three steps."""
+COMMAND = (sys.executable, "-P", "-m", f"{__package__}.hdf5_child")
 
-_CHILD = Path(__file__).with_name("hdf5_child.py")
+Answer = tuple[dict[str, Any], NDArray[np.uint8]]
+"""The line of an answer, and the bytes that follow it."""
 
 
 class NoAnswer(Exception):
@@ -60,13 +63,14 @@ def seconds_allowed() -> float:
 
 
 class Guard:
-    """The child of this process."""
+    """The child of this process, started with `command`."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command = command
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
-    def ask(self, do: str, path: Path, **what: Any) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+    def ask(self, do: str, path: Path, **arguments: Any) -> Answer:
         """Return the line of an answer and its bytes.
 
         Raises
@@ -79,43 +83,43 @@ class Guard:
             The child got no memory.
         """
         seconds = seconds_allowed()
-        request = json.dumps({"do": do, "path": os.fspath(path), "seconds": seconds, **what}).encode() + b"\n"
+        request = json.dumps({"do": do, "path": os.fspath(path), "seconds": seconds, **arguments}).encode() + b"\n"
         with self._lock:
             code = 0
             for _ in range(2):
                 try:
-                    answer = self._asked(request)
+                    answer = self._exchange(request)
                 except BaseException:
-                    self.close(kill=True)  # an answer that nobody read would be taken for the next one
+                    self.close(kill=True)  # the next request would get the answer that nobody read
                     raise
                 if answer is not None:
-                    return _checked(*answer)
+                    return _checked(answer)
                 code = self.close()
                 if code == -signal.SIGALRM:
                     raise NoAnswer(f"the HDF5 library did not come back from it within {seconds:g} s")
-                # Anything else may have been somebody else's doing: memory that ran out for a moment, a kill.
-        raise NoAnswer(f"the process that reads it ended ({_said(code)})")
+                # Another end may have a cause outside the file: memory that ran out for a moment, a kill. So it is asked again.
+        end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        raise NoAnswer(f"the process that reads it ended ({end})")
 
-    def _asked(self, request: bytes) -> tuple[dict[str, Any], NDArray[np.uint8]] | None:
+    def _exchange(self, request: bytes) -> Answer | None:
         """Ask once; None where the child ended."""
-        if self._process is None:
-            self._process = _start()
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+        process = self._process = self._process or _started(self._command)
+        assert process.stdin is not None
+        assert process.stdout is not None
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(request)
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
+            process.stdin.write(request)
+            process.stdin.flush()
+            line = process.stdout.readline()
             if line.endswith(b"\n"):
-                said = json.loads(line)
-                data = np.empty(said["bytes"], np.uint8)
+                answer = json.loads(line)
+                data = np.empty(answer["bytes"], np.uint8)
                 # a buffered reader goes on until it has all
-                if cast(BufferedReader, self._process.stdout).readinto(data.data) == len(data):
-                    return said, data
+                if cast(BufferedReader, process.stdout).readinto(data.data) == len(data):
+                    return answer, data
         return None
 
     def close(self, *, kill: bool = False) -> int:
-        """End the child, if there is one; return how it ended. One that waits for requests ends by itself."""
+        """End the child, if there is one, and return its exit status. A child that waits for requests ends by itself."""
         process, self._process = self._process, None
         if process is None:
             return 0
@@ -132,39 +136,32 @@ class Guard:
             return process.wait()
 
     def forget(self) -> None:
-        """In a process that was forked: the child is the parent's."""
+        """Leave the child to the parent, in a process that was forked."""
         self._lock = threading.Lock()
         if self._process is not None:
             self._process.returncode = 0  # it is not this process's to wait for
             self._process = None
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
     with interrupts_held_back():
-        process = subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD), str(os.getpid())],
+        return subprocess.Popen(
+            command,
             bufsize=1 << 16,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )
-    if process.stdout is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
-        with contextlib.suppress(OSError):
-            fcntl.fcntl(process.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-    return process
 
 
-def _checked(said: dict[str, Any], data: NDArray[np.uint8]) -> tuple[dict[str, Any], NDArray[np.uint8]]:
-    if "error" in said:
-        raise Refused(said["error"])
-    if "fault" in said:
-        raise (MemoryError if said["fault"].startswith("MemoryError") else RuntimeError)(f"reading HDF5: {said['fault']}")
-    return said, data
-
-
-def _said(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+def _checked(answer: Answer) -> Answer:
+    line = answer[0]
+    if "error" in line:
+        raise Refused(line["error"])
+    if "fault" in line:
+        raise (MemoryError if line["fault"].startswith("MemoryError") else RuntimeError)(f"reading HDF5: {line['fault']}")
+    return answer
 
 
 GUARD = Guard()

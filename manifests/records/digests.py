@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from blake3 import blake3
 
@@ -18,12 +18,39 @@ from ...files import open_regular
 from .models import SCHEMA_VERSION, ClassRecord
 
 
+class Hash(Protocol):
+    """A hash of hashlib, or of blake3."""
+
+    @property
+    def name(self) -> str:
+        """The algorithm."""
+
+    def hexdigest(self) -> str:
+        """Return its digits."""
+
+
+def digest_of(hashed: Hash) -> str:
+    """Return ``<algorithm>:<hex>`` of a hash, as records have it.
+
+    Examples
+    --------
+    >>> digest_of(hashlib.sha256(b"a"))
+    'sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb'
+    """
+    return f"{hashed.name}:{hashed.hexdigest()}"
+
+
+def digits(digest: str) -> str:
+    """Return a digest without the name of its algorithm."""
+    return digest.partition(":")[2]
+
+
 def set_digest(pixels: Iterable[str]) -> str:
     """Return ``blake3:<hex>`` of the 32-byte digests of a set's images, in sample order."""
-    digest = blake3()
-    for one in pixels:
-        digest.update(bytes.fromhex(one.removeprefix("blake3:")))
-    return "blake3:" + digest.hexdigest()
+    hashed = blake3()
+    for digest in pixels:
+        hashed.update(bytes.fromhex(digits(digest)))
+    return digest_of(hashed)
 
 
 def source_digest(samples: Iterable[tuple[str, int, str]]) -> str:
@@ -67,10 +94,10 @@ def build_digest(
 
 def sha256_bytes(data: bytes | memoryview) -> str:
     """Return ``sha256:<hex>`` of bytes."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return digest_of(hashlib.sha256(data))
 
 
 def sha256_file(path: Path) -> str:
     """Return ``sha256:<hex>`` of a file, read in pieces."""
     with open_regular(path) as f:
-        return "sha256:" + hashlib.file_digest(f, "sha256").hexdigest()
+        return digest_of(hashlib.file_digest(f, "sha256"))

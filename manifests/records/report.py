@@ -1,14 +1,20 @@
-"""What a verification found."""
+"""The report of a verification: its problems, and what was checked."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
 
 from ...errors import IncompleteBuild, VerificationError, listed
+
+Level = Literal["structure", "sizes", "hashes", "pixels"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+"""The steps of the ladder that `verify` climbs."""
+Progress = Callable[[str, int, int], None]
+"""Called with the step, what is done of it and the total."""
 
 KINDS = {
     "incomplete": "there is no manifest.json: the build has not finished",
@@ -25,13 +31,13 @@ KINDS = {
     "shape": "arrays of another shape or type than recorded",
     "pixels": "other pixels than recorded",
     "digest": "a digest does not follow from what it is a digest of",
-    "rederive": "made again from the source, it comes out otherwise",
+    "rederive": "made again from the source, it is different",
     "unmended": "could not be repaired",
 }
 
 
 def printable(path: str) -> str:
-    """Return a path as text that any terminal and JSON file can take: undecodable bytes and control characters as escapes."""
+    """Return a path as text for any terminal and JSON file: undecodable bytes and control characters become escapes."""
     if path.isprintable():
         return path
     text = os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -40,7 +46,7 @@ def printable(path: str) -> str:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing that is wrong; its words may come from a stranger's file, and any terminal can take them.
+    """One thing that is wrong. Its path and detail may come from a stranger's file; they are made `printable`.
 
     Attributes
     ----------
@@ -49,7 +55,7 @@ class Problem:
     kind : str
         One of `KINDS`.
     detail : str
-        What was found and what was expected.
+        What is there and what was expected.
     """
 
     path: str
@@ -66,27 +72,27 @@ class Problem:
 
 @dataclass
 class VerificationReport:
-    """Everything that a verification found, at once.
+    """Everything that is wrong with a data set.
 
     Attributes
     ----------
     directory : str
     level : str
-        The highest step of the ladder that was taken.
+        The highest step of the ladder that was climbed.
     digest : str or None
         The build's digest as its manifest states it.
     problems : list of Problem
         Sorted by path.
     absent : list of str
-        Sets that were not looked for, as PARTIAL.json says that they are in archives which were not unpacked.
+        Sets that were not checked: PARTIAL.json says that they are in archives which were not unpacked.
     partial : bool
         Whether this is a part of a data set.
     checked : dict
-        How much was looked at: sets, samples, images (image entries), files, bytes (hashed), rederived.
+        How much was checked: sets, samples, images (image entries), files, bytes (hashed), rederived.
     notes : list of str
-        What is no mistake and should be known.
+        What is no problem and should be known.
     mended : list of str or None
-        The files that a repair made again; None where none was asked for.
+        The files that a repair made again; None where no repair was asked for.
     """
 
     directory: str
@@ -105,7 +111,7 @@ class VerificationReport:
         return not self.problems
 
     def add(self, problems: Iterable[Problem], checked: Counter[str] | None = None) -> None:
-        """Take in what one step found."""
+        """Add the problems of one step, and what it checked."""
         self.problems.extend(problems)
         for key, value in (checked or {}).items():
             self.checked[key] = self.checked.get(key, 0) + value
@@ -147,6 +153,6 @@ class VerificationReport:
             "checked": dict(self.checked),
             "kinds": self.by_kind(),
             "notes": list(self.notes),
-            "problems": [{"path": p.path, "kind": p.kind, "detail": p.detail} for p in self.problems],
+            "problems": [asdict(p) for p in self.problems],
             **({} if self.mended is None else {"mended": self.mended}),
         }

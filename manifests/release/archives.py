@@ -18,7 +18,7 @@ from typing import IO, BinaryIO, Literal
 
 from ...errors import BuildError, VerificationError
 from ...files import open_regular
-from ..disk.listing import printable
+from ..records.report import printable
 
 ArchiveFormat = Literal["tar", "zip"]
 FORMATS: dict[str, str] = {"tar": "application/x-tar", "zip": "application/zip"}

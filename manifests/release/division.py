@@ -14,11 +14,11 @@ from pydantic import Field
 
 from ...errors import BuildError, VerificationError
 from ..disk.jsonl import read_jsonl
-from ..disk.listing import printable
 from ..layout import CONTACT, IMAGES, MANIFEST, SAMPLES, SHA256SUMS, SHARDS, set_path, set_places
 from ..partial import owners
 from ..records.digests import set_digest
 from ..records.models import Count, FileRecord, ImageRecord, Manifest, Record, SetId, SetRecord, Sha256
+from ..records.report import printable
 from .archives import END_COST, ArchiveFormat, member_cost, name_problem
 
 Division = Literal["family", "corruption", "set"]

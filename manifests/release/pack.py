@@ -20,13 +20,14 @@ from typing import IO, Any, BinaryIO
 from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ..disk.atomic import fsync_folder, name_target, write_atomic
-from ..disk.listing import plain_file, printable
+from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest
+from ..records.report import printable
 from .archives import END_COST, FORMATS, PIECE, ArchiveFormat, Writer
 from .bag import PAYLOAD, Packed, release_card, tag_files
 from .croissant import beside

@@ -20,7 +20,6 @@ from ...errors import BuildError, VerificationError, listed
 from ..checksums import SUMS_CAP
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
-from ..disk.listing import printable
 from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, UNPACK_STATE, WORK_FOLDER, set_path, set_places
@@ -29,6 +28,7 @@ from ..partial import Partial, Span, load_partial
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.parsing import record_or_mistakes
+from ..records.report import printable
 from ..verify.rules import manifest_problems, sample_problems
 from .archives import BadArchive, Member, name_problem, read_members
 from .division import ArchiveRecord, Contents, UnitRecord, top_folder

@@ -1,49 +1,36 @@
-"""Verify a data set against its manifest: the ladder, climbed whole and reported once.
+"""Verify a data set against its manifest: climb the whole ladder, and report everything at once.
 
 Structure (records, nothing missing, nothing unexpected, digests that follow from records) -> sizes -> hashes -> pixels (decodes, shapes,
 pixel digests where the encoding is lossless) -> samples made again from the source, which a caller supplies. No path leads out of the
-directory: what is read was first found by listing it without following links, and a record's path is only ever looked up in that listing.
+directory: only files are read that a listing found which follows no link, and the path of a record is only looked up in that listing.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
-
-import numpy as np
 
 from ...errors import VerificationError
-from ...signals import loky_workers_starting
 from ..checksums import SUMS_CAP
 from ..disk.jsonl import BadLine, scan_jsonl
-from ..disk.listing import Listing, empty_folders, list_files, printable
-from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, SHARDS, WORK_FOLDER, set_of_shard, set_path, set_places
-from ..manifest_file import MANIFEST_CAP, incomplete
+from ..disk.listing import Listing, empty_folders, list_files
+from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
+from ..manifest_file import read_manifest
 from ..partial import Partial, load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes, sha256_file
-from ..records.models import FileRecord, Manifest, SampleRecord, SetRecord
+from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.parsing import manifest_or_mistakes
-from ..records.report import Problem, VerificationReport
-from ..unfinished import Own, extension
+from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
+from ..unfinished import SetFiles, extension_files
 from .rules import manifest_problems, sample_problems, sums_problems
-from .sets import MOST_BAD_LINES, Found, SetTask, check_set
+from .set_tasks import SLICE_BYTES, check_sets, set_tasks
+from .sets import MOST_BAD_LINES, SetTask
 
-LEVELS = ("structure", "sizes", "hashes", "pixels")
-
-SLICE_BYTES = 1 << 20
-"""Rows of a set are shared between processes where there are more than so many bytes of them."""
-
-Level = Literal["structure", "sizes", "hashes", "pixels"]
 Rederive = Callable[[DataSet, "int | None"], Iterable[Problem]]
-"""Makes `count` (None: all) samples again from the source and yields what comes out otherwise, as problems of kind ``rederive``."""
-Progress = Callable[[str, int, int], None]
-"""Called with the step ("files", "sets", "rederive"), what is done and the total."""
+"""Makes `count` (None: all) samples again from the source, and yields the differences as problems of kind ``rederive``."""
 
 
 def verify_directory(
@@ -53,6 +40,7 @@ def verify_directory(
     rederive: Rederive | None = None,
     rederive_count: int | None = None,
     jobs: int = 1,
+    slice_bytes: int = SLICE_BYTES,
     progress: Progress | None = None,
 ) -> VerificationReport:
     """Check that a data set is what its manifest says, and find everything that is not.
@@ -69,7 +57,10 @@ def verify_directory(
         How many samples; None is all.
     jobs : int
         Processes.
+    slice_bytes : int
+        Several processes check one set where its rows have more bytes.
     progress : callable, optional
+        The steps are "files", "sets" and "rederive".
 
     Returns
     -------
@@ -95,10 +86,21 @@ def verify_directory(
         raise ValueError(f"jobs is {jobs}; at least 1 is needed.")
     root = Path(directory)
     report = VerificationReport(printable(str(directory)), level)
-    manifest, sha256 = _manifest(root, report)
+    data = read_manifest(root, follow_links=False)
+    if isinstance(data, Problem):
+        report.add([data])
+        return report
+    sha256 = sha256_bytes(data)
+    manifest, mistakes = manifest_or_mistakes(data)
+    report.add(Problem(MANIFEST, "schema", mistake) for mistake in mistakes)
     if manifest is not None:
         report.digest = manifest.digest
-        _climb(root, manifest, sha256, report, level=LEVELS.index(level), jobs=jobs, progress=progress or (lambda *_: None))
+        tasks, listing = _check_files(root, manifest, sha256, report, LEVELS.index(level), jobs, progress or (lambda *_: None))
+        for done, findings in enumerate(check_sets(tasks, listing, jobs, slice_bytes), 1):
+            report.add(findings.problems, findings.checked)
+            if progress is not None:
+                progress("sets", done, len(tasks))
+        report.add([], Counter(sets=len(tasks)))
         if rederive is not None:
             _rederive(root, rederive, rederive_count, report)
         if report.problems and _replaced(root, sha256):
@@ -108,107 +110,59 @@ def verify_directory(
     return report
 
 
-def _manifest(root: Path, report: VerificationReport) -> tuple[Manifest | None, str]:
-    path = root / MANIFEST
-    try:
-        info = os.lstat(path)
-        if not stat.S_ISREG(info.st_mode):
-            kind = "symlink" if stat.S_ISLNK(info.st_mode) else "special"
-            report.add([Problem(MANIFEST, kind, "is not a regular file")])
-            return None, ""
-        if info.st_size > MANIFEST_CAP:
-            report.add([Problem(MANIFEST, "size", f"has {info.st_size} bytes; a manifest has at most {MANIFEST_CAP}")])
-            return None, ""
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        report.add([Problem(MANIFEST, "incomplete", incomplete(root))])
-        return None, ""
-    except OSError as e:
-        report.add([Problem(MANIFEST, "unreadable", f"{e.strerror}")])
-        return None, ""
-    manifest, mistakes = manifest_or_mistakes(data)
-    report.add(Problem(MANIFEST, "schema", mistake) for mistake in mistakes)
-    return manifest, sha256_bytes(data)
-
-
 def _replaced(root: Path, sha256: str) -> bool:
-    """Return whether another manifest stands there than the one that was read."""
+    """Return whether the manifest is another one than the one that was read."""
     try:
         return sha256_file(root / MANIFEST) != sha256
     except OSError:
         return False
 
 
-def _climb(root: Path, manifest: Manifest, sha256: str, report: VerificationReport, *, level: int, jobs: int, progress: Progress) -> None:
+def _check_files(
+    root: Path, manifest: Manifest, sha256: str, report: VerificationReport, level: int, jobs: int, progress: Progress
+) -> tuple[list[SetTask], Listing]:
+    """Check everything but the sets; return the tasks that check them, and the files outside their folders."""
     report.add(manifest_problems(manifest))
     partial = _partial(root, manifest, sha256, report)
-    absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
-    laid_out = set_places(manifest)
-    own = extension(root, manifest, sha256)
-    images = frozenset(p for places in laid_out.values() for p in places if not p.endswith(".npy"))
-    apart = images if own is None else images | own.places
+    extension = extension_files(root, manifest, sha256)
+    places = set_places(manifest)
+    folders = frozenset(path for paths in places.values() for path in paths if not path.endswith(".npy"))
+    apart = folders if extension is None else folders | extension.places
     listing = list_files(root, prune=apart | {WORK_FOLDER})
-    report.add(listing.problems)
-    whole = _whole_files(root, manifest, listing, report, absent, own, sizes=level >= 1)
+    report.add(listing.problems, Counter(files=len(listing.files)))
     if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
-        _unfinished(root, own, report)
+        _note_extension(root, extension, report)
+    absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
+    present = _present_files(manifest, listing, report, absent, extension, sizes=level >= LEVELS.index("sizes"))
     if SHA256SUMS in listing.files:
         report.add(_sums(root, manifest, sha256, listing.files[SHA256SUMS]))
     samples = _samples(root, listing, report)
     if samples is not None:
         report.add(sample_problems(manifest, samples), Counter(samples=len(samples)))
-    labelled = samples is not None and all(s.label < len(manifest.classes) for s in samples)
-    labels = np.array([s.label for s in samples], dtype=np.int64) if samples is not None and labelled else None
-    sound = _hash_files(root, whole, report, jobs, progress) if level >= 2 else set()
-    there = frozenset(f.path for f in manifest.files)
-    tasks = [
-        SetTask(
-            directory=root.absolute(),  # workers from an earlier call keep the current directory of then
-            record=record,
-            encoding=manifest.encoding["format"],
-            build=f"{manifest.name} {manifest.version}",
-            folder=laid_out[record.id][0],
-            arrays=frozenset(p for p in laid_out[record.id] if p.endswith(".npy")),
-            containers=_containers(manifest, laid_out[record.id]),
-            labels=labels,
-            folders=tuple(c.folder for c in manifest.classes),
-            numbered=any(view.get("numbered") is True for view in manifest.views),
-            prune=apart,
-            shards=shards | (frozenset(laid_out[record.id]) & there),
-            sound=(shards | frozenset(laid_out[record.id])) & sound,
-            sizes=level >= 1,
-            hashes=level >= 2,
-            pixels=level >= 3,
-        )
-        for record, shards in _with_shards(manifest, report)
-        if record.id not in report.absent
-    ]
-    for done, found in enumerate(_run(tasks, listing, jobs), 1):
-        report.add(found.problems, found.checked)
-        progress("sets", done, len(tasks))
-    report.add([], Counter(sets=len(tasks)))
+    sound = _hash_files(root, present, report, jobs, progress) if level >= LEVELS.index("hashes") else set()
+    return list(set_tasks(root, manifest, samples, places, apart, sound, level, report)), listing
 
 
-def _unfinished(root: Path, own: Own | None, report: VerificationReport) -> None:
-    """Say what the folder of a build means beside a manifest."""
+def _note_extension(root: Path, extension: SetFiles | None, report: VerificationReport) -> None:
+    """Say what the work folder of a build means beside a manifest."""
     if (root / FINISH).exists():
         detail = "an extension was stopped while its last files took their places; run the same `corruptset build` command again"
         report.add([Problem(WORK_FOLDER, "incomplete", detail)])
-    elif own is None:
+    elif extension is None:
         report.add([Problem(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")])
     else:
         report.notes.append(
-            f"An extension by {len(own.sets)} sets is under way, or was stopped; they are not looked at. Run the same `corruptset build` "
-            "command again to finish it, or with --abandon to take it back."
+            f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. Run the same "
+            "`corruptset build` command again to finish it, or with --abandon to take it back."
         )
 
 
 def _partial(root: Path, manifest: Manifest, sha256: str, report: VerificationReport) -> Partial | None:
-    """Return what PARTIAL.json says, which then says which sets to look for."""
+    """Return what PARTIAL.json says, and note in the report which sets it calls absent."""
     try:
         partial = load_partial(root)
     except (VerificationError, OSError) as e:
-        report.add([Problem(PARTIAL, "schema", printable(str(e)))])
+        report.add([Problem(PARTIAL, "schema", str(e))])
         return None
     if partial is None:
         return None
@@ -221,39 +175,32 @@ def _partial(root: Path, manifest: Manifest, sha256: str, report: VerificationRe
     return partial
 
 
-def _containers(manifest: Manifest, places: list[str]) -> tuple[str, ...]:
-    """Return the containers of a set as its rows show them: a view's images are single files or rows."""
-    if manifest.encoding["containers"] != ["view"]:
-        return tuple(manifest.encoding["containers"])
-    return ("hdf5",) if places[0].endswith(".npy") else ("folder",)
-
-
-def _whole_files(
-    root: Path, manifest: Manifest, listing: Listing, report: VerificationReport, absent: frozenset[str], own: Own | None, *, sizes: bool
+def _present_files(
+    manifest: Manifest, listing: Listing, report: VerificationReport, absent: frozenset[str], extension: SetFiles | None, *, sizes: bool
 ) -> list[FileRecord]:
     """Compare the listing with the manifest's files; return those that are there with the recorded size.
 
-    Those that are `absent` need not be there, and an extension's `own` may be.
+    Files that are `absent` need not be there, and those of an extension may be.
     """
-    wanted = {f.path: f for f in manifest.files}
-    there: list[FileRecord] = []
-    for path in sorted({*wanted, SHA256SUMS}):
+    recorded = {f.path: f for f in manifest.files}
+    present: list[FileRecord] = []
+    for path in sorted({*recorded, SHA256SUMS}):
         if path not in listing.files:
             if not listing.hides(path) and not path.startswith(IMAGES) and path not in absent:
-                report.add([Problem(printable(path), "missing", "the manifest names this file")])
-        elif path in wanted:
-            size, record = listing.files[path], wanted[path]
+                report.add([Problem(path, "missing", "the manifest names this file")])
+        elif path in recorded:
+            size, record = listing.files[path], recorded[path]
             if sizes and size != record.bytes:
-                report.add([Problem(printable(path), "size", f"has {size} bytes, recorded are {record.bytes}")])
+                report.add([Problem(path, "size", f"has {size} bytes, recorded are {record.bytes}")])
             else:
-                there.append(record)
-    for path in sorted(listing.files.keys() - wanted.keys() - {MANIFEST, SHA256SUMS} - ({PARTIAL} if report.partial else set())):
-        if own is None or path not in own:
-            report.add([Problem(printable(path), "unexpected", "no record names this file")])
-    if own is None:  # an extension makes folders before the files in them
-        report.add(empty_folders(listing, wanted))
-    report.add([], Counter(files=len(listing.files)))
-    return there
+                present.append(record)
+    known = recorded.keys() | {MANIFEST, SHA256SUMS} | ({PARTIAL} if report.partial else set())
+    for path in sorted(listing.files.keys() - known):
+        if extension is None or path not in extension:
+            report.add([Problem(path, "unexpected", "no record names this file")])
+    if extension is None:  # an extension makes folders before the files in them
+        report.add(empty_folders(listing, recorded))
+    return present
 
 
 def _sums(root: Path, manifest: Manifest, sha256: str, size: int) -> Iterator[Problem]:
@@ -269,85 +216,43 @@ def _sums(root: Path, manifest: Manifest, sha256: str, size: int) -> Iterator[Pr
 
 
 def _samples(root: Path, listing: Listing, report: VerificationReport) -> list[SampleRecord] | None:
+    """Return the samples; None where a row is no record, or the file is not there."""
     if SAMPLES not in listing.files:
         return None
     samples: list[SampleRecord] = []
-    bad: list[Problem] = []
+    problems: list[Problem] = []
     try:
         for row in scan_jsonl(root / SAMPLES, SampleRecord):
-            if isinstance(row, BadLine):
-                bad.append(Problem(SAMPLES, "schema", str(row)))
-                if len(bad) >= MOST_BAD_LINES:
-                    break
-            else:
+            if not isinstance(row, BadLine):
                 samples.append(row)
+                continue
+            problems.append(Problem(SAMPLES, "schema", str(row)))
+            if len(problems) >= MOST_BAD_LINES:
+                break
     except OSError as e:
-        bad.append(Problem(SAMPLES, "unreadable", f"{e.strerror}"))
-    report.add(bad)
-    return None if bad else samples
+        problems.append(Problem(SAMPLES, "unreadable", f"{e.strerror}"))
+    report.add(problems)
+    return None if problems else samples
 
 
 def _hash_files(root: Path, records: list[FileRecord], report: VerificationReport, jobs: int, progress: Progress) -> set[str]:
     """Hash whole files, several at once (hashing releases the interpreter's lock); return the paths that are as recorded."""
 
-    def one(record: FileRecord) -> Problem | None:
+    def problem_of(record: FileRecord) -> Problem | None:
         try:
-            found = sha256_file(root / record.path)
+            sha256 = sha256_file(root / record.path)
         except OSError as e:
-            return Problem(printable(record.path), "unreadable", f"{e.strerror}")
-        return None if found == record.sha256 else Problem(printable(record.path), "hash", f"has {found}, recorded is {record.sha256}")
+            return Problem(record.path, "unreadable", f"{e.strerror}")
+        return None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
 
     sound: set[str] = set()
     with ThreadPoolExecutor(jobs) as pool:
-        for done, (record, problem) in enumerate(zip(records, pool.map(one, records), strict=True), 1):
+        for done, (record, problem) in enumerate(zip(records, pool.map(problem_of, records), strict=True), 1):
             if problem is None:
                 sound.add(record.path)
-            else:
-                report.add([problem])
-            report.add([], Counter(bytes=record.bytes))
+            report.add([] if problem is None else [problem], Counter(bytes=record.bytes))
             progress("files", done, len(records))
     return sound
-
-
-def _with_shards(manifest: Manifest, report: VerificationReport) -> Iterator[tuple[SetRecord, frozenset[str]]]:
-    """Yield every set with its shards."""
-    by_set: dict[str | None, set[str]] = defaultdict(set)
-    for file in manifest.files:
-        if file.path.startswith(SHARDS):
-            by_set[set_of_shard(file.path)].add(file.path)
-    for record in manifest.sets:
-        yield record, frozenset(by_set.pop(record.id, ()))
-    report.add(Problem(printable(path), "unexpected", "a shard of no set") for paths in by_set.values() for path in paths)
-
-
-def _run(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Found]:
-    if jobs == 1 or not tasks:
-        yield from map(check_set, tasks)
-        return
-    from dataclasses import replace
-
-    # imported here: one process needs no joblib
-    from joblib import Parallel, delayed
-
-    sliced = []
-    for task in tasks:
-        size = listing.files.get(set_path(task.record.id), 0)
-        parts = max(1, min(jobs, 2 * jobs // len(tasks), size // SLICE_BYTES))
-        sliced += [replace(task, part=part, parts=parts) for part in range(parts)]
-    found: Found | None = None
-    with loky_workers_starting():  # it comes back when the workers are started
-        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(check_set)(t) for t in sliced)
-    for task, one in zip(sliced, results, strict=True):
-        if task.part == 0 and found is not None:
-            yield found
-            found = None
-        if found is None:
-            found = one
-        else:
-            found.problems += one.problems
-            found.checked += one.checked
-    if found is not None:
-        yield found
 
 
 def _rederive(root: Path, rederive: Rederive, count: int | None, report: VerificationReport) -> None:

@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 from ...pixels import pixel_digest
 from ..disk.jsonl import BadLine, scan_jsonl
-from ..disk.listing import Listing, empty_folders, list_files, plain_file, printable
+from ..disk.listing import Listing, empty_folders, list_files, plain_file
 from ..images.arrays import ArrayFile, NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
 from ..layout import set_of_shard, set_path
-from ..records.digests import set_digest, sha256_bytes
+from ..records.digests import digits, set_digest, sha256_bytes
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from ..records.report import Problem
 
 MOST_BAD_LINES = 20
-"""A file of garbage is named by its first bad lines, not by all."""
+"""Of a file of garbage, only the first bad lines are named."""
+_UNREADABLE = (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError)
+"""What opening or reading a damaged shard raises."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,14 @@ class SetTask:
     folder : str
         Where the set's single images are.
     arrays : frozenset of str
-        The arrays (.npy) that hold rows of this set, where they do.
+        The arrays (.npy) that hold rows of this set, where there are any.
     containers : tuple of str
     labels : (N,) ndarray of int64, or None
         By sample; None where samples.jsonl cannot be trusted, and labels are not checked.
     folders : tuple of str
         Class folders by label.
     numbered : bool
-        Whether single images are called by their index, in no class folder.
+        Whether the names of single images are their indices, in no class folder.
     prune : frozenset of str
         Image folders of other sets.
     shards : frozenset of str
@@ -82,51 +84,61 @@ class SetTask:
     part: int = 0
     parts: int = 1
 
+    def label(self, index: int) -> int | None:
+        """Return the label of a sample, where it is known."""
+        return int(self.labels[index]) if self.labels is not None and index < len(self.labels) else None
+
 
 @dataclass
-class Found:
-    """What checking a task found."""
+class Findings:
+    """The problems of a task, and what it checked."""
 
     problems: list[Problem] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
 
     def add(self, path: str, kind: str, detail: str) -> None:
         """Note a problem."""
-        self.problems.append(Problem(printable(path), kind, detail))
+        self.problems.append(Problem(path, kind, detail))
 
 
-def check_set(task: SetTask) -> Found:
+Places = list[tuple[ImageRecord, StoredRecord]]
+"""Images and their places in one shard or array."""
+
+
+def check_set(task: SetTask) -> Findings:
     """Check a set as far as the task asks."""
-    found = Found()
-    rows, whole = _rows(task, found if task.part == 0 else Found())
+    findings = Findings()
+    on_records = findings if task.part == 0 else Findings()
+    rows, whole = _rows(task, on_records)
     if rows is None:
-        return found
+        return findings
     listing = Listing() if task.arrays else list_files(task.directory, task.folder, task.prune - {task.folder})
-    good = _stored(task, rows, listing, found if task.part == 0 else Found(), whole=whole)
-    if task.hashes:
-        start, stop = (len(rows) * k // task.parts for k in (task.part, task.part + 1))
-        seen: set[str] = set()
-        by_shard: dict[str, list[tuple[ImageRecord, StoredRecord]]] = defaultdict(list)
-        for row in rows[start:stop]:
-            for stored in row.files:
-                if stored.row is not None:
-                    by_shard[stored.path].append((row, stored))
-                elif stored.path in good:
-                    seen |= _check_file(task, row, stored, found)
-        recorded = Counter(f.path for row in rows for f in row.files if f.row is not None)
-        for path, entries in by_shard.items():
-            if path in task.sound:
-                alone = whole and path not in task.arrays
-                _check_shard(task, path, entries, recorded[path] if alone else None, seen, found)
-    return found
+    readable = _check_places(task, rows, listing, on_records, whole=whole)
+    if not task.hashes:
+        return findings
+    decoded: set[str] = set()
+    by_shard: dict[str, Places] = defaultdict(list)
+    start, stop = (len(rows) * k // task.parts for k in (task.part, task.part + 1))
+    for row in rows[start:stop]:
+        for stored in row.files:
+            if stored.row is not None:
+                by_shard[stored.path].append((row, stored))
+            elif stored.path in readable:
+                decoded |= _check_file(task, row, stored, findings)
+    recorded = Counter(f.path for row in rows for f in row.files if f.row is not None)
+    for path, places in by_shard.items():
+        if path in task.sound:
+            alone = whole and path not in task.arrays
+            _check_shard(task, path, places, recorded[path] if alone else None, decoded, findings)
+    return findings
 
 
-def _rows(task: SetTask, found: Found) -> tuple[list[ImageRecord] | None, bool]:
+def _rows(task: SetTask, findings: Findings) -> tuple[list[ImageRecord] | None, bool]:
     """Check the set's rows, totals and digest; return the rows that are records (None: no file) and whether that is all of them."""
     path = set_path(task.record.id)
     rows: list[ImageRecord] = []
     bad = 0
-    # a link in the way is named by the listing of the whole directory
+    # the listing of the whole directory names a link on the way
     if not plain_file(task.directory, path):
         return None, False
     try:
@@ -134,84 +146,93 @@ def _rows(task: SetTask, found: Found) -> tuple[list[ImageRecord] | None, bool]:
             if isinstance(row, BadLine):
                 bad += 1
                 if bad <= MOST_BAD_LINES:
-                    found.add(path, "schema", str(row))
+                    findings.add(path, "schema", str(row))
             else:
                 if not bad and row.index != len(rows):
-                    found.add(path, "records", f"row {len(rows)} has index {row.index}")
+                    findings.add(path, "records", f"row {len(rows)} has index {row.index}")
                 rows.append(row)
     except OSError as e:
-        found.add(path, "unreadable", f"{e.strerror}")
+        findings.add(path, "unreadable", f"{e.strerror}")
         return None, False
     if bad > MOST_BAD_LINES:
-        found.add(path, "schema", f"{bad - MOST_BAD_LINES} more lines are not records")
+        findings.add(path, "schema", f"{bad - MOST_BAD_LINES} more lines are not records")
     if bad:
         return rows, False
     record = task.record
     totals = (len(rows), sum(len(r.files) for r in rows), sum(f.bytes for r in rows for f in r.files))
     for name, stated, real in zip(("count", "files", "bytes"), (record.count, record.files, record.bytes), totals, strict=True):
         if stated != real:
-            found.add(path, "records", f"the manifest's {name} of this set is {stated}, the rows give {real}")
-    if (real_digest := set_digest(r.pixels for r in rows)) != record.pixel_digest:
-        found.add(path, "digest", f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {real_digest}")
+            findings.add(path, "records", f"the manifest's {name} of this set is {stated}, the rows give {real}")
+    if (digest := set_digest(r.pixels for r in rows)) != record.pixel_digest:
+        findings.add(path, "digest", f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}")
     return rows, True
 
 
-def _stored(task: SetTask, rows: list[ImageRecord], listing: Listing, found: Found, *, whole: bool) -> set[str]:
-    """Check where rows say that images are against what is there; return the single files worth reading.
+def _check_places(task: SetTask, rows: list[ImageRecord], listing: Listing, findings: Findings, *, whole: bool) -> set[str]:
+    """Check the places that rows name against the files that are there; return the single files worth reading.
 
-    Where rows are not the whole, nothing is called unexpected: it may be what an unreadable row names.
+    Where rows are not the whole, no file is called unexpected: a row that is no record may name it.
     """
-    found.problems += listing.problems
-    left = dict(listing.files)
-    good: set[str] = set()
+    findings.problems += listing.problems
+    remaining = dict(listing.files)
+    readable: set[str] = set()
     taken: dict[str, set[int]] = defaultdict(set)
     rows_path = set_path(task.record.id)
     for row in rows:
         if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(task.containers):
-            found.add(rows_path, "records", f"row {row.index} is not stored once in each of {', '.join(task.containers)}")
+            findings.add(rows_path, "records", f"row {row.index} is not stored once in each of {', '.join(task.containers)}")
         if task.encoding == "jpeg" and len({f.sha256 for f in row.files}) > 1:
-            found.add(rows_path, "records", f"the containers of row {row.index} hold different bytes")
+            findings.add(rows_path, "records", f"the containers of row {row.index} hold different bytes")
         for f in row.files:
-            if f.row is not None:
-                if not (f.path in task.arrays or set_of_shard(f.path) == task.record.id) or f.path not in task.shards:
-                    found.add(rows_path, "records", f"row {row.index} is in {f.path}, which is not a shard of this set in the manifest")
-                    continue
+            if f.row is None:
+                if _check_file_place(task, row, f, listing, remaining, findings):
+                    readable.add(f.path)
+            elif not (f.path in task.arrays or set_of_shard(f.path) == task.record.id) or f.path not in task.shards:
+                findings.add(rows_path, "records", f"row {row.index} is in {f.path}, which is not a shard of this set in the manifest")
+            else:
                 if f.row in taken[f.path]:
-                    found.add(rows_path, "records", f"row {row.index} is in {f.path} at row {f.row}, as is another")
+                    findings.add(rows_path, "records", f"row {row.index} is in {f.path} at row {f.row}, as is another")
                 taken[f.path].add(f.row)
-                continue
-            known = task.labels is not None and row.index < len(task.labels)
-            folder = task.folders[task.labels[row.index]] if task.labels is not None and known else None
-            if mistake := _misplaced(task, f.path, row.index, folder):
-                found.add(rows_path, "records", f"row {row.index} is in {f.path}; {mistake}")
-            size = left.pop(f.path, None)
-            found.checked["images"] += int(size is not None)
-            if size is None and f.path in listing.files:
-                found.add(rows_path, "records", f"row {row.index} is in {f.path}, as is another")
-            elif size is None and f.path.startswith(f"{task.folder}/"):
-                if not listing.hides(f.path):
-                    found.add(f.path, "missing", f"image {row.index} of set {task.record.id}")
-            elif task.sizes and size is not None and size != f.bytes:
-                found.add(f.path, "size", f"has {size} bytes, recorded are {f.bytes}")
-            elif size is not None:
-                good.add(f.path)
     if whole:
-        for path in sorted(left):
-            found.add(path, "unexpected", f"no row of set {task.record.id} names this file")
-        found.problems += empty_folders(listing, (f.path for row in rows for f in row.files if f.row is None))
+        for path in sorted(remaining):
+            findings.add(path, "unexpected", f"no row of set {task.record.id} names this file")
+        findings.problems += empty_folders(listing, (f.path for row in rows for f in row.files if f.row is None))
         for path in sorted(task.shards - taken.keys()):
-            found.add(path, "unexpected", f"no row of set {task.record.id} is in this shard")
+            findings.add(path, "unexpected", f"no row of set {task.record.id} is in this shard")
     for path, numbers in sorted(taken.items()):
-        found.checked["images"] += len(numbers)
+        findings.checked["images"] += len(numbers)
         # an array holds several sets one after the other
         start = min(numbers) if path in task.arrays else 0
         if whole and numbers != set(range(start, start + len(numbers))):
-            found.add(rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}")
-    return good
+            findings.add(rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}")
+    return readable
 
 
-def _misplaced(task: SetTask, path: str, index: int, folder: str | None) -> str | None:
+def _check_file_place(
+    task: SetTask, row: ImageRecord, stored: StoredRecord, listing: Listing, remaining: dict[str, int], findings: Findings
+) -> bool:
+    """Check where a single file is; return whether it is there with the recorded size, and take it from the remaining files."""
+    rows_path, path = set_path(task.record.id), stored.path
+    if mistake := _misplaced(task, path, row.index):
+        findings.add(rows_path, "records", f"row {row.index} is in {path}; {mistake}")
+    size = remaining.pop(path, None)
+    if size is None:
+        if path in listing.files:
+            findings.add(rows_path, "records", f"row {row.index} is in {path}, as is another")
+        elif path.startswith(f"{task.folder}/") and not listing.hides(path):
+            findings.add(path, "missing", f"image {row.index} of set {task.record.id}")
+        return False
+    findings.checked["images"] += 1
+    if task.sizes and size != stored.bytes:
+        findings.add(path, "size", f"has {size} bytes, recorded are {stored.bytes}")
+        return False
+    return True
+
+
+def _misplaced(task: SetTask, path: str, index: int) -> str | None:
     suffix = "." + FORMATS[task.encoding][1]
+    label = task.label(index)
+    folder = None if label is None else task.folders[label]
     start = f"{task.folder}/" + (f"{folder}/" if folder is not None and not task.numbered else "")
     name = path.removeprefix(start).removesuffix(suffix)
     if len(name) != len(path) - len(start) - len(suffix):
@@ -221,102 +242,101 @@ def _misplaced(task: SetTask, path: str, index: int, folder: str | None) -> str 
     return None
 
 
-def _check_file(task: SetTask, row: ImageRecord, stored: StoredRecord, found: Found) -> set[str]:
-    """Check the bytes and pixels of a single file; return the hash of bytes that were found to decode."""
+def _check_file(task: SetTask, row: ImageRecord, stored: StoredRecord, findings: Findings) -> set[str]:
+    """Check the bytes and pixels of a single file; return the hash of bytes that decode."""
     try:
         data = (task.directory / stored.path).read_bytes()
     except OSError as e:
-        found.add(stored.path, "unreadable", f"{e.strerror}")
+        findings.add(stored.path, "unreadable", f"{e.strerror}")
         return set()
-    found.checked["bytes"] += len(data)
+    findings.checked["bytes"] += len(data)
     if (sha256 := sha256_bytes(data)) != stored.sha256:
-        found.add(stored.path, "hash", f"has {sha256}, recorded is {stored.sha256}")
+        findings.add(stored.path, "hash", f"has {sha256}, recorded is {stored.sha256}")
         return set()
     if not task.pixels:
         return set()
     try:
         image = decode(data, task.encoding)
     except NotAPicture as e:
-        found.add(stored.path, "decode", str(e))
+        findings.add(stored.path, "decode", str(e))
         return set()
     if task.encoding == "png":
-        _check_pixels(stored.path, image, row, found)
+        _check_pixels(stored.path, image, row, findings)
     return {sha256}
 
 
-def _check_pixels(path: str, image: NDArray[np.uint8], row: ImageRecord, found: Found) -> None:
+def _check_pixels(path: str, image: NDArray[np.uint8], row: ImageRecord, findings: Findings) -> None:
     if (digest := pixel_digest(image)) != row.pixels:
-        found.add(path, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
+        findings.add(path, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
 
 
-def _check_shard(
-    task: SetTask, path: str, entries: list[tuple[ImageRecord, StoredRecord]], recorded: int | None, seen: set[str], found: Found
-) -> None:
+def _check_shard(task: SetTask, path: str, places: Places, recorded: int | None, decoded: set[str], findings: Findings) -> None:
     """Check rows of a shard whose bytes are as recorded; `recorded` is how many it should have, where that is known."""
     try:
         shard = open_rows(task.directory / path)
-    except (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError) as e:
-        found.add(path, "decode", f"is not a shard: {e}")
+    except _UNREADABLE as e:
+        findings.add(path, "decode", f"is not a shard: {e}")
         return
     try:
         if shard.encoded != (task.encoding == "jpeg"):
-            found.add(path, "shape", f"holds {'encoded' if shard.encoded else 'raw'} images; the manifest's encoding is {task.encoding}")
+            kind = "encoded" if shard.encoded else "raw"
+            findings.add(path, "shape", f"holds {kind} images; the manifest's encoding is {task.encoding}")
             return
         if isinstance(shard, Shard):
             attributes = shard_attributes(task.record.id, task.build, task.encoding if shard.encoded else "raw")
             for stranger in shard.strangers(attributes):
-                found.add(path, "records", stranger)
+                findings.add(path, "records", stranger)
         if recorded is not None and shard.rows != recorded:
-            found.add(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")
-        inside = [(row, stored) for row, stored in entries if stored.row is not None and stored.row < shard.rows]
-        for _row, stored in entries:
-            if stored.row is not None and stored.row >= shard.rows:
-                found.add(f"{path}#{stored.row}", "missing", f"the shard has {shard.rows} rows")
+            findings.add(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")
+        inside = [(row, stored) for row, stored in places if (stored.row or 0) < shard.rows]
+        for _, stored in places:
+            if (stored.row or 0) >= shard.rows:
+                findings.add(f"{path}#{stored.row}", "missing", f"the shard has {shard.rows} rows")
         if isinstance(shard, Shard):
-            _check_columns(task, shard, path, inside, found)
+            _check_columns(task, shard, path, inside, findings)
         for (row, stored), data in zip(inside, _in_order(shard, [stored.row or 0 for _, stored in inside]), strict=True):
-            _check_row(task, f"{path}#{stored.row}", data, row, stored, seen, found)
-    except (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError) as e:
-        found.add(path, "decode", f"cannot be read: {e}")
+            _check_row(task, f"{path}#{stored.row}", data, row, stored, decoded, findings)
+    except _UNREADABLE as e:
+        findings.add(path, "decode", f"cannot be read: {e}")
     finally:
         shard.close()
 
 
 def _in_order(shard: Shard | ArrayFile, numbers: list[int]) -> Iterator[NDArray[np.uint8]]:
-    if numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False:
+    """Yield rows of a shard; rows that follow each other are read together."""
+    if numbers and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
         yield from shard.stream(numbers[0], numbers[0] + len(numbers))
     else:
         yield from (shard.row(n) for n in numbers)
 
 
-def _check_columns(task: SetTask, shard: Shard, path: str, entries: list[tuple[ImageRecord, StoredRecord]], found: Found) -> None:
+def _check_columns(task: SetTask, shard: Shard, path: str, places: Places, findings: Findings) -> None:
     index, pixels, labels = shard.column(INDEX), shard.column(PIXELS), shard.column(LABELS)
-    for row, stored in entries:
+    for row, stored in places:
         name = f"{path}#{stored.row}"
         if index[stored.row] != row.index:
-            found.add(name, "records", f"the shard's index is {index[stored.row]}, recorded is {row.index}")
-        if pixels[stored.row].tobytes().hex() != row.pixels.removeprefix("blake3:"):
-            found.add(name, "records", "the shard's pixel digest is not the recorded one")
-        known = task.labels
-        if known is not None and row.index < len(known) and labels[stored.row] != known[row.index]:
-            found.add(name, "records", f"the shard's label is {labels[stored.row]}, the sample's is {known[row.index]}")
+            findings.add(name, "records", f"the shard's index is {index[stored.row]}, recorded is {row.index}")
+        if pixels[stored.row].tobytes().hex() != digits(row.pixels):
+            findings.add(name, "records", "the shard's pixel digest is not the recorded one")
+        label = task.label(row.index)
+        if label is not None and labels[stored.row] != label:
+            findings.add(name, "records", f"the shard's label is {labels[stored.row]}, the sample's is {label}")
 
 
 def _check_row(
-    task: SetTask, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord, seen: set[str], found: Found
+    task: SetTask, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord, decoded: set[str], findings: Findings
 ) -> None:
-    found.checked["bytes"] += data.nbytes
+    findings.checked["bytes"] += data.nbytes
     if data.nbytes != stored.bytes:
-        found.add(name, "size", f"has {data.nbytes} bytes, recorded are {stored.bytes}")
+        findings.add(name, "size", f"has {data.nbytes} bytes, recorded are {stored.bytes}")
         return
     plain = np.ascontiguousarray(data)
     if (sha256 := sha256_bytes(plain.data)) != stored.sha256:
-        found.add(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
+        findings.add(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
     elif task.pixels and task.encoding == "png":
-        _check_pixels(name, plain, row, found)
-    # the very same bytes were decoded when the file was checked
-    elif task.pixels and sha256 not in seen:
+        _check_pixels(name, plain, row, findings)
+    elif task.pixels and sha256 not in decoded:  # the bytes that the file has too were decoded with it
         try:
             decode(plain.data, task.encoding)
         except NotAPicture as e:
-            found.add(name, "decode", str(e))
+            findings.add(name, "decode", str(e))

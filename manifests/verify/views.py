@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,16 +17,16 @@ import numpy as np
 from pydantic import Field
 
 from ...pixels import pixel_digest
-from ..disk.listing import empty_folders, list_files, plain_file, printable
+from ..disk.listing import empty_folders, list_files, plain_file
 from ..images.arrays import ArrayFile, NotAShard
+from ..layout import MANIFEST
 from ..manifest_file import MANIFEST_CAP
-from ..records.digests import set_digest, sha256_file
+from ..records.digests import digest_of, digits, set_digest, sha256_file
 from ..records.models import Blake3, Count, FileRecord, Record, SafePath, Sha256
 from ..records.parsing import record_or_mistakes
-from ..records.report import Problem, VerificationReport
+from ..records.report import Problem, Progress, VerificationReport, printable
 
 VIEW = "VIEW.json"
-Progress = Callable[[str, int, int], None]
 
 
 class FolderRecord(Record):
@@ -72,15 +72,15 @@ class ViewRecord(Record):
 def folder_record(path: str, images: Iterable[tuple[str, str, int]]) -> FolderRecord:
     """Return the record of a folder from (path, sha256, bytes) of its images."""
     rows = sorted(images)
-    digest = hashlib.sha256()
+    hashed = hashlib.sha256()
     for name, sha256, _ in rows:
-        digest.update(f"{sha256.removeprefix('sha256:')}  {name}\n".encode())
-    return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=f"sha256:{digest.hexdigest()}")
+        hashed.update(f"{digits(sha256)}  {name}\n".encode())
+    return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=digest_of(hashed))
 
 
 def is_view(directory: Path | str) -> bool:
     """Return whether a directory holds VIEW.json, and no manifest beside it."""
-    return os.path.lexists(Path(directory) / VIEW) and not os.path.lexists(Path(directory) / "manifest.json")
+    return os.path.lexists(Path(directory) / VIEW) and not os.path.lexists(Path(directory) / MANIFEST)
 
 
 def load_view(directory: Path | str) -> ViewRecord | list[Problem]:
@@ -105,12 +105,12 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     directory : path
         The one that holds VIEW.json.
     progress : callable, optional
-        Called with the step, what is done and the total.
+        The steps are "files" and "sets".
 
     Returns
     -------
     VerificationReport
-        Where something is wrong in a folder of single images, the folder is named; checked against its build, the image is.
+        A wrong image in a folder of single images is reported as that folder; a check against the build names the image.
     """
     root = Path(directory)
     report = VerificationReport(printable(str(directory)), "pixels")
@@ -119,79 +119,90 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
         report.add(record)
         return report
     report.digest = record.digest
-    told = progress or (lambda *_: None)
+    progress = progress or (lambda *_: None)
     listing = list_files(root)
     report.add(listing.problems, Counter(files=len(listing.files), sets=len({s.id for s in record.sets})))
-    left = {path: size for path, size in listing.files.items() if path != VIEW}
-    sound: set[str] = set()
+    remaining = {path: size for path, size in listing.files.items() if path != VIEW}
     total = len(record.files) + len(record.folders)
-    for done, one in enumerate(record.files):
-        told("files", done, total)
-        report.add(_file(root, one, left.pop(one.path, None), listing.hides(one.path), report))
-        sound |= {one.path} if not any(p.path == printable(one.path) for p in report.problems) else set()
-    by_folder: dict[str, list[str]] = {f.path: [] for f in record.folders}
-    for path in left:
-        folder = path
-        while folder and folder not in by_folder:
-            folder = folder.rpartition("/")[0]
-        if folder:
-            by_folder[folder].append(path)
-        else:
-            report.add([Problem(printable(path), "unexpected", f"{VIEW} names no such file")])
-    for done, one_folder in enumerate(record.folders, len(record.files)):
-        told("files", done, total)
-        report.add(_folder(root, one_folder, by_folder[one_folder.path], left, report))
+    sound: set[str] = set()
+    for done, file in enumerate(record.files):
+        progress("files", done, total)
+        size = remaining.pop(file.path, None)
+        problem = None if size is None and listing.hides(file.path) else _file_problem(root, file, size, report)
+        if problem is not None:
+            report.add([problem])
+        elif size is not None:
+            sound.add(file.path)
+    images = _images_by_folder(record, remaining, report)
+    for done, folder in enumerate(record.folders, len(record.files)):
+        progress("files", done, total)
+        report.add(_folder_problems(root, folder, images[folder.path], remaining, report))
     report.add(empty_folders(listing, [f.path for f in record.files]))
-    for done, held in enumerate(record.sets):
-        told("sets", done, len(record.sets))
-        if held.pixel_digest is not None and held.row is not None and held.path in sound:
-            report.add(_pixels(root, held), Counter(images=held.count))
+    for done, part in enumerate(record.sets):
+        progress("sets", done, len(record.sets))
+        if part.pixel_digest is not None and part.row is not None and part.path in sound:
+            report.add(_pixel_problems(root, part), Counter(images=part.count))
     report.problems = sorted(set(report.problems))
     return report
 
 
-def _file(root: Path, record: FileRecord, size: int | None, hidden: bool, report: VerificationReport) -> Iterable[Problem]:
-    name = printable(record.path)
+def _images_by_folder(record: ViewRecord, paths: Iterable[str], report: VerificationReport) -> dict[str, list[str]]:
+    """Return folder -> the files below it; a file that is in no folder of the view is a problem."""
+    images: dict[str, list[str]] = {f.path: [] for f in record.folders}
+    for path in paths:
+        folder = path
+        while folder and folder not in images:
+            folder = folder.rpartition("/")[0]
+        if folder:
+            images[folder].append(path)
+        else:
+            report.add([Problem(path, "unexpected", f"{VIEW} names no such file")])
+    return images
+
+
+def _file_problem(root: Path, record: FileRecord, size: int | None, report: VerificationReport) -> Problem | None:
+    path = record.path
     if size is None:
-        return [] if hidden else [Problem(name, "missing", f"{VIEW} names this file")]
+        return Problem(path, "missing", f"{VIEW} names this file")
     if size != record.bytes:
-        return [Problem(name, "size", f"has {size} bytes, recorded are {record.bytes}")]
+        return Problem(path, "size", f"has {size} bytes, recorded are {record.bytes}")
     try:
-        found = sha256_file(root / record.path)
+        sha256 = sha256_file(root / path)
     except OSError as e:
-        return [Problem(name, "unreadable", f"{e.strerror}")]
+        return Problem(path, "unreadable", f"{e.strerror}")
     report.add([], Counter(bytes=size))
-    return [] if found == record.sha256 else [Problem(name, "hash", f"has {found}, recorded is {record.sha256}")]
+    return None if sha256 == record.sha256 else Problem(path, "hash", f"has {sha256}, recorded is {record.sha256}")
 
 
-def _folder(root: Path, record: FolderRecord, paths: list[str], sizes: dict[str, int], report: VerificationReport) -> Iterable[Problem]:
-    name = printable(record.path)
+def _folder_problems(
+    root: Path, record: FolderRecord, paths: list[str], sizes: dict[str, int], report: VerificationReport
+) -> Iterable[Problem]:
     if len(paths) != record.images:
         kind = "missing" if len(paths) < record.images else "unexpected"
-        return [Problem(name, kind, f"holds {len(paths)} images, recorded are {record.images}")]
+        return [Problem(record.path, kind, f"holds {len(paths)} images, recorded are {record.images}")]
     total = sum(sizes[p] for p in paths)
     if total != record.bytes:
-        return [Problem(name, "size", f"its images have {total} bytes, recorded are {record.bytes}")]
+        return [Problem(record.path, "size", f"its images have {total} bytes, recorded are {record.bytes}")]
     try:
-        found = folder_record(record.path, [(p, sha256_file(root / p), sizes[p]) for p in paths])
+        sha256 = folder_record(record.path, [(p, sha256_file(root / p), sizes[p]) for p in paths]).sha256
     except OSError as e:
-        return [Problem(name, "unreadable", f"{e.strerror}")]
+        return [Problem(record.path, "unreadable", f"{e.strerror}")]
     report.add([], Counter(bytes=total, images=len(paths)))
-    if found.sha256 != record.sha256:
-        return [Problem(name, "hash", f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)")]
+    if sha256 != record.sha256:
+        detail = f"its images have {sha256}, recorded is {record.sha256}: check it against its build (--view)"
+        return [Problem(record.path, "hash", detail)]
     return []
 
 
-def _pixels(root: Path, held: ViewSetRecord) -> Iterable[Problem]:
-    name = printable(held.path)
-    start = held.row or 0
+def _pixel_problems(root: Path, part: ViewSetRecord) -> Iterable[Problem]:
+    start = part.row or 0
     try:
-        rows = ArrayFile(root / held.path)
+        array = ArrayFile(root / part.path)
     except (NotAShard, OSError, ValueError) as e:
-        return [Problem(name, "decode", f"is not an array of images: {e}")]
-    if start + held.count > rows.rows:
-        return [Problem(name, "shape", f"has {rows.rows} rows, set {held.id} ends at row {start + held.count}")]
-    found = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in rows.stream(start, start + held.count))
-    if found != held.pixel_digest:
-        return [Problem(name, "pixels", f"the pixels of set {held.id} have {found}, the build's are {held.pixel_digest}")]
+        return [Problem(part.path, "decode", f"is not an array of images: {e}")]
+    if start + part.count > array.rows:
+        return [Problem(part.path, "shape", f"has {array.rows} rows, set {part.id} ends at row {start + part.count}")]
+    digest = set_digest(pixel_digest(np.ascontiguousarray(image)) for image in array.stream(start, start + part.count))
+    if digest != part.pixel_digest:
+        return [Problem(part.path, "pixels", f"the pixels of set {part.id} have {digest}, the build's are {part.pixel_digest}")]
     return []

@@ -19,7 +19,7 @@ from corruptset.corruptions.calibrations import parse_table
 from corruptset.errors import CorruptsetError
 from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import open_source
-from corruptset.manifests.checksums import read_sha256sums
+from corruptset.manifests.checksums import parse_sha256sums
 from corruptset.manifests.layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
 from corruptset.manifests.manifest_file import parse_manifest
 from corruptset.manifests.verify.ladder import verify_directory
@@ -118,7 +118,7 @@ class Sums(Built):
     name = SHA256SUMS
 
     def read(self) -> None:
-        sums = read_sha256sums(self.directory)
+        sums, _ = parse_sha256sums((self.directory / "SHA256SUMS").read_bytes())
         lines = (self.directory / self.name).read_bytes().decode("utf-8", "replace").split("\n")[:-1]
         assert [f"{hash.removeprefix('sha256:')}  {path}" for path, hash in sums.items()] == lines
 

@@ -104,7 +104,7 @@ def worker(target: str, seed: int, numbers: range, hang: float) -> None:
 
     from corruptset.errors import CorruptsetError
     from corruptset.generate.sources.source import BadSample
-    from corruptset.manifests.images.guarded import SECONDS_VARIABLE
+    from corruptset.manifests.images.guard import SECONDS_VARIABLE
 
     # What reads HDF5 gives a file up, twice where it read ahead, before it is counted as a hang here.
     os.environ[SECONDS_VARIABLE] = str(hang / 5)

@@ -15,7 +15,7 @@ from PIL import Image
 
 from corruptset.manifests.checksums import sha256sums_bytes
 from corruptset.manifests.disk.atomic import write_atomic
-from corruptset.manifests.disk.jsonl import write_jsonl
+from corruptset.manifests.disk.jsonl import json_line
 from corruptset.manifests.layout import set_path
 from corruptset.manifests.manifest_file import manifest_bytes
 from corruptset.manifests.records.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
@@ -125,7 +125,7 @@ def write_dataset(
                 width=clean.shape[1], height=clean.shape[0], pixels=pixel_digest(clean), **{"class": CLASSES[label].name},
             )
         )  # fmt: skip
-    write_jsonl(root / "samples.jsonl", samples)
+    (root / "samples.jsonl").write_bytes(b"".join(map(json_line, samples)))
     sets = []
     for number, (set_id, aliases, stages) in enumerate(SETS):
         images = [draw(number, i, shapes[i % 5]) for i in range(len(samples))]
@@ -152,9 +152,9 @@ def write_dataset(
                 for row, i in enumerate(run):
                     where = path.relative_to(root).as_posix()
                     stored[i].append(StoredRecord(path=where, row=row, bytes=len(rows[row]), sha256=sha256_bytes(rows[row])))
-        write_jsonl(
-            root / set_path(set_id), [ImageRecord(index=i, pixels=d, files=s) for i, (d, s) in enumerate(zip(digests, stored, strict=True))]
-        )
+        rows = [ImageRecord(index=i, pixels=d, files=s) for i, (d, s) in enumerate(zip(digests, stored, strict=True))]
+        (root / set_path(set_id)).parent.mkdir(parents=True, exist_ok=True)
+        (root / set_path(set_id)).write_bytes(b"".join(map(json_line, rows)))
         flat = [f for s in stored for f in s]
         sets.append(
             SetRecord(

@@ -14,16 +14,13 @@ import numpy as np
 import pytest
 
 from corruptset.errors import ParameterError
-from corruptset.manifests.images import guard as guarded
-from corruptset.manifests.images import hdf5_child
-from corruptset.manifests.images.guard import SECONDS_VARIABLE, Guard, NoAnswer, Refused
+from corruptset.manifests.images.guard import SECONDS_VARIABLE, Guard, NoAnswer, Refused, seconds_allowed
 
 PIXELS = np.random.default_rng(5).integers(0, 256, (7, 8, 9, 3), dtype=np.uint8)
 
 TROUBLE = """
-import os, signal, sys
-sys.path.insert(0, {folder!r})
-import hdf5_child
+import os, signal
+from corruptset.manifests.images import hdf5_child
 
 def hang(path):
     while True:
@@ -62,12 +59,11 @@ def guard():
 
 
 @pytest.fixture
-def troubled(guard, tmp_path, monkeypatch):
+def troubled():
     """A guard whose child hangs and dies when it is told to."""
-    script = tmp_path / "trouble.py"
-    script.write_text(TROUBLE.format(folder=str(Path(hdf5_child.__file__).parent)))
-    monkeypatch.setattr(guarded, "_CHILD", script)
-    return guard
+    guard = Guard((sys.executable, "-c", TROUBLE))
+    yield guard
+    guard.close()
 
 
 def children(of: int) -> list[int]:
@@ -155,7 +151,7 @@ def test_what_is_no_fault_of_the_file_is_not_said_of_it(troubled, path, tmp_path
 def test_a_limit_that_is_none(monkeypatch, text):
     monkeypatch.setenv(SECONDS_VARIABLE, text)
     with pytest.raises(ParameterError, match=SECONDS_VARIABLE):
-        guarded.seconds_allowed()
+        seconds_allowed()
 
 
 def test_a_forked_process_has_a_child_of_its_own(path):
@@ -164,7 +160,7 @@ def test_a_forked_process_has_a_child_of_its_own(path):
 import os
 import numpy as np
 from pathlib import Path
-from corruptset.manifests.images.guarded import GUARD
+from corruptset.manifests.images.guard import GUARD
 path = Path({str(path)!r})
 whole = GUARD.ask("rows", path, dataset="images", first=0, count=7)[1].tobytes()
 first = GUARD._process.pid
@@ -181,28 +177,25 @@ assert os.waitpid(pid, 0)[1] == 0
 
 
 HANGING = """
-import signal, sys, time
+import signal, sys
 from pathlib import Path
-sys.path.insert(0, {folder!r})
+from corruptset.manifests.images.guard import Guard
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests run in the background, it is ignored
-from corruptset.manifests import guarded
-guarded._CHILD = Path({script!r})
-guarded.GUARD.ask("rows", Path({path!r}), dataset="images", first=0, count=1)
-print(guarded.GUARD._process.pid, flush=True)
+guard = Guard((sys.executable, "-c", sys.argv[1]))
+guard.ask("rows", Path(sys.argv[2]), dataset="images", first=0, count=1)
+print(guard._process.pid, flush=True)
 try:
-    guarded.GUARD.ask("hang", Path({path!r}))
+    guard.ask("hang", Path(sys.argv[2]))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
 
 
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
-def test_the_child_ends_with_its_parent_also_while_it_hangs(troubled, path, tmp_path, way):
-    script = guarded._CHILD
-    code = HANGING.format(folder=str(Path(__file__).parent), script=str(script), path=str(path))
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+def test_the_child_ends_with_its_parent_also_while_it_hangs(path, way):
+    command = [sys.executable, "-c", HANGING, TROUBLE, str(path)]
+    limit = {**os.environ, SECONDS_VARIABLE: "5"}  # the alarm ends the child of a parent that was killed
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=limit)
     child = int(parent.stdout.readline())
     time.sleep(0.3)  # it hangs by now, or is about to
     if way == signal.SIGKILL:
@@ -213,3 +206,10 @@ def test_the_child_ends_with_its_parent_also_while_it_hangs(troubled, path, tmp_
     assert gone(child)
     assert complaint == ""
     assert said == ("interrupted\n" if way == signal.SIGINT else "")
+
+
+def test_the_child_imports_no_other_library(guard, path):
+    rows(guard, path)
+    maps = Path(f"/proc/{guard._process.pid}/maps").read_text()
+    assert "h5py" in maps
+    assert not [name for name in ("cv2", "numba", "llvmlite", "pydantic_core", "blake3") if name in maps]

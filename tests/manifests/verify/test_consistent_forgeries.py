@@ -22,7 +22,6 @@ from corruptset.manifests.manifest_file import load_manifest
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.models import SampleRecord
 from corruptset.manifests.records.report import Problem
-from corruptset.manifests.verify import ladder as verifying
 from corruptset.manifests.verify.ladder import verify_directory
 from corruptset.manifests.verify.sets import SetTask, check_set
 
@@ -174,7 +173,6 @@ def test_slices_together_look_at_every_image_once(dataset: Make, parts: int) -> 
 
 def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice, named from another directory each time, as a notebook does: the workers of the first call are there still."""
-    monkeypatch.setattr(verifying, "SLICE_BYTES", 500)
     for damaged in (False, True):
         root = dataset(repeat=2)
         monkeypatch.chdir(root.parent)
@@ -184,6 +182,6 @@ def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytes
             edit_manifest(root, lambda m: None, reseal=True)
             flip(root / PNG_IMAGE)
             flip(root / "images/clean/1 a dog/plain_stem~1.png")  # in the second slice of its set
-        one, several = verify_directory(root.name), verify_directory(root.name, jobs=3)  # with two a set is one slice
+        one, several = verify_directory(root.name), verify_directory(root.name, jobs=3, slice_bytes=500)  # with two a set is one slice
         assert one.as_json() == several.as_json()
         assert len(one.problems) == 4 * damaged

@@ -28,7 +28,6 @@ from damage import (
 
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.records.report import Problem, VerificationReport
-from corruptset.manifests.verify import ladder as verifying
 from corruptset.manifests.verify.ladder import verify_directory
 
 
@@ -320,14 +319,13 @@ def test_report_as_json() -> None:
 
 
 @pytest.mark.ci
-def test_several_processes_find_the_same(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_find_the_same(dataset: Make) -> None:
     root = dataset(repeat=20)
-    monkeypatch.setattr(verifying, "SLICE_BYTES", 1000)
     remake_shard(root, assigned("images", 3))
     for path in [PNG_IMAGE, "images/clean/1 a dog/plain_stem~19.png", "contact.png", "hdf5/clean-00020.h5"]:
         flip(root / path)
     (root / "images/clean/new.png").write_bytes(b"")
-    one, several = verify_directory(root), verify_directory(root, jobs=4)
+    one, several = verify_directory(root), verify_directory(root, jobs=4, slice_bytes=1000)
     assert len(one.problems) == 6
     assert one.as_json() == several.as_json()
 
