@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.disk.listing import printable
 from ...manifests.layout import set_path, set_places
 from ...manifests.records.models import ImageRecord, Manifest
+from ...manifests.records.report import printable
 from ..plan.parts import Part
 from ..sinks.sink import Run, Sink
 from ..work.sidecars import sidecars
