@@ -42,7 +42,6 @@ from .plan.parts import Run, parts, runs
 from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
-from .views.array_layout import ArrayLayout
 from .work.numba_start import load_numba, numba_loading
 from .work.pool import Workers, run, workers_coming_up
 from .work.warm_up import any_prepared, warm_up
@@ -236,7 +235,7 @@ def _make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspec
     identity = prepared.identity(chosen, digest, excluded)
     shapes = sorted({prepared.recipe.preprocessing.size(c.width, c.height)[::-1] for c in chosen})
     prepared.refuse_small_textures(shapes)
-    arrays = isinstance(layout, ArrayLayout)
+    arrays = layout is not None and bool(layout.array_rows)
     if len(shapes) > 1 and (arrays or ("hdf5" in prepared.containers and prepared.encoding.lossless)):
         some = ", ".join(f"{h}x{w}" for h, w in shapes[:4])
         which, instead = ("arrays", "a view of image files") if arrays else ("HDF5 arrays", "--format folder")

@@ -42,7 +42,6 @@ from ..plan.parts import Part, Run, groups, runs
 from ..sinks.shards import shard_path
 from ..sources.selection import select
 from ..sources.source import BadSample, Sample, Source
-from ..views.array_layout import ArrayLayout
 from ..work.pool import run
 from ..work.sidecars import sidecars
 from ..work.worker import PartDone
@@ -430,7 +429,7 @@ class _Repair:
         for path, entries in wanted.items():
             sets = list(dict.fromkeys(set_id for set_id, _ in entries))
             indices = {index for _, index in entries}
-            if isinstance(layout, ArrayLayout):
+            if layout is not None and layout.array_rows:
                 sets = [set_id for set_id, paths in layout.set_paths().items() if path in paths]
                 indices = set(range(len(self.data.samples)))
             some = [one for one in self.runs if not indices.isdisjoint(range(one.first, one.stop))]
@@ -465,7 +464,7 @@ class _Repair:
             return
         layout = self.job.layout
         texts = dict(layout.texts(self.files)) if layout is not None else {}
-        arrays = set(layout.whole_files()) if layout is not None else set()
+        arrays = set(layout.array_rows) if layout is not None else set()
         for path in others:
             if path in texts:
                 self._put_bytes(path, texts[path], library_advice(self.manifest, "corruptset"))

@@ -206,7 +206,7 @@ def _view_files(directory: Path, layout: Layout, there: Mapping[str, FileRecord]
     """Add what stands beside a view's images; return the records of that and of its arrays, of which some may be `there` already."""
     files = [
         there.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
-        for p in layout.whole_files()
+        for p in layout.array_rows
     ]
     return files + [ending.add(path, data) for path, data in layout.texts({f.path: f.sha256 for f in files})]
 

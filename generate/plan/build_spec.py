@@ -25,7 +25,6 @@ from ..recipes.set_spec import SetSpec
 from ..sources.check import Checked, check
 from ..sources.selection import select, selection_record
 from ..sources.source import Sample, Source, open_source
-from ..views.array_layout import ArrayLayout
 from ..views.build_view import build_layout, view_identity
 from ..views.layout import Layout
 from .estimates import stored_bytes
@@ -164,7 +163,8 @@ class BuildSpec:
         """Return the container whose sizes a view's images have."""
         if container != "view":
             return container
-        return "hdf5" if isinstance(self.layout(self.asked), ArrayLayout) else "folder"
+        layout = self.layout(self.asked)
+        return "hdf5" if layout is not None and layout.array_rows else "folder"
 
     def layout(self, sets: Sequence[str], samples: Sequence[Sample] | None = None) -> Layout | None:
         """Return where the images of sets go, for ``build --view``.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import SourceError
+from ...errors import BuildError, SourceError
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
-from ..views.image_fit import refuse_other_images
+from ..views.registry import unexpected
 
 
 def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named], *, all_seen: bool) -> None:
@@ -39,7 +39,9 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
             text = refusal(f"The recipe {recipe.name}", recipe.expects, problems, _instead(recipe, images))
             raise SourceError(f"{text} Nothing was written.")
     if view is not None:
-        refuse_other_images(view, clean_shapes(recipe.preprocessing, images), all_seen=all_seen)
+        problem = unexpected(view, clean_shapes(recipe.preprocessing, images), all_seen=all_seen)
+        if problem is not None:
+            raise BuildError(f"{problem} Nothing was written.")
 
 
 def clean_shapes(preprocessing: Preprocessing, images: Sequence[Named]) -> list[Named]:

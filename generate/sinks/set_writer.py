@@ -222,7 +222,7 @@ class SetWriter:
             self.files += len(stored)
 
     def _add_to_view(self, positions: Sequence[int], images: Images, layout: Layout) -> None:
-        places = [layout.in_build(self.set_id, self.run.first + p) for p in positions]
+        places = [layout.location(self.set_id, self.run.first + p) for p in positions]
         by_path: dict[str, list[int]] = {}
         numbers = self._numbers = self._numbers or [0] * self.run.count
         for k, (path, number) in enumerate(places):

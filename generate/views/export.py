@@ -14,11 +14,11 @@ from ...manifests.reader import DataSet
 from ...manifests.verify.views import VIEW, ViewRecord, ViewSetRecord
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.expectations import Named
-from .image_fit import unexpected
 from .imagenet_c_5k import read_list
-from .layout import Layout, Subject, ViewOptions
-from .registry import get_view, make_layout
+from .layout import Layout, ViewOptions
+from .registry import get_view, make_layout, unexpected
 from .severities import read_severities
+from .subject import Subject
 from .writer import Writer, finished_at_once
 
 
@@ -90,9 +90,9 @@ def export(
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
     options = ViewOptions(
-        _mapping(severities),
-        () if images is None else read_list(images) if isinstance(images, (str, Path)) else tuple(images),
-        allow_missing_classes,
+        severities=_mapping(severities),
+        images=() if images is None else read_list(images) if isinstance(images, (str, Path)) else tuple(images),
+        allow_missing_classes=allow_missing_classes,
     )
     subject = Subject.of(data)
     subject = subject.only(_chosen(subject, sets))
@@ -107,7 +107,7 @@ def export(
         layout.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, progress)
-        writer.total = sum(place.count for place in layout.places())
+        writer.total = sum(len(images.samples) for images in layout.slices)
         layout.write(data, writer)
         record = view_record(view, data, layout, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
@@ -123,10 +123,10 @@ def view_record(view: str, data: DataSet, layout: Layout, options: ViewOptions, 
     records = {s.id: s for s in manifest.sets}
     lossless = manifest.encoding["format"] == "png"
     sets = []
-    for place in sorted(layout.places(), key=lambda p: (p.set_id, p.path, p.row or 0)):
-        whole = place.row is not None and lossless and place.count == records[place.set_id].count
-        digest = records[place.set_id].pixel_digest if whole else None
-        sets.append(ViewSetRecord(id=place.set_id, path=place.path, row=place.row, count=place.count, pixel_digest=digest))
+    for images in sorted(layout.slices, key=lambda s: (s.set_id, s.path, s.row or 0)):
+        of, count = records[images.set_id], len(images.samples)
+        digest = of.pixel_digest if images.row is not None and lossless and count == of.count else None
+        sets.append(ViewSetRecord(id=images.set_id, path=images.path, row=images.row, count=count, pixel_digest=digest))
     return ViewRecord(
         schema_version=1,
         view=view,
@@ -149,7 +149,7 @@ def _shapes(data: DataSet, subject: Subject) -> list[Named]:
     return [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]
 
 
-def _mapping(severities: str | Path | Mapping[str, Sequence[str]] | None) -> Mapping[str, tuple[str, ...]]:
+def _mapping(severities: str | Path | Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
     if severities is None:
         return {}
     if isinstance(severities, (str, Path)):

@@ -10,7 +10,8 @@ from pathlib import Path
 from ...errors import BuildError, listed, suggest
 from ...files import read_text, reason
 from ..recipes.file_models import LONGEST_NAME
-from .layout import SEVERITIES, SetRef, Subject, ViewOptions, refuse
+from .layout import SEVERITIES, ViewOptions, refuse
+from .subject import SetRef, Subject
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
 FIVE = (

@@ -18,8 +18,9 @@ from ...manifests.records.report import Problem, VerificationReport
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.views import VIEW, ViewRecord, load_view
 from ...pixels import pixel_digest
-from .layout import Found, Layout, Subject, ViewOptions
+from .layout import Layout, ViewImage, ViewOptions
 from .registry import make_layout
+from .subject import Subject
 
 Progress = Callable[[str, int, int], None]
 
@@ -56,7 +57,7 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
         return report
     try:
         # VIEW.json may come from anywhere: options that make no layout are its mistake
-        layout = make_layout(record.view, Subject.of(data).only(s.id for s in record.sets), ViewOptions.from_json(record.options))
+        layout = make_layout(record.view, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options))
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
@@ -75,13 +76,13 @@ def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report
     report.add(empty_folders(listing, expected))
     current: ImageSet | None = None
     done = 0
-    for found in layout.found(root):
-        if current is None or current.id != found.set_id:
-            current = data[found.set_id]
+    for image in layout.read(root):
+        if current is None or current.id != image.set_id:
+            current = data[image.set_id]
             told("sets", done, len(layout.subject.sets))
             done += 1
-        if found.file in there:
-            report.add(_image(found, current), Counter(images=1))
+        if image.file in there:
+            report.add(_image(image, current), Counter(images=1))
     hashes = {p: sha256_file(root / p) for p in sorted(there & expected) if p.endswith(".tar")}
     # what pads a tar is no image, and is not made again
     for file in record.files:
@@ -92,26 +93,26 @@ def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report
             report.add([Problem(printable(path), "records", "says other things than the build's records")])
 
 
-def _image(found: Found, images: ImageSet) -> Iterator[Problem]:
-    row: ImageRecord = images.rows[found.index]
-    where = printable(found.file + found.part)
-    if found.data is None:
-        yield Problem(where, "decode", f"image {found.index} of set {found.set_id} is not there as it should be")
+def _image(image: ViewImage, images: ImageSet) -> Iterator[Problem]:
+    row: ImageRecord = images.rows[image.index]
+    where = printable(image.file + image.part)
+    if image.data is None:
+        yield Problem(where, "decode", f"image {image.index} of set {image.set_id} is not there as it should be")
         return
     lossless = images.encoding == "png"
-    if isinstance(found.data, np.ndarray):
-        pixels = np.ascontiguousarray(found.data)
-        wanted = row.pixels if lossless else pixel_digest(images.image(found.index))
+    if isinstance(image.data, np.ndarray):
+        pixels = np.ascontiguousarray(image.data)
+        wanted = row.pixels if lossless else pixel_digest(images.image(image.index))
         if (got := pixel_digest(pixels)) != wanted:
             yield Problem(where, "pixels", f"the pixels have {got}, the build's are {wanted}")
         return
-    if sha256_bytes(found.data) in {f.sha256 for f in row.files}:
+    if sha256_bytes(image.data) in {f.sha256 for f in row.files}:
         return
     if not lossless:
-        yield Problem(where, "hash", f"has {sha256_bytes(found.data)}, the build's is {row.files[0].sha256}")
+        yield Problem(where, "hash", f"has {sha256_bytes(image.data)}, the build's is {row.files[0].sha256}")
         return
     try:
-        got = pixel_digest(decode(found.data, "png"))
+        got = pixel_digest(decode(image.data, "png"))
     except NotAPicture as e:
         yield Problem(where, "decode", str(e))
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import shutil
@@ -25,6 +26,7 @@ from ..pixels.encoding import PngEncoding
 if TYPE_CHECKING:
     from ...manifests.reader import ImageSet
     from ...manifests.verify.views import FolderRecord
+    from .layout import Layout
 
 # What says that a hard link cannot be, and a copy can: another file system, one without links, too many links.
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
@@ -44,11 +46,6 @@ class Writer:
         self.bytes = 0
         self.linked = 0
         self._made: set[str] = set()
-
-    @property
-    def hashes(self) -> dict[str, str]:
-        """The sha256 of every file that is not a single image, by path."""
-        return {f.path: f.sha256 for f in self.files}
 
     def count(self, images: int) -> None:
         """Tell that so many more images are written."""
@@ -71,7 +68,7 @@ class Writer:
         if isinstance(where, Path):
             self._link(where, target)
             return path, stored.sha256, stored.bytes
-        data = bytes(where.data) if where.ndim == 1 else PngEncoding().encode(where)
+        data = encoded(where)
         target.write_bytes(data)
         return path, sha256_bytes(data), len(data)
 
@@ -82,10 +79,11 @@ class Writer:
             for block in blocks:
                 out.write(np.ascontiguousarray(block, dtype).data)
 
-    def text(self, path: str, data: bytes) -> None:
-        """Write a small file."""
-        with self._hashed(path) as out:
-            out.write(data)
+    def texts(self, layout: Layout) -> None:
+        """Write the labels, lists and metadata that go with the images."""
+        for path, data in layout.texts({f.path: f.sha256 for f in self.files}):
+            with self._hashed(path) as out:
+                out.write(data)
 
     def tar(self, path: str, members: Iterable[tuple[str, bytes]]) -> None:
         """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
@@ -95,7 +93,7 @@ class Writer:
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
                 info.mode = 0o644
-                archive.addfile(info, _Bytes(data))  # type: ignore[arg-type]
+                archive.addfile(info, io.BytesIO(data))
 
     @contextmanager
     def _hashed(self, path: str) -> Iterator[LargeFile]:
@@ -132,26 +130,19 @@ def _refuse_outside(path: str) -> None:
         ) from None
 
 
+def encoded(stored: Path | NDArray[np.uint8]) -> bytes:
+    """Return an image as a file's bytes: those of the build where it has them, a PNG where it stores pixels."""
+    if isinstance(stored, Path):
+        return stored.read_bytes()
+    return bytes(stored.data) if stored.ndim == 1 else PngEncoding().encode(stored)
+
+
 def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
     """Return the header that `numpy.save` writes before a C-order array."""
-    import io
-
     out = io.BytesIO()
     record = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(out, record)
     return out.getvalue()
-
-
-class _Bytes:
-    """What tarfile reads a member from."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = memoryview(data)
-        self._at = 0
-
-    def read(self, count: int) -> memoryview:
-        start, self._at = self._at, self._at + count
-        return self._data[start : self._at]
 
 
 @contextmanager

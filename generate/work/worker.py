@@ -32,7 +32,6 @@ from ..sinks.files import FolderSink
 from ..sinks.set_writer import SetWriter, Where, forget_blocks
 from ..sinks.shards import shard_path, shard_pieces
 from ..sources.source import BadSample, Source
-from ..views.array_layout import ArrayLayout
 from .sidecars import PartSet, Sidecar, write_sidecar
 
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
@@ -203,9 +202,9 @@ def _written(job: Job, part: Part, made: SetWriter) -> PartSet:
     """Write a set's shard or rows of arrays, if it has any, and return what the sidecar says of it."""
     made.describe_rows()
     shard = None
-    if isinstance(job.layout, ArrayLayout):
+    if job.layout is not None and job.layout.array_rows:
         for path, (numbers, rows) in made.arrays().items():
-            write_rows(job.directory / path, job.layout.rows_of(path), numbers, rows)
+            write_rows(job.directory / path, job.layout.array_rows[path], numbers, rows)
     if "hdf5" in job.containers:
         shard = _write_shard(job, part, made)
     made.let_go()
