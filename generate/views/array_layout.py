@@ -68,7 +68,7 @@ class ArrayLayout(Layout):
             rows = list(slices)
             shape = data[rows[0].set_id].image(0).shape
             blocks = (block for images in rows for block in self._blocks(images, data[images.set_id], shape, writer))
-            writer.array(path, (self.array_rows[path], *shape), np.uint8, blocks)
+            writer.array(path, (self.array_rows[path], *shape), blocks)
         writer.texts(self)
         if self.subject.format == "jpeg":
             self.notes.append("The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's.")

@@ -26,6 +26,7 @@ ROBUSTBENCH = 10_000
 class CifarC(ArrayLayout):
     """The layout; ``CIFAR-100-C`` for cifar100-c and whatever else has 100 classes."""
 
+    view = "cifar-c"
     takes = ("severities",)
     expects = Expects(sizes=((32, 32),), channels="rgb")
     """Loaders transpose to (3, H, W), and their networks are made for 32x32."""
@@ -33,11 +34,11 @@ class CifarC(ArrayLayout):
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
         top = "CIFAR-100-C" if hundred else "CIFAR-10-C"
-        sets, notes = grid("cifar-c", subject, options)
+        sets, notes = grid(self.view, subject, options)
         most = max(s.label for s in subject.samples)
-        refuse("cifar-c", [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
+        refuse(self.view, [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
         taken = [f"{name}: labels.npy holds the labels" for name in sets if name.casefold() == "labels"]
-        refuse("cifar-c", taken, "Choose another name in the file of severities.")
+        refuse(self.view, taken, "Choose another name in the file of severities.")
         count = len(subject.samples)
         arrays = (stacked(f"{top}/{name}.npy", ids, range(count)) for name, ids in sets.items())
         super().__init__(subject, top, chain.from_iterable(arrays))

@@ -22,6 +22,8 @@ from .tar_layout import TarLayout
 class Croissant(TarLayout):
     """``<name>-<version>/croissant.json`` and ``<name>-<version>/<twelve digits>/<set id>.tar``."""
 
+    view = "croissant"
+
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         assert subject.manifest is not None  # nothing is built straight into this view
         self.manifest = subject.manifest

@@ -22,6 +22,7 @@ _SPLIT = re.compile(r"(?<![a-z])(train|training|validation|valid|val|dev|test|te
 class ImageFolder(FileLayout):
     """``<name>-<version>/metadata.jsonl`` and ``<name>-<version>/<set id>/<index>.<suffix>``."""
 
+    view = "imagefolder"
     numbered = True
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:

@@ -79,6 +79,8 @@ class ViewImage:
 class Layout(ABC):
     """Where a view puts every image. It follows from the records and the options alone, so that it can be checked later."""
 
+    view: ClassVar[str]
+    """What the view is called."""
     takes: ClassVar[tuple[str, ...]] = ()
     """The fields of `ViewOptions` that the view has a use for."""
     expects: ClassVar[Expects | None] = None

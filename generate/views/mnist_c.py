@@ -21,13 +21,14 @@ from .subject import Subject
 class MnistC(ArrayLayout):
     """The layout."""
 
+    view = "mnist-c"
     takes = ("severities",)
     expects = Expects(sizes=((28, 28),), channels="grey")
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
-        self._sets, notes = single("mnist-c", subject, options)
+        self._sets, notes = single(self.view, subject, options)
         strange = {s.split for s in subject.samples} - {None, "train", "test"}
-        refuse("mnist-c", [f"split {s!r}: the view has train and test" for s in sorted(map(str, strange))], "Choose another view.")
+        refuse(self.view, [f"split {s!r}: the view has train and test" for s in sorted(map(str, strange))], "Choose another view.")
         splits: dict[str, list[int]] = {}
         for index, sample in enumerate(subject.samples):
             splits.setdefault(sample.split or "test", []).append(index)

@@ -12,6 +12,8 @@ from .subject import Subject
 class OpenOOD(FileLayout):
     """``<name>-<version>/images/<set id>/...`` (the data_dir) and ``<name>-<version>/lists/<set id>.txt`` (the imglists)."""
 
+    view = "openood"
+
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         # the reader splits a line at its first blank
         blank = [s.id for s in subject.samples if " " in s.id or " " in subject.classes[s.label].folder]

@@ -20,7 +20,6 @@ class SeverityFolders(FileLayout):
     """
 
     takes: ClassVar[tuple[str, ...]] = ("severities", "allow_missing_classes")
-    view: ClassVar[str]
 
     def __init__(self, subject: Subject, options: ViewOptions, top: str, indices: Sequence[int] | None = None) -> None:
         indices = range(len(subject.samples)) if indices is None else indices

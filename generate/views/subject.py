@@ -5,35 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from ...corruptions.stages import Stage
 from ...manifests.images.pictures import FORMATS
-from ...manifests.records.models import ClassRecord, Manifest
+from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, StageRecord
+from ..sources.source import Sample
 
 if TYPE_CHECKING:
     from ...manifests.reader import DataSet
-
-
-class Item(Protocol):
-    """A sample, of a source or of a data set."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def label(self) -> int: ...
-    @property
-    def split(self) -> str | None: ...
-
-
-class StageLike(Protocol):
-    """A stage, of a recipe or of a manifest."""
-
-    @property
-    def corruption(self) -> str: ...
-    @property
-    def severity(self) -> int | None: ...
-    @property
-    def level(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +36,7 @@ class SetRef:
         return (self.id, *self.aliases)
 
     @classmethod
-    def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[StageLike]) -> SetRef:
+    def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> SetRef:
         """Return what a view needs to know of a set.
 
         A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an alias: another set
@@ -65,15 +45,10 @@ class SetRef:
         names = (set_id, *aliases)
         if len(stages) != 1:
             return cls(set_id, names[1:], None, None, None, len(stages))
-        name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
-        return cls(
-            set_id,
-            names[1:],
-            name,
-            severity if severity is not None and f"{name}/{severity}" in names else None,
-            level if level is not None and f"{name}/{level:02d}" in names else None,
-            1,
-        )
+        (stage,) = stages
+        severity = stage.severity if f"{stage.corruption}/{stage.severity}" in names else None
+        level = stage.level if stage.level is not None and f"{stage.corruption}/{stage.level:02d}" in names else None
+        return cls(set_id, names[1:], stage.corruption, severity, level, 1)
 
 
 @dataclass(frozen=True)
@@ -83,7 +58,7 @@ class Subject:
     name: str
     version: str
     sets: tuple[SetRef, ...]
-    samples: Sequence[Item]
+    samples: Sequence[Sample | SampleRecord]
     classes: tuple[ClassRecord, ...]
     format: str
     """``jpeg`` or ``png``."""

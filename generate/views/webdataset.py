@@ -20,6 +20,8 @@ SHARD = 5000
 class WebDataset(TarLayout):
     """The layout."""
 
+    view = "webdataset"
+
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         total = len(subject.samples)
         slices = (
