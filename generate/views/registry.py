@@ -83,10 +83,10 @@ def unexpected(view: str, images: Sequence[Named], *, all_seen: bool = True) -> 
     images : sequence of (name, (width, height, channels))
         As they would lie in the view.
     all_seen : bool
-        Whether these are all images; if not, only what they say whatever the others are counts.
+        Whether these are all images.
     """
     expects = layout_class(view).expects
-    problems = [] if expects is None else (expects if all_seen else expects.of_each).problems(images)
+    problems = [] if expects is None else expects.problems(images, all_seen=all_seen)
     if expects is None or not problems:
         return None
     known = {name: layout_class(name).expects for name in VIEWS}
