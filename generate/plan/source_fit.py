@@ -1,16 +1,15 @@
-"""A source, a recipe and a view held against each other: what does not fit is refused, with the recipe or view that does."""
+"""Whether the images of a source are those that a recipe and a view are made for; the error names a recipe or view that fits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...errors import SourceError
-from ..pixels.preprocessing import Preprocessing
+from ...errors import BuildError, SourceError
 from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
-from ..views.image_fit import refuse_other_images
+from ..views.registry import unexpected
 
 
 def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named], *, all_seen: bool) -> None:
@@ -23,7 +22,7 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
     images : sequence of (name, (width, height, channels))
         As they are in the source.
     all_seen : bool
-        Whether these are all images; if not, only what they say whatever the others are counts.
+        Whether these are all images.
 
     Raises
     ------
@@ -32,43 +31,37 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
     BuildError
         The view expects others.
     """
-    if recipe.expects is not None:
-        expects = recipe.expects if all_seen else recipe.expects.of_each
-        problems = expects.problems(images)
-        if problems:
-            text = refusal(f"The recipe {recipe.name}", recipe.expects, problems, _instead(recipe, images))
-            raise SourceError(f"{text} Nothing was written.")
-    if view is not None:
-        refuse_other_images(view, clean_shapes(recipe.preprocessing, images), all_seen=all_seen)
+    problems = recipe.expects.problems(images, all_seen=all_seen) if recipe.expects is not None else []
+    if recipe.expects is not None and problems:
+        text = refusal(f"The recipe {recipe.name}", recipe.expects, problems, _alternative(recipe, images))
+        raise SourceError(f"{text} Nothing was written.")
+    if view is None:
+        return
+    colour = recipe.preprocessing.channels == "rgb"
+    clean = [(name, (*recipe.preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
+    problem = unexpected(view, clean, all_seen=all_seen)
+    if problem is not None:
+        raise BuildError(f"{problem} Nothing was written.")
 
 
-def clean_shapes(preprocessing: Preprocessing, images: Sequence[Named]) -> list[Named]:
-    """Return the images as preprocessing makes them."""
-    colour = preprocessing.channels == "rgb"
-    return [(name, (*preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
-
-
-def _instead(recipe: Recipe, images: Sequence[Named]) -> str:
-    """Return which recipe to take: of those that fit, what has the most sets' corruptions in common with the one that was asked for."""
+def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
+    """Return which recipe fits: of those that do, the ones that share most of their corruptions with the one that was asked for."""
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
     others = [load_recipe(name) for name in recipe_names() if name != recipe.name]
-    fitting = {one.name: _likeness(one, recipe) for one in others if _fits(one, images)}
-    most = max(fitting.values(), default=0)
-    names = [name for name, likeness in fitting.items() if likeness == most]
-    return f"{_listed('Recipe', names)}." if names else "No recipe that comes with corruptset fits."
+    shared = {other.name: _shared_part(recipe, other) for other in others if _fits(other, images)}
+    names = [name for name, part in shared.items() if part == max(shared.values())]
+    if not names:
+        return "No recipe that comes with corruptset fits."
+    return f"{'Recipe that fits' if len(names) == 1 else 'Recipes that fit'}: {', '.join(names)}."
 
 
 def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
     return recipe.expects is not None and not recipe.expects.problems(images)
 
 
-def _likeness(one: Recipe, other: Recipe) -> float:
-    """Return how much of the corruptions of two recipes together both have."""
-    mine, theirs = ({t.corruption for s in r.resolve().sets for t in s.stages} for r in (one, other))
-    return len(mine & theirs) / len(mine | theirs)
-
-
-def _listed(what: str, names: Sequence[str]) -> str:
-    return f"{what}{'s' * (len(names) > 1)} that fit{'s' * (len(names) == 1)}: {', '.join(names)}"
+def _shared_part(recipe: Recipe, other: Recipe) -> float:
+    """Return the share of the corruptions of two recipes that both have."""
+    first, second = ({stage.corruption for spec in r.resolve().sets for stage in spec.stages} for r in (recipe, other))
+    return len(first & second) / len(first | second)

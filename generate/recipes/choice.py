@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Protocol, TypeVar
 
 from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption
@@ -15,6 +15,17 @@ from .set_spec import SetSpec
 CLEAN = SetSpec("clean", ())
 LEVELS = 30
 """The levels of a gradual degradation, where no recipe says how many: as many as the paper has."""
+
+
+class HasNames(Protocol):
+    """A set, of a recipe or of a data set."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The id and the aliases."""
+
+
+Set = TypeVar("Set", bound=HasNames)
 
 
 def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[SetSpec]:
@@ -41,24 +52,29 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
         return list(sets)
     known = list(sets)
     if "clean" in globs and not any("clean" in s.names for s in sets):
-        known.insert(0, replace(CLEAN))
-    names = {name for spec in known for name in spec.names}
-    empty = [g for g in globs if not any(fnmatchcase(n, g) for n in names)]
-    if empty:
-        problems = [f"{g!r} matches no set.{suggest(g, names)}" for g in empty]
+        known.insert(0, CLEAN)
+    chosen, problems = matching_sets(known, globs)
+    if problems:
         raise UnknownCorruption(f"--sets:\n{listed(problems)}\n`corruptset show RECIPE` lists the sets of a recipe.")
-    return [spec for spec in known if any(fnmatchcase(n, g) for n in spec.names for g in globs)]
+    return chosen
+
+
+def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:
+    """Return the sets that patterns match, by id or alias, and what is wrong with the patterns that match none."""
+    names = {name for one in sets for name in one.names}
+    problems = [f"{g!r} matches no set.{suggest(g, names)}" for g in globs if not any(fnmatchcase(n, g) for n in names)]
+    return [one for one in sets if any(fnmatchcase(n, g) for n in one.names for g in globs)], problems
 
 
 def ladders(table: Calibration) -> list[SetSpec]:
     """Return every gradual degradation at levels 1 to 30, or as many as it has, with the parameters of a calibration's ladder."""
-    found = []
+    sets = []
     for name in corruption_names():
         gradual = get_corruption(name).gradual
         for level in range(1, min(LEVELS, gradual.most) + 1) if gradual is not None else ():
             stage = resolve_stage(name, table, level=level)
-            found.append(SetSpec(set_id([stage]), (stage,)))
-    return found
+            sets.append(SetSpec(set_id([stage]), (stage,)))
+    return sets
 
 
 def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Calibration) -> list[SetSpec]:
@@ -82,17 +98,18 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
     Examples
     --------
     >>> from ..corruptions.calibrations import get_calibration
-    >>> found = choose_shown([], ["black_lines/0*", "clean"], get_calibration("imagenet"))
-    >>> found[0].id, found[1].id, len(found)
+    >>> table = get_calibration("imagenet")
+    >>> chosen = choose_shown([], ["black_lines/0*", "clean"], table)
+    >>> chosen[0].id, chosen[1].id, len(chosen)
     ('clean', 'black_lines/01', 10)
-    >>> [s.id for s in choose_shown([s for s in found if s.stages], None, get_calibration("imagenet"))]
+    >>> [s.id for s in choose_shown(chosen[1:], None, table)]
     ['black_lines/01', 'black_lines/05']
     """
     if globs is None:
-        return [s for s in sets if len(s.stages) != 1 or s.stages[0].level is None or s.stages[0].level == 1 or s.stages[0].level % 5 == 0]
-    own = {name for spec in sets for name in spec.names}
-    beyond = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in own)]
-    rungs = [s for s in ladders(table) if s.id not in own]
-    if any(not any(fnmatchcase(s.id, g) for s in rungs) for g in beyond):
-        return choose_sets([*sets, *rungs], globs)  # which says so, and suggests from all of them
-    return choose_sets([*sets, *(s for s in rungs if any(fnmatchcase(s.id, g) for g in beyond))], globs)
+        return [s for s in sets if len(s.stages) != 1 or s.stages[0].level in (None, 1, *range(5, 100, 5))]
+    names = {name for spec in sets for name in spec.names}
+    beyond = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in names)]
+    rungs = [s for s in ladders(table) if s.id not in names]
+    matches, problems = matching_sets(rungs, beyond)
+    # with a problem, choose_sets suggests from all of them
+    return choose_sets([*sets, *(rungs if problems else matches)], globs)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from ...errors import suggest
 
@@ -25,7 +26,7 @@ EXPECTED = {
 }
 
 
-def said(error: ValidationError, model: type[BaseModel]) -> list[str]:
+def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """Return each mistake as a line: the key, what was given, what was expected; a near name is suggested.
 
     Parameters
@@ -34,30 +35,28 @@ def said(error: ValidationError, model: type[BaseModel]) -> list[str]:
     model : type of BaseModel
         What was to be validated; its fields are the known keys.
     """
-    lines = []
-    for one in error.errors():
-        # A list whose items are all wrong is then called too short; the items have said it.
-        if one["type"] == "too_short" and one["input"]:
-            continue
-        keys, known = _walk(one["loc"], model, names_key=one["type"] in ("missing", "extra_forbidden"))
-        where = _place(keys)
-        context = one.get("ctx", {})
-        match one["type"]:
-            case "missing":
-                lines.append(f"{where} is missing")
-            case "extra_forbidden":
-                lines.append(f"{where}: there is no such key.{suggest(str(keys[-1]), known)} Known here: {', '.join(known)}")
-            case "union_tag_not_found":
-                lines.append(f"{where}: {context['discriminator']!s} is missing")
-            case "union_tag_invalid":
-                field = str(context["discriminator"]).strip("'")
-                lines.append(f"{where}, {field} is {context['tag']!r}; expected one of {context['expected_tags']}")
-            case "value_error":
-                lines.append(f"{where}: {context['error']}")
-            case kind:
-                expected = EXPECTED.get(kind) or _limits(kind, context) or one["msg"]
-                lines.append(f"{where} is {one['input']!r}; expected {expected}")
-    return lines
+    # a list whose items are all wrong is also called too short; its items have their own lines
+    return [_line(details, model) for details in error.errors() if details["type"] != "too_short" or not details["input"]]
+
+
+def _line(details: ErrorDetails, model: type[BaseModel]) -> str:
+    kind, context = details["type"], details.get("ctx", {})
+    keys, known = _walk(details["loc"], model, names_key=kind in ("missing", "extra_forbidden"))
+    where = _place(keys)
+    match kind:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"{where}: there is no such key.{suggest(str(keys[-1]), known)} Known here: {', '.join(known)}"
+        case "union_tag_not_found":
+            return f"{where}: {context['discriminator']!s} is missing"
+        case "union_tag_invalid":
+            field = str(context["discriminator"]).strip("'")
+            return f"{where}, {field} is {context['tag']!r}; expected one of {context['expected_tags']}"
+        case "value_error":
+            return f"{where}: {context['error']}"
+        case _:
+            return f"{where} is {details['input']!r}; expected {EXPECTED.get(kind) or _limits(kind, context) or details['msg']}"
 
 
 def _limits(kind: str, context: dict[str, Any]) -> str:

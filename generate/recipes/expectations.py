@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median_low
 from typing import Literal
 
 from pydantic import model_validator
 
+from ...errors import listed
 from ..pixels.preprocessing import Side
 from .file_models import RecipeTable
 
@@ -16,9 +17,8 @@ Shape = tuple[int, int, int]
 """(width, height, channels): 1 is grey, 3 is colour."""
 Named = tuple[str, Shape]
 """What an image is called, and its shape."""
-INSIST = "--any-shape"
 _CHANNELS = {"rgb": 3, "grey": 1}
-_WORDS = {1: "grey", 3: "in colour"}
+_COLOURS = {1: "grey", 3: "in colour"}
 _SHOWN = 3
 
 
@@ -39,17 +39,12 @@ class Expects(RecipeTable):
         return self
 
     @property
-    def of_each(self) -> Expects:
-        """What a single image can contradict, whatever the others are."""
-        return self.model_copy(update={"least_side": None})
-
-    @property
-    def said(self) -> str:
-        """In words.
+    def words(self) -> str:
+        """The expected images, in words.
 
         Examples
         --------
-        >>> Expects(sizes=((28, 28),), channels="grey").said, Expects(least_side=128).said
+        >>> Expects(sizes=((28, 28),), channels="grey").words, Expects(least_side=128).words
         ('grey images of 28x28 pixels', 'images with a short side of at least 128 pixels')
         """
         colour = {"rgb": "colour ", "grey": "grey ", None: ""}[self.channels]
@@ -57,8 +52,10 @@ class Expects(RecipeTable):
         short = f" with a short side of at least {self.least_side} pixels" if self.least_side is not None else ""
         return f"{colour}images{sizes}{short}"
 
-    def problems(self, images: Sequence[Named]) -> list[str]:
+    def problems(self, images: Sequence[Named], *, all_seen: bool = True) -> list[str]:
         """Return what contradicts this, one line for sizes and one for channels.
+
+        Where not all images are seen (`all_seen`), the short side, which is judged over all of them, is left aside.
 
         Examples
         --------
@@ -67,36 +64,31 @@ class Expects(RecipeTable):
         >>> Expects(least_side=128).problems([("a", (32, 32, 3)), ("b", (200, 64, 1)), ("c", (500, 375, 3))])
         ['2 of 3 images have a short side below 128 pixels: 32x32, 200x64']
         """
-        found = []
-        if self.sizes:
-            wrong = [image for image in images if image[1][:2] not in self.sizes]
-            found += [f"{_count(wrong, images)} {_some(wrong)}{_first(wrong, images)}"] if wrong else []
-        if self.least_side is not None and images:
+        problems = []
+        if self.sizes and (wrong := [image for image in images if image[1][:2] not in self.sizes]):
+            problems.append(_line(wrong, images, _sizes(wrong)))
+        if self.least_side is not None and images and all_seen:
             small = [image for image in images if min(image[1][:2]) < self.least_side]
             if median_low(min(shape[:2]) for _, shape in images) < self.least_side:
-                found.append(f"{len(small)} of {len(images)} images have a short side below {self.least_side} pixels: {_some(small)}")
-        if self.channels is not None:
-            wrong = [image for image in images if image[1][2] != _CHANNELS[self.channels]]
-            found += [f"{_count(wrong, images)} {_WORDS[wrong[0][1][2]]}{_first(wrong, images)}"] if wrong else []
-        return found
+                problems.append(f"{len(small)} of {len(images)} images have a short side below {self.least_side} pixels: {_sizes(small)}")
+        if self.channels is not None and (wrong := [image for image in images if image[1][2] != _CHANNELS[self.channels]]):
+            problems.append(_line(wrong, images, _COLOURS[wrong[0][1][2]]))
+        return problems
 
 
-def refusal(what: str, expects: Expects, problems: Iterable[str], instead: str) -> str:
-    """Return the words of a refusal: what was expected, what was given, what fits, and how to insist."""
-    lines = "".join(f"\n  {p}" for p in problems)
-    return f"{what} is made for {expects.said}. Of the images looked at:{lines}\n{instead} With {INSIST} they are taken all the same."
+def refusal(what: str, expects: Expects, problems: Sequence[str], instead: str) -> str:
+    """Return an error's text: what was expected, what was given, what fits, and how to insist."""
+    text = f"{what} is made for {expects.words}. Of the images looked at:\n{listed(problems)}\n{instead}"
+    return f"{text} With --any-shape they are taken all the same."
 
 
-def _count(wrong: Sequence[Named], images: Sequence[Named]) -> str:
-    return f"{len(wrong)} of {len(images)} images {'is' if len(wrong) == 1 else 'are'}"
+def _line(wrong: Sequence[Named], images: Sequence[Named], are: str) -> str:
+    first = f" (the first is {wrong[0][0]})" if len(wrong) < len(images) else ""
+    return f"{len(wrong)} of {len(images)} images {'is' if len(wrong) == 1 else 'are'} {are}{first}"
 
 
-def _some(images: Sequence[Named]) -> str:
+def _sizes(images: Sequence[Named]) -> str:
     """Return the sizes of images, the most frequent first."""
-    counted = [f"{w}x{h}" for (w, h), _ in Counter(shape[:2] for _, shape in images).most_common()]
-    more = len(counted) - _SHOWN
-    return ", ".join(counted[:_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")
-
-
-def _first(wrong: Sequence[Named], images: Sequence[Named]) -> str:
-    return f" (the first is {wrong[0][0]})" if len(wrong) < len(images) else ""
+    sizes = [f"{w}x{h}" for (w, h), _ in Counter(shape[:2] for _, shape in images).most_common()]
+    more = len(sizes) - _SHOWN
+    return ", ".join(sizes[:_SHOWN]) + (f" and {more} other size{'s' * (more > 1)}" if more > 0 else "")

@@ -16,11 +16,11 @@ from pydantic import Field, ValidationError, model_validator
 from ...corruptions.calibrations import Calibration, get_calibration
 from ...corruptions.ladders import DEFAULT_LADDER
 from ...corruptions.stages import Coupling
-from ...errors import CorruptsetError, RecipeError, suggest
+from ...errors import CorruptsetError, RecipeError, listed, suggest
 from ...files import read_text, reason
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
-from .error_lines import said
+from .error_lines import mistakes
 from .expectations import Expects
 from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, StageEntry, StageName
 from .set_spec import SetSpec, merge_chains
@@ -54,9 +54,9 @@ class Recipe(RecipeTable):
     """Whose parameters gradual degradations have."""
     scale: Literal["none", "side"] = "none"
     expects: Expects | None = None
-    """What images of a source are like; None is any. What is built does not depend on it, so a manifest's recipe is without."""
+    """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's recipe."""
     published: Published | None = None
-    """What the sets were made from where they were published; it does not stand in a manifest either."""
+    """What the sets were made from where they were published; it is not in a manifest's recipe either."""
     preprocessing: Preprocessing
     encoding: Encoding
     stages: dict[StageName, StageEntry] = {}
@@ -81,8 +81,8 @@ class Recipe(RecipeTable):
 
     def table(self, calibration: str | Path | Calibration | None = None) -> Calibration:
         """Return the calibration that the recipe names, or the one given in its place."""
-        found = get_calibration(self.calibration if calibration is None else calibration)
-        return found if found.ladder == self.ladder else replace(found, ladder=self.ladder)
+        table = get_calibration(self.calibration if calibration is None else calibration)
+        return table if table.ladder == self.ladder else replace(table, ladder=self.ladder)
 
     def resolve(self, calibration: str | Path | Calibration | None = None) -> ResolvedRecipe:
         """Return the recipe with every parameter of every set; with the recipe's own calibration it is resolved once.
@@ -129,7 +129,7 @@ class ResolvedRecipe:
     def record(self) -> dict[str, Any]:
         """The recipe as it stands in a manifest: every parameter, the calibration by name and never by path."""
         data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published"})
-        # What a recipe does not use is not said: manifests stay as they were when a recipe can say more.
+        # Keys with their default value are left out, so that a key added to recipes changes no manifest.
         for key, unused in (("ladder", DEFAULT_LADDER), ("stages", {}), ("pairs", [])):
             if data[key] == unused:
                 del data[key]
@@ -141,8 +141,8 @@ class ResolvedRecipe:
         }
 
 
-def _report(where: str, problems: list[str]) -> str:
-    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n" + "\n".join(f"  {p}" for p in problems)
+def _report(where: str, problems: Sequence[str]) -> str:
+    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n" + listed(problems, len(problems))
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -158,11 +158,11 @@ def _shipped(name: str) -> Recipe:
 @cache
 def recipe_aliases() -> Mapping[str, str]:
     """Return the other names of the shipped recipes, each with the name that it stands for."""
-    found = {}
+    aliases = {}
     for name in recipe_names():
         data = tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
-        found.update(dict.fromkeys(data.get("aliases", []), name))
-    return found
+        aliases.update(dict.fromkeys(data.get("aliases", []), name))
+    return aliases
 
 
 def load_recipe(recipe: str | Path | Recipe) -> Recipe:
@@ -227,7 +227,7 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as e:
-        problems += said(e, Recipe)
+        problems += mistakes(e, Recipe)
     try:
         problems += _problems_of_sets(data) if recipe is None else recipe._with_own_table[2]
     except CorruptsetError as e:
@@ -257,8 +257,8 @@ def _problems_of_sets(data: Mapping[str, Any]) -> list[str]:
 
 def _well_formed(given: object, model: type[_E]) -> list[tuple[int, _E]]:
     """Return the entries of a list whose form is right, each with its number in the file."""
-    found = []
+    entries = []
     for number, entry in enumerate(given if isinstance(given, list) else [], 1):
         with suppress(ValidationError):
-            found.append((number, model.model_validate(entry)))
-    return found
+            entries.append((number, model.model_validate(entry)))
+    return entries

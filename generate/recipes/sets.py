@@ -8,13 +8,10 @@ from itertools import product
 from ...canonical import canonical
 from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption
-from ...corruptions.stages import Stage, parse_chain, resolve_stage, set_id
+from ...corruptions.stages import Stage, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
 from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
 from .set_spec import Role, SetSpec, merge_sets
-
-Named = tuple[str, Stage]
-"""What a stage is called in the id of a chain, and the stage."""
 
 
 def resolve_sets(
@@ -27,23 +24,17 @@ def resolve_sets(
     """Return the sets of a recipe's entries, each with its number in the file, and every mistake in them.
 
     Entries that name one chain twice under different ids are one set: the first id stays, the others become aliases.
-    A stage that is None has a mistake of form, which was said before.
+    A stage that is None has a mistake of form, which is known already.
     """
-    problems: list[str] = []
-    named = _stages(stages or {}, table, problems)
-    specs: list[SetSpec] = []
+    resolver = _Resolver(table)
+    for name, stage in (stages or {}).items():
+        resolver.add_stage(name, stage)
     for number, entry in entries:
-        where = f"[[sets]] {number}"
-        for chain, name in _chains(entry, table, named, where, problems):
-            try:
-                specs.append(SetSpec(name or set_id(chain), chain, entry.role or _role(chain), entry.aliases))
-            except CorruptsetError as e:
-                problems.append(f'{where}: {e} Expected id = "..." beside chain')
-            if name is not None:
-                problems += [f"{where}: {p}" for p in _id_problem(name, chain, table)]
+        resolver.add_entry(f"[[sets]] {number}", entry)
     for number, pair in pairs:
-        specs += _paired(pair, table, named, f"[[pairs]] {number}", problems, {s.id for s in specs})
-    problems += _clashes(specs)
+        resolver.add_pairs(f"[[pairs]] {number}", pair)
+    specs = resolver.specs
+    problems = resolver.problems + _clashes(specs)
     firsts: dict[bytes, SetSpec] = {}
     for spec in specs:
         first = firsts.setdefault(_chain_json(spec), spec)
@@ -60,161 +51,152 @@ def _role(chain: Sequence[Stage]) -> Role:
     return "validation" if any(get_corruption(s.corruption).role == "validation" for s in chain) else "test"
 
 
-def _stage(entry: StageEntry, table: Calibration) -> Stage:
-    return resolve_stage(entry.corruption, table, severity=entry.severity, level=entry.level, parameters=entry.parameters)
+class _Resolver:
+    """Makes sets of entries, with the parameters of a calibration; each mistake names where it is in the file."""
 
+    def __init__(self, table: Calibration) -> None:
+        self.specs: list[SetSpec] = []
+        self.problems: list[str] = []
+        self._table = table
+        self._named: dict[str, Stage | None] = {}
+        """The recipe's own stages by name; None for one with a mistake."""
 
-def _stages(entries: Mapping[str, StageEntry | None], table: Calibration, problems: list[str]) -> dict[str, Stage | None]:
-    """Return the recipe's own stages by name; None for one with a mistake, which has been said."""
-    named: dict[str, Stage | None] = {}
-    for name, entry in entries.items():
-        named[name] = None
+    def add_stage(self, name: str, entry: StageEntry | None) -> None:
+        """Add a stage with a name of the recipe's own."""
+        self._named[name] = None
+        where = f"[stages] {name}"
         if entry is None:
-            continue
+            return
         if name in corruption_names() or name == "clean":
-            problems.append(
-                f"[stages] {name}: is also the name of {'the clean set' if name == 'clean' else 'a corruption'}; choose another"
-            )
-            continue
+            kind = "the clean set" if name == "clean" else "a corruption"
+            self.problems.append(f"{where}: is also the name of {kind}; choose another")
+            return
         try:
-            stage = _stage(entry, table)
+            stage = self._stage(entry)
         except CorruptsetError as e:
-            problems.append(f"[stages] {name}: {e}")
-            continue
-        named[name] = stage
-        problems += [f"[stages] {name}: {p}" for p in _id_problem(name, (stage,), table)]
-    return named
+            self.problems.append(f"{where}: {e}")
+            return
+        self._named[name] = stage
+        self._refuse_others_id(where, name, (stage,))
 
+    def add_entry(self, where: str, entry: SetEntry) -> None:
+        """Add the sets of a ``[[sets]]``."""
+        for chain, name in self._chains(where, entry):
+            try:
+                self.specs.append(SetSpec(name or set_id(chain), chain, entry.role or _role(chain), entry.aliases))
+            except CorruptsetError as e:
+                self.problems.append(f'{where}: {e} Expected id = "..." beside chain')
+            if name is not None:
+                self._refuse_others_id(where, name, chain)
 
-def _chains(
-    entry: SetEntry, table: Calibration, named: Mapping[str, Stage | None], where: str, problems: list[str]
-) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
-    """Yield chains, each with the id it is given, if it is given one."""
-    if entry.clean:
-        yield (), None
-    for name in entry.corruptions or ():
-        if entry.levels is not None and get_corruption(name).gradual is None:
-            problems.append(f"{where}: {name} has severities in place of levels; give them, as in severities = [1, 3, 5]")
-            continue
-        for stage in _of_corruption(name, entry.severities, entry.levels, table, where, problems):
-            yield (stage,), None
-    if entry.chain is not None:
+    def add_pairs(self, where: str, pair: PairEntry) -> None:
+        """Add the sets of a ``[[pairs]]``: first x second and, where both orders are meant, second x first."""
+        firsts, seconds = list(self._side(where, pair, "first")), list(self._side(where, pair, "second"))
+        orders = [(firsts, seconds), (seconds, firsts)] if pair.orders == "both" else [(firsts, seconds)]
+        # lists that have a stage in common name some pairs twice
+        ids = {spec.id for spec in self.specs}
+        for before, after in orders:
+            for (first_name, first), (second_name, second) in product(before, after):
+                name = f"{first_name}+{second_name}"
+                if name not in ids and (pair.same or first.corruption != second.corruption):
+                    ids.add(name)
+                    self.specs.append(SetSpec(name, (first, second), pair.role or _role((first, second))))
+
+    def _stage(self, entry: StageEntry) -> Stage:
+        return resolve_stage(entry.corruption, self._table, severity=entry.severity, level=entry.level, parameters=entry.parameters)
+
+    def _chains(self, where: str, entry: SetEntry) -> Iterator[tuple[tuple[Stage, ...], str | None]]:
+        """Yield the chains of an entry, each with the id that it is given, if it is given one."""
+        if entry.clean:
+            yield (), None
+        for name in entry.corruptions or ():
+            if entry.levels is not None and get_corruption(name).gradual is None:
+                self.problems.append(f"{where}: {name} has severities in place of levels; give them, as in severities = [1, 3, 5]")
+                continue
+            for stage in self._of_corruption(where, name, entry.severities, entry.levels):
+                yield (stage,), None
+        if entry.chain is None:
+            return
         stages: list[Stage] = []
         names: list[str] = []
         failed = False
         for item in entry.chain:
             try:
-                if isinstance(item, str) and item in named:
-                    own = named[item]
-                    failed = failed or own is None
-                    stages += [] if own is None else [own]
-                    names.append(item)
-                elif isinstance(item, str):
-                    stages += parse_chain(item, table)
-                    names.append(item)
-                else:
-                    stages.append(_stage(item, table))
+                if isinstance(item, StageEntry):
+                    stages.append(self._stage(item))
+                    continue
+                named = self._named.get(item)
+                failed = failed or (item in self._named and named is None)
+                stages += parse_chain(item, self._table) if item not in self._named else [] if named is None else [named]
+                names.append(item)
             except CorruptsetError as e:
                 failed = True
-                hint = suggest(item, named) if isinstance(item, str) and named else ""
-                problems.append(f"{where}: {e}{hint}")
+                self.problems.append(f"{where}: {e}{suggest(item, self._named) if isinstance(item, str) else ''}")
         if not failed:
             # A chain with a stage of the recipe's own is called by the names of its stages.
-            spoken = len(names) == len(entry.chain) and any(n in named for n in names)
-            yield tuple(stages), entry.id or ("+".join(names) if spoken else None)
+            called = len(names) == len(entry.chain) and any(name in self._named for name in names)
+            yield tuple(stages), entry.id or ("+".join(names) if called else None)
 
-
-def _of_corruption(
-    name: str, severities: Sequence[int], levels: Sequence[int] | None, table: Calibration, where: str, problems: list[str]
-) -> Iterator[Stage]:
-    """Yield a corruption at severities, or at levels where it has them."""
-    gradual = get_corruption(name).gradual is not None
-    if gradual and levels is None:
-        problems.append(f"{where}: {name} has levels in place of severities; give them, as in levels = 30")
-        return
-    for number in levels if gradual and levels is not None else severities:
-        try:
-            yield resolve_stage(name, table, level=number) if gradual else resolve_stage(name, table, severity=number)
-        except CorruptsetError as e:
-            problems.append(f"{where}: {e}")
-
-
-def _paired(
-    pair: PairEntry,
-    table: Calibration,
-    named: Mapping[str, Stage | None],
-    where: str,
-    problems: list[str],
-    taken: set[str],
-) -> list[SetSpec]:
-    """Return the sets of a ``[[pairs]]``, in the order first x second and, where both orders are meant, second x first."""
-    firsts = list(_side(pair, "first", table, named, where, problems))
-    seconds = list(_side(pair, "second", table, named, where, problems))
-    specs: dict[str, SetSpec] = {}
-    orders = [(firsts, seconds), (seconds, firsts)] if pair.orders == "both" else [(firsts, seconds)]
-    for one, other in orders:
-        for (first_name, first), (second_name, second) in product(one, other):
-            if first.corruption == second.corruption and not pair.same:
-                continue
-            chain = (first, second)
-            name = f"{first_name}+{second_name}"
-            # Lists that have a stage in common name some pairs twice.
-            if name not in taken:
-                specs.setdefault(name, SetSpec(name, chain, pair.role or _role(chain)))
-    return list(specs.values())
-
-
-def _side(
-    pair: PairEntry, side: str, table: Calibration, named: Mapping[str, Stage | None], where: str, problems: list[str]
-) -> Iterator[Named]:
-    """Yield the stages of one side of a pair."""
-    severities = getattr(pair, f"{side}_severities") or pair.severities
-    levels = getattr(pair, f"{side}_levels") or pair.levels
-    for item in getattr(pair, side):
-        if item in named:
-            own = named[item]
-            if own is not None:
-                yield item, own
-        elif item in corruption_names():
-            for stage in _of_corruption(item, severities, levels, table, where, problems):
-                yield stage.name, stage
-        else:
+    def _of_corruption(self, where: str, name: str, severities: Sequence[int], levels: Sequence[int] | None) -> Iterator[Stage]:
+        """Yield a corruption at severities, or at levels where it has them."""
+        gradual = get_corruption(name).gradual is not None
+        if gradual and levels is None:
+            self.problems.append(f"{where}: {name} has levels in place of severities; give them, as in levels = 30")
+            return
+        for number in levels if gradual and levels is not None else severities:
             try:
-                (stage,) = parse_chain(item, table)
-                yield stage.name, stage
-            except (CorruptsetError, ValueError) as e:
-                said = str(e) if isinstance(e, CorruptsetError) else f"{item!r} is not one stage."
-                problems.append(f"{where}, {side}: {said}{suggest(item, named) if named else ''}")
+                yield resolve_number(name, self._table, number)
+            except CorruptsetError as e:
+                self.problems.append(f"{where}: {e}")
+
+    def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[tuple[str, Stage]]:
+        """Yield the stages of one side of a pair, each with what it is called in the id of a chain."""
+        severities = getattr(pair, f"{side}_severities") or pair.severities
+        levels = getattr(pair, f"{side}_levels") or pair.levels
+        for item in getattr(pair, side):
+            if item in self._named:
+                named = self._named[item]
+                if named is not None:
+                    yield item, named
+            elif item in corruption_names():
+                for stage in self._of_corruption(where, item, severities, levels):
+                    yield stage.name, stage
+            else:
+                try:
+                    (stage,) = parse_chain(item, self._table)
+                    yield stage.name, stage
+                except (CorruptsetError, ValueError) as e:
+                    problem = str(e) if isinstance(e, CorruptsetError) else f"{item!r} is not one stage."
+                    self.problems.append(f"{where}, {side}: {problem}{suggest(item, self._named)}")
+
+    def _refuse_others_id(self, where: str, name: str, stages: tuple[Stage, ...]) -> None:
+        """Note a given id that reads as a chain of severities and is not that chain."""
+        try:
+            if parse_chain(name, self._table) == stages:
+                return
+        except CorruptsetError:
+            return
+        self.problems.append(f"{where}: the id {name!r} is that of another chain of stages; choose another id")
 
 
-def _id_problem(name: str, stages: tuple[Stage, ...], table: Calibration) -> list[str]:
-    """Return what is wrong with a given id: one that reads as a chain of severities must be that chain."""
-    try:
-        meant = parse_chain(name, table)
-    except CorruptsetError:
-        return []
-    return [] if meant == stages else [f"the id {name!r} is that of another chain of stages; choose another id"]
-
-
-def _clashes(specs: list[SetSpec]) -> list[str]:
+def _clashes(specs: Sequence[SetSpec]) -> list[str]:
     """Return what is wrong with the ids and aliases of sets, alone and side by side."""
     problems: list[str] = []
-    owner: dict[str, SetSpec] = {}
+    names: set[str] = set()
     for spec in specs:
         for name in spec.names:
-            if name in owner:
+            if name in names:
                 problems.append(f"the set name {name!r} is given twice; every id and alias must be one set's alone")
-            owner.setdefault(name, spec)
+            names.add(name)
     ids = {s.id for s in specs}
-    for one in sorted(ids):
-        longest = max(one.split("/"), key=len)
+    for set_name in sorted(ids):
+        folders = set_name.split("/")
+        longest = max(folders, key=len)
         if len(longest) > LONGEST_NAME:
             problems.append(
-                f"the set id {one[:40]!r}... needs a file's name of {len(longest)} characters; expected at most {LONGEST_NAME}: "
+                f"the set id {set_name[:40]!r}... needs a file's name of {len(longest)} characters; expected at most {LONGEST_NAME}: "
                 'give a chain a short one, id = "..."'
             )
-        above = one.split("/")
-        for i in range(1, len(above)):
-            if "/".join(above[:i]) in ids:
-                problems.append(f"the set id {'/'.join(above[:i])!r} is a folder of the set {one!r}; rename one of them")
+        parents = ("/".join(folders[:depth]) for depth in range(1, len(folders)))
+        problems += [f"the set id {p!r} is a folder of the set {set_name!r}; rename one of them" for p in parents if p in ids]
     return problems

@@ -1,23 +1,22 @@
-"""Two-factor sets without a recipe file: stages before stages, as said on a command line."""
+"""Two-factor sets without a recipe file: stages before stages, as given on a command line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from ...corruptions.calibrations import SHIPPED
 from ...errors import RecipeError, listed
-from .error_lines import said
+from .error_lines import mistakes
 from .recipe import Recipe, load_recipe, recipe_of
 
 NAME = "pairs"
 BASES = {"imagenet": "imagenet-c", "inception": "imagenet-c-299", "tiny": "tiny-imagenet-c", "cifar": "cifar10-c", "mnist": "mnist-c"}
 """Calibration -> the recipe whose preprocessing and encoding the pairs have."""
 OF_SOURCE = {"cifar10": "cifar", "cifar100": "cifar", "mnist": "mnist"}
-"""Scheme of a source -> its calibration; any other has `imagenet`."""
+"""Scheme of a source -> the calibration of its pairs; any other has `imagenet`."""
 
 
 def pairs(
@@ -85,18 +84,18 @@ def pairs(
 
 
 def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) -> str:
-    """Return what an item is called; one with given parameters goes into `stages`."""
+    """Return the name of an item; one with given parameters goes into `stages`."""
     name, equals, rest = item.partition("=")
     if not equals or ":" in name:
         if ":" in item:
             problems.append(f"{side}: {item!r} gives parameters and needs a short name of its own, as in ro030=rotate:angle_deg=30")
         return item.partition(":")[0].strip()
-    corruption, *given = rest.split(":")
+    corruption, *assignments = rest.split(":")
     parameters: dict[str, Any] = {}
-    for one in given:
-        key, equals, value = one.partition("=")
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
         if not equals:
-            problems.append(f"{side}: {one!r} in {item!r} is not parameter=value")
+            problems.append(f"{side}: {assignment!r} in {item!r} is not parameter=value")
         parameters[key.strip()] = _value(value.strip())
     stages[name.strip()] = {"corruption": corruption.strip(), "parameters": parameters}
     return name.strip()
@@ -123,13 +122,13 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
     """
     if not recipe.pairs:
         raise RecipeError(f"The recipe {recipe.name} has no pairs whose severities could be given; --sets picks some of its sets.")
-    changed: Mapping[str, Any] = {"severities": list(severities), "first_severities": None, "second_severities": None}
+    changed = {"severities": list(severities), "first_severities": None, "second_severities": None}
     data = recipe.model_dump()
     data["pairs"] = [pair | changed for pair in data["pairs"]]
     try:
         return Recipe.model_validate(data)
     except ValidationError as e:
-        raise RecipeError(f"The severities of the recipe {recipe.name} cannot be used:\n{listed(said(e, Recipe))}") from None
+        raise RecipeError(f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistakes(e, Recipe))}") from None
 
 
 def calibration_for(scheme: str) -> str:
@@ -140,6 +139,4 @@ def calibration_for(scheme: str) -> str:
     >>> calibration_for("cifar100"), calibration_for("folder")
     ('cifar', 'imagenet')
     """
-    found = OF_SOURCE.get(scheme, "imagenet")
-    assert found in SHIPPED
-    return found
+    return OF_SOURCE.get(scheme, "imagenet")

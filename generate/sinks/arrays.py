@@ -20,8 +20,8 @@ from ...manifests.disk.atomic import fsync_folder
 from ...manifests.images.arrays import npy_header
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
-from ..views.array_layout import ArrayLayout
 from ..views.build_view import view_record
+from ..views.layout import Layout
 from .pixel_rows import PixelRows, adjoin
 from .sink import EncodedImage, Run, SetSink, Sink, row_records
 from .stored_size import stored_bytes
@@ -89,7 +89,7 @@ class ArraySink(Sink):
     """Images are rows of arrays that a view lays out; every part writes its rows of a file that all share."""
 
     encoding: Encoding
-    layout: ArrayLayout
+    layout: Layout
     container = "view"
     encodes = False
     equal_shapes = "arrays"
@@ -117,7 +117,7 @@ class ArraySink(Sink):
 
     def shared_files(self) -> Sequence[str]:
         """Return the arrays."""
-        return list(self.layout.whole_files())
+        return list(self.layout.array_rows)
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield the arrays of labels."""
@@ -129,7 +129,7 @@ class ArraySink(Sink):
 
 
 class _ArraySet:
-    def __init__(self, layout: ArrayLayout, directory: Path, set_id: str, run: Run) -> None:
+    def __init__(self, layout: Layout, directory: Path, set_id: str, run: Run) -> None:
         self.records = [""] * run.count
         self.bytes = 0
         self._layout = layout
@@ -137,7 +137,7 @@ class _ArraySet:
         self._pixels = PixelRows(set_id, run)
         self._rows_of: dict[str, list[tuple[int, int]]] = {}
         for position in range(run.count):
-            path, row = layout.in_build(set_id, run.first + position)
+            path, row = layout.location(set_id, run.first + position)
             assert row is not None
             self._rows_of.setdefault(path, []).append((position, row))
 
@@ -158,6 +158,6 @@ class _ArraySet:
             own = pixels[positions[0] : positions[-1] + 1] if adjoin(positions) else pixels[list(positions)]
             for position, record in zip(positions, row_records(path, numbers, own), strict=True):
                 self.records[position] = record
-            write_rows(self._directory / path, self._layout.rows_of(path), numbers, own)
+            write_rows(self._directory / path, self._layout.array_rows[path], numbers, own)
         self.bytes = pixels.nbytes
         self._pixels.free()

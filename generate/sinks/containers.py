@@ -7,7 +7,6 @@ from typing import Literal
 
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
-from ..views.array_layout import ArrayLayout
 from ..views.layout import Layout
 from .arrays import ArraySink
 from .files import FileSink
@@ -36,7 +35,7 @@ def make_sinks(
     """Return where images go: into the files or arrays of a layout, if there is one, else into containers."""
     files = FileSink(encoding, tuple(c.folder for c in classes), layout)
     if layout is not None:
-        return (ArraySink(encoding, layout) if isinstance(layout, ArrayLayout) else files,)
+        return (ArraySink(encoding, layout) if layout.array_rows else files,)
     return (*([files] if form != "hdf5" else []), *([ShardSink(encoding, title)] if form != "folder" else []))
 
 

@@ -58,7 +58,7 @@ class FileSink(Sink):
     def image_path(self, set_id: str, index: int, sample: Sample) -> str:
         """Return where an image goes, relative to the data set."""
         if self.layout is not None:
-            return self.layout.in_build(set_id, index)[0]
+            return self.layout.location(set_id, index)[0]
         return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.label])}.{self.encoding.suffix}"
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import BuildError
 from ...manifests.images.arrays import ArrayFile, NotAShard, npy_header
-from .layout import Found, Layout, Place
+from .layout import Layout, SetSlice, ViewImage
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -25,119 +26,77 @@ BLOCK = 512
 """Images written at once."""
 
 
-@dataclass(frozen=True)
-class ArrayPlan:
-    """One array: after each other, the chosen samples of each of its sets."""
-
-    path: str
-    sets: tuple[str, ...]
-    samples: Sequence[int]
-
-    @property
-    def rows(self) -> int:
-        """How many images."""
-        return len(self.sets) * len(self.samples)
+def stacked(path: str, sets: Iterable[str], samples: Sequence[int]) -> list[SetSlice]:
+    """Return the slices of an array that holds the same samples of several sets, after each other."""
+    return [SetSlice(set_id, path, samples, k * len(samples)) for k, set_id in enumerate(sets)]
 
 
 class ArrayLayout(Layout):
-    """Subclasses say which arrays there are, and which arrays of labels."""
-
-    @abstractmethod
-    def arrays(self) -> Sequence[ArrayPlan]:
-        """Return every array of images."""
+    """Images as rows of arrays; the slices of one array follow each other."""
 
     @abstractmethod
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
         """Return path -> array of labels."""
 
-    def places(self) -> Sequence[Place]:
-        """Return the rows of every array."""
-        return [
-            Place(set_id, plan.path, k * len(plan.samples), len(plan.samples))
-            for plan in self.arrays()
-            for k, set_id in enumerate(plan.sets)
-        ]
+    @cached_property
+    def array_rows(self) -> Mapping[str, int]:
+        """Path of every array of images -> its rows."""
+        rows: dict[str, int] = {}
+        for images in self.slices:
+            rows[images.path] = rows.get(images.path, 0) + len(images.samples)
+        return rows
+
+    def location(self, set_id: str, index: int) -> tuple[str, int | None]:
+        """Return where ``build --view`` puts an image: an array, and a row in it."""
+        for images in self._slices_of[set_id]:
+            position = bisect_left(images.samples, index)
+            if position < len(images.samples) and images.samples[position] == index:
+                assert images.row is not None
+                return images.path, images.row + position
+        raise KeyError(f"sample {index} of {set_id} is in no array")
+
+    @cached_property
+    def _slices_of(self) -> dict[str, list[SetSlice]]:
+        by_set: dict[str, list[SetSlice]] = {}
+        for images in self.slices:
+            by_set.setdefault(images.set_id, []).append(images)
+        return by_set
 
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every array, then the labels."""
-        for plan in self.arrays():
-            shape = data[plan.sets[0]].image(0).shape
-            writer.array(plan.path, (plan.rows, *shape), np.uint8, self._blocks(data, plan, shape, writer))
-        for path, text in self.texts({}):
-            writer.text(path, text)
-        if data.manifest.encoding["format"] == "jpeg":
+        for path, slices in groupby(self.slices, key=lambda images: images.path):
+            rows = list(slices)
+            shape = data[rows[0].set_id].image(0).shape
+            blocks = (block for images in rows for block in self._blocks(images, data[images.set_id], shape, writer))
+            writer.array(path, (self.array_rows[path], *shape), blocks)
+        writer.texts(self)
+        if self.subject.format == "jpeg":
             self.notes.append("The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's.")
 
-    def _blocks(self, data: DataSet, plan: ArrayPlan, shape: tuple[int, ...], writer: Writer) -> Iterator[NDArray[np.uint8]]:
-        for set_id in plan.sets:
-            block: list[NDArray[np.uint8]] = []
-            for image in _chosen(data[set_id], plan.samples):
-                if image.shape != shape:
-                    raise BuildError(
-                        f"Images of set {set_id} have the shapes {shape} and {image.shape}, which do not fit into one array. "
-                        "Choose a view of image files, or build with a preprocessing that makes all images equal."
-                    )
-                block.append(image)
-                if len(block) == BLOCK:
-                    yield np.stack(block)
-                    block.clear()
-            if block:
-                yield np.stack(block)
-            writer.count(len(plan.samples))
+    def _blocks(self, images: SetSlice, stored: ImageSet, shape: tuple[int, ...], writer: Writer) -> Iterator[NDArray[np.uint8]]:
+        pixels = stored.images() if len(images.samples) == len(stored) else map(stored.image, images.samples)
+        while block := list(islice(pixels, BLOCK)):
+            for other in (image.shape for image in block if image.shape != shape):
+                raise BuildError(
+                    f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one array. "
+                    "Choose a view of image files, or build with a preprocessing that makes all images equal."
+                )
+            yield np.stack(block)
+        writer.count(len(images.samples))
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield the arrays of labels."""
         for path, labels in self.labels().items():
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
 
-    def found(self, root: Path) -> Iterator[Found]:
+    def read(self, root: Path) -> Iterator[ViewImage]:
         """Yield the rows of every array."""
-        for plan in self.arrays():
-            rows: ArrayFile | None = None
+        for path, slices in groupby(self.slices, key=lambda images: images.path):
+            array: ArrayFile | None = None
             with contextlib.suppress(NotAShard, OSError):
-                rows = ArrayFile(root / plan.path)
-            for k, set_id in enumerate(plan.sets):
-                for n, index in enumerate(plan.samples):
-                    row = k * len(plan.samples) + n
-                    good = rows is not None and rows.rows == plan.rows
-                    yield Found(set_id, index, plan.path, f"#{row}", rows.images[row] if good and rows is not None else None)
-
-    def paths(self) -> Iterator[str]:
-        """Yield every array."""
-        yield from (plan.path for plan in self.arrays())
-        yield from self.labels()
-
-    def in_build(self, set_id: str, index: int) -> tuple[str, int | None]:
-        """Return where ``build --view`` puts an image."""
-        plan, start, at = next(where for where in self._where[set_id] if index in where[2])
-        return plan.path, start + at[index]
-
-    @cached_property
-    def _where(self) -> dict[str, list[tuple[ArrayPlan, int, Mapping[int, int]]]]:
-        """Set id -> (array, its first row there, sample -> row after that)."""
-        found: dict[str, list[tuple[ArrayPlan, int, Mapping[int, int]]]] = {}
-        at: dict[int, Mapping[int, int]] = {}
-        for plan in self.arrays():
-            rows = at.setdefault(id(plan.samples), {sample: n for n, sample in enumerate(plan.samples)})
-            for k, set_id in enumerate(plan.sets):
-                found.setdefault(set_id, []).append((plan, k * len(plan.samples), rows))
-        return found
-
-    def whole_files(self) -> Iterator[str]:
-        """Yield every array of images."""
-        yield from (plan.path for plan in self.arrays())
-
-    def rows_of(self, path: str) -> int:
-        """Return how many rows an array has."""
-        return self._rows[path]
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {plan.path: plan.rows for plan in self.arrays()}
-
-
-def _chosen(images: ImageSet, samples: Sequence[int]) -> Iterator[NDArray[np.uint8]]:
-    if len(samples) == len(images):
-        yield from images.images()
-    else:
-        yield from (images.image(i) for i in samples)
+                array = ArrayFile(root / path)
+            whole = array is not None and array.rows == self.array_rows[path]
+            for images in slices:
+                for row, index in enumerate(images.samples, images.row or 0):
+                    pixels = array.images[row] if array is not None and whole else None
+                    yield ViewImage(images.set_id, index, path, f"#{row}", pixels)

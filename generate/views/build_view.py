@@ -10,9 +10,9 @@ from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..recipes.set_spec import SetSpec
 from ..sources.source import Sample
-from .array_layout import ArrayLayout
-from .layout import Layout, Subject, ViewOptions, set_ref
+from .layout import Layout, ViewOptions
 from .registry import VIEWS, get_view, make_layout
+from .subject import SetRef, Subject
 
 
 def build_layout(
@@ -37,14 +37,13 @@ def build_layout(
         raise BuildError(
             f"A build cannot write straight into the view {view}, only into {able}. Build first, then `corruptset export {view}`."
         )
-    refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
+    refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in sorted(sets, key=lambda s: s.id))
     layout = make_layout(view, Subject(name, version, refs, samples, classes, encoding.format), ViewOptions())
-    if isinstance(layout, ArrayLayout) and not encoding.lossless:
+    if layout.array_rows and not encoding.lossless:
         raise BuildError(
             f"The view {view} holds arrays of pixels, and the recipe {name} stores {encoding.format.upper()}, with loss. "
             "Choose a recipe with a lossless encoding (png), or build first and export."
         )
-    layout.view = view
     return layout
 
 

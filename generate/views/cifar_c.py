@@ -7,19 +7,18 @@ so the order is never changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..recipes.expectations import Expects
-from .array_layout import ArrayLayout, ArrayPlan
-from .layout import SEVERITIES, Subject, ViewOptions, refuse
+from .array_layout import ArrayLayout, stacked
+from .layout import SEVERITIES, ViewOptions, refuse
 from .severities import grid
+from .subject import Subject
 
-TAKES = ("severities",)
-EXPECTS = Expects(sizes=((32, 32),), channels="rgb")
-"""Loaders transpose to (3, H, W), and their networks are made for 32x32."""
 ROBUSTBENCH = 10_000
 """The rows that RobustBench takes for each severity, whatever the arrays hold."""
 
@@ -27,17 +26,23 @@ ROBUSTBENCH = 10_000
 class CifarC(ArrayLayout):
     """The layout; ``CIFAR-100-C`` for cifar100-c and whatever else has 100 classes."""
 
+    view = "cifar-c"
+    takes = ("severities",)
+    expects = Expects(sizes=((32, 32),), channels="rgb")
+    """Loaders transpose to (3, H, W), and their networks are made for 32x32."""
+
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
-        super().__init__(subject, "CIFAR-100-C" if hundred else "CIFAR-10-C")
-        self._grid, left = grid("cifar-c", subject, options)
-        self.notes += left
-        self._every = range(len(subject.samples))
+        top = "CIFAR-100-C" if hundred else "CIFAR-10-C"
+        sets, notes = grid(self.view, subject, options)
         most = max(s.label for s in subject.samples)
-        refuse("cifar-c", [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
-        taken = [f"{name}: labels.npy holds the labels" for name in self._grid if name.casefold() == "labels"]
-        refuse("cifar-c", taken, "Choose another name in the file of severities.")
+        refuse(self.view, [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
+        taken = [f"{name}: labels.npy holds the labels" for name in sets if name.casefold() == "labels"]
+        refuse(self.view, taken, "Choose another name in the file of severities.")
         count = len(subject.samples)
+        arrays = (stacked(f"{top}/{name}.npy", ids, range(count)) for name, ids in sets.items())
+        super().__init__(subject, top, chain.from_iterable(arrays))
+        self.notes += notes
         if count != ROBUSTBENCH:
             self.notes.append(
                 f"RobustBench takes {ROBUSTBENCH:,} rows for each severity, and there are {count:,} here: its loaders return rows of "
@@ -45,15 +50,6 @@ class CifarC(ArrayLayout):
                 "n = len(labels) // 5."
             )
 
-    def arrays(self) -> Sequence[ArrayPlan]:
-        """Return an array a corruption."""
-        return [ArrayPlan(f"{self.top}/{name}.npy", ids, self._every) for name, ids in self._grid.items()]
-
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
         """Return labels.npy."""
         return {f"{self.top}/labels.npy": np.tile(np.array([s.label for s in self.subject.samples], np.uint8), len(SEVERITIES))}
-
-
-def layout(subject: Subject, options: ViewOptions) -> CifarC:
-    """Return the layout."""
-    return CifarC(subject, options)

@@ -7,46 +7,31 @@ sorts an archive's members by path and can only read a path, so a member's path 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 
 from ...canonical import canonical_sha256
 from ...manifests.layout import set_path
 from ...manifests.records.models import Manifest
 from ...manifests.release.croissant import document, file_object, file_set, of_files, record_set
 from ..sources.source import stored_path
-from .layout import SetRef, Subject, ViewOptions
-from .tar_layout import TarLayout, TarPlan
-
-TAKES = ()
+from .layout import SetSlice, ViewOptions
+from .subject import Subject
+from .tar_layout import TarLayout
 
 
 class Croissant(TarLayout):
     """``<name>-<version>/croissant.json`` and ``<name>-<version>/<twelve digits>/<set id>.tar``."""
 
-    @cached_property
-    def manifest(self) -> Manifest:
-        """The manifest of the build, which there is: nothing is built straight into this view."""
-        assert self.subject.manifest is not None
-        return self.subject.manifest
+    view = "croissant"
 
-    @cached_property
-    def folder(self) -> str:
-        """The folder of the archives: its digits are others where an archive has other images, labels or names.
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        assert subject.manifest is not None  # nothing is built straight into this view
+        self.manifest = subject.manifest
+        folder = f"{subject.folder}/{_archives_id(self.manifest)}"
+        samples = range(len(subject.samples))
+        super().__init__(subject, subject.folder, (SetSlice(s.id, f"{folder}/{s.id}.tar", samples) for s in subject.sets))
 
-        The pixels of lossless images follow from the digest, whichever library stored them. Those of JPEGs do not: their hashes are in the
-        rows.
-        """
-        m = self.manifest
-        rows = {set_path(s.id) for s in m.sets} if m.encoding["format"] == "jpeg" else set()
-        stored = [f.sha256 for f in m.files if f.path in rows]
-        return canonical_sha256([m.digest, m.encoding["format"], stored]).removeprefix("sha256:")[:12]
-
-    def archives(self) -> Sequence[TarPlan]:
-        """Return an archive a set."""
-        return [TarPlan(f"{self.top}/{self.folder}/{ref.id}.tar", ref, range(len(self.subject.samples))) for ref in self.subject.sets]
-
-    def member(self, ref: SetRef, index: int) -> str:
+    def member(self, index: int) -> str:
         """Return ``<index>-label=<label>/<class folder>/<image>``."""
         sample = self.subject.samples[index]
         digits = len(str(len(self.subject.samples) - 1))
@@ -56,11 +41,11 @@ class Croissant(TarLayout):
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield croissant.json."""
         archives, images, records = [], [], []
-        for plan in self.archives():
-            name = plan.ref.id
-            path = plan.path.removeprefix(f"{self.top}/")
-            archives.append(file_object(f"{name}.tar", path, "application/x-tar", hashes.get(plan.path, "")))
-            images.append(file_set(f"{name}.images", [f"{name}.tar"], self.subject.encoding, f"*.{self.subject.suffix}"))
+        for tar in self.slices:
+            name = tar.set_id
+            path = tar.path.removeprefix(f"{self.top}/")
+            archives.append(file_object(f"{name}.tar", path, "application/x-tar", hashes.get(tar.path, "")))
+            images.append(file_set(f"{name}.images", [f"{name}.tar"], self.subject.format, f"*.{self.subject.suffix}"))
             fields = {
                 "image": of_files(f"{name}.images", "content"),
                 "index": of_files(f"{name}.images", "fullpath", r"(\d+)-"),
@@ -68,11 +53,17 @@ class Croissant(TarLayout):
                 "class": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/([^/]+)/"),
                 "path": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/(.+)$"),
             }
-            records.append(record_set(name, f"The set {name}: {len(plan.samples)} images, in the order of the samples.", fields))
+            records.append(record_set(name, f"The set {name}: {len(tar.samples)} images, in the order of the samples.", fields))
         about = f"{len(self.subject.samples)} images in {len(self.subject.sets)} sets of corruptions"
         yield f"{self.top}/croissant.json", document(self.manifest, about, [*archives, *images], records)
 
 
-def layout(subject: Subject, options: ViewOptions) -> Croissant:
-    """Return the layout."""
-    return Croissant(subject, f"{subject.name}-{subject.version}")
+def _archives_id(manifest: Manifest) -> str:
+    """Return twelve digits, which are others where an archive has other images, labels or names.
+
+    The pixels of lossless images follow from the digest, whichever library stored them. Those of JPEGs do not: their hashes are in the
+    rows.
+    """
+    rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
+    stored = [f.sha256 for f in manifest.files if f.path in rows]
+    return canonical_sha256([manifest.digest, manifest.encoding["format"], stored]).removeprefix("sha256:")[:12]

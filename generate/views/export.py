@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
-from ...errors import BuildError, suggest
+from ...errors import BuildError, listed
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.reader import DataSet
+from ...manifests.records.models import Manifest
+from ...manifests.records.report import Progress
 from ...manifests.verify.views import VIEW, ViewRecord, ViewSetRecord
 from ..pixels.preprocessing import parse_preprocessing
+from ..recipes.choice import matching_sets
 from ..recipes.expectations import Named
-from .image_fit import unexpected
 from .imagenet_c_5k import read_list
-from .layout import Layout, Subject, ViewOptions
-from .registry import get_view, make_layout
+from .layout import Layout, ViewOptions
+from .registry import layout_class, make_layout, unexpected
 from .severities import read_severities
+from .subject import Subject
 from .writer import Writer, finished_at_once
 
 
@@ -48,7 +51,7 @@ def export(
     images: str | Path | Sequence[str] | None = None,
     allow_missing_classes: bool = False,
     any_shape: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Exported:
     """Export a data set as a view.
 
@@ -82,54 +85,51 @@ def export(
     BuildError
         The data set does not fit into the view, or `out` is in the way; nothing was written.
     """
-    get_view(view)
+    layout_class(view)  # an unknown view is named before the data set is opened
     data = DataSet(directory)
     source, target = Path(directory).resolve(), Path(out).resolve()
     if target == source or source in target.parents:
         raise BuildError(f"{out} lies in the data set itself, which would no longer verify. Choose another --out.")
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
-    options = ViewOptions(
-        _mapping(severities),
-        () if images is None else read_list(images) if isinstance(images, (str, Path)) else tuple(images),
-        allow_missing_classes,
-    )
-    subject = Subject.of(data)
-    subject = subject.only(_chosen(subject, sets))
+    subject = _chosen(Subject.of(data), sets)
+    given: dict[str, Any] = {
+        "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
+        "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
+        "allow_missing_classes": allow_missing_classes,
+    }
+    options = ViewOptions.model_validate(given)
     problem = unexpected(view, _shapes(data, subject))
     try:
         layout = make_layout(view, subject, options)
     except BuildError as e:
         raise e if problem is None or any_shape else BuildError(f"{e}\n{problem}") from None
-    if problem is not None and not any_shape:
-        raise BuildError(f"{problem} Nothing was written.")
     if problem is not None:
+        if not any_shape:
+            raise BuildError(f"{problem} Nothing was written.")
         layout.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
-        writer = Writer(part, progress)
-        writer.total = sum(place.count for place in layout.places())
+        writer = Writer(part, progress or (lambda *_: None), sum(len(images.samples) for images in layout.slices))
         layout.write(data, writer)
-        record = view_record(view, data, layout, options, writer)
+        record = _record(data.manifest, layout, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
         write_atomic(part / VIEW, text)
-    return Exported(
-        Path(out), Path(out) / layout.top, view, data.digest, writer.images, writer.bytes, writer.linked, tuple(layout.notes)
-    )  # fmt: skip
+    top = Path(out) / layout.top
+    return Exported(Path(out), top, view, data.digest, writer.images, writer.bytes, writer.linked, tuple(layout.notes))
 
 
-def view_record(view: str, data: DataSet, layout: Layout, options: ViewOptions, writer: Writer) -> ViewRecord:
+def _record(manifest: Manifest, layout: Layout, options: ViewOptions, writer: Writer) -> ViewRecord:
     """Return what VIEW.json says."""
-    manifest = data.manifest
-    records = {s.id: s for s in manifest.sets}
-    lossless = manifest.encoding["format"] == "png"
+    whole = {s.id: s for s in manifest.sets}
     sets = []
-    for place in sorted(layout.places(), key=lambda p: (p.set_id, p.path, p.row or 0)):
-        whole = place.row is not None and lossless and place.count == records[place.set_id].count
-        digest = records[place.set_id].pixel_digest if whole else None
-        sets.append(ViewSetRecord(id=place.set_id, path=place.path, row=place.row, count=place.count, pixel_digest=digest))
+    for images in sorted(layout.slices, key=lambda s: (s.set_id, s.path, s.row or 0)):
+        record, count = whole[images.set_id], len(images.samples)
+        same_pixels = images.row is not None and layout.subject.format == "png" and count == record.count
+        digest = record.pixel_digest if same_pixels else None
+        sets.append(ViewSetRecord(id=record.id, path=images.path, row=images.row, count=count, pixel_digest=digest))
     return ViewRecord(
         schema_version=1,
-        view=view,
+        view=layout.view,
         top=layout.top,
         name=manifest.name,
         version=manifest.version,
@@ -149,23 +149,11 @@ def _shapes(data: DataSet, subject: Subject) -> list[Named]:
     return [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]
 
 
-def _mapping(severities: str | Path | Mapping[str, Sequence[str]] | None) -> Mapping[str, tuple[str, ...]]:
-    if severities is None:
-        return {}
-    if isinstance(severities, (str, Path)):
-        return read_severities(severities)
-    return {name: tuple(ids) for name, ids in severities.items()}
-
-
-def _chosen(subject: Subject, globs: Sequence[str] | None) -> list[str]:
-    """Return the ids of the sets that globs over ids and aliases name."""
+def _chosen(subject: Subject, globs: Sequence[str] | None) -> Subject:
+    """Return the subject with the sets that globs over ids and aliases name."""
     if globs is None:
-        return [s.id for s in subject.sets]
-    names = {name: s.id for s in subject.sets for name in (s.id, *s.aliases)}
-    found: list[str] = []
-    for glob in globs:
-        hits = [i for name, i in names.items() if fnmatchcase(name, glob)]
-        if not hits:
-            raise BuildError(f"--sets {glob!r} matches no set of this data set.{suggest(glob, names)}")
-        found += hits
-    return found
+        return subject
+    refs, problems = matching_sets(subject.sets, globs)
+    if problems:
+        raise BuildError(f"--sets of this data set:\n{listed(problems)}")
+    return subject.only(ref.id for ref in refs)

@@ -11,22 +11,23 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from .file_layout import FolderLayout, lines
-from .layout import Subject, ViewOptions
+from .file_layout import FileLayout, lines
+from .layout import SetSlice, ViewOptions
+from .subject import Subject
 
-TAKES = ()
 _SPLIT = re.compile(r"(?<![a-z])(train|training|validation|valid|val|dev|test|testing|eval|evaluation)(?![a-z])|(?<![^/])__")
 """What names a split (``SPLIT_KEYWORDS`` in data_files.py of `datasets`), and how a folder begins that it does not look into."""
 
 
-class ImageFolder(FolderLayout):
+class ImageFolder(FileLayout):
     """``<name>-<version>/metadata.jsonl`` and ``<name>-<version>/<set id>/<index>.<suffix>``."""
 
+    view = "imagefolder"
     numbered = True
 
-    def folders(self) -> Mapping[str, str]:
-        """Return folder -> set id."""
-        return {f"{self.top}/{_folder(s.id)}": s.id for s in self.subject.sets}
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        samples = range(len(subject.samples))
+        super().__init__(subject, subject.folder, (SetSlice(s.id, f"{subject.folder}/{_folder(s.id)}", samples) for s in subject.sets))
 
     def path(self, folder: str, index: int) -> str:
         """Return where an image goes: digits alone, which sort in the order of the samples."""
@@ -44,7 +45,7 @@ class ImageFolder(FolderLayout):
                 row = {
                     "file_name": self.path(_folder(ref.id), index),
                     "label": sample.label,
-                    **self.subject.labels(ref),
+                    **self.subject.labels(ref.id),
                     "set": ref.id,
                     "class": self.subject.classes[sample.label].name,
                     "id": sample.id,
@@ -56,8 +57,3 @@ class ImageFolder(FolderLayout):
 def _folder(set_id: str) -> str:
     """Return the folder of a set: its id, with a sign that is in no id before a word that names a split."""
     return _SPLIT.sub(r"=\g<0>", set_id)
-
-
-def layout(subject: Subject, options: ViewOptions) -> ImageFolder:
-    """Return the layout."""
-    return ImageFolder(subject, f"{subject.name}-{subject.version}")

@@ -6,14 +6,17 @@ Read by torchvision's ImageFolder, timm, RobustBench and the published evaluatio
 from __future__ import annotations
 
 from ..recipes.expectations import Expects
-from .file_layout import SeverityFolders
-from .layout import Subject, ViewOptions
-
-TAKES = ("severities", "allow_missing_classes")
-EXPECTS = Expects(least_side=128)
-"""224 as published, 299 for Inception; loaders crop or shrink what is larger, and would enlarge what is smaller without a word."""
+from .layout import ViewOptions
+from .severity_folders import SeverityFolders
+from .subject import Subject
 
 
-def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:
-    """Return the layout."""
-    return SeverityFolders("imagenet-c", subject, options, "ImageNet-C")
+class ImageNetC(SeverityFolders):
+    """The layout."""
+
+    view = "imagenet-c"
+    expects = Expects(least_side=128)
+    """224 as published, 299 for Inception; loaders crop or shrink what is larger, and would enlarge what is smaller without a word."""
+
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        super().__init__(subject, options, "ImageNet-C")

@@ -7,16 +7,40 @@ without an image on the list gets the first image, in sample order, that the dat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from ...errors import BuildError
 from ...files import read_text, reason
-from .file_layout import SeverityFolders
-from .imagenet_c import EXPECTS as EXPECTS
-from .layout import Subject, ViewOptions, refuse
+from .imagenet_c import ImageNetC
+from .layout import ViewOptions, refuse
+from .severity_folders import SeverityFolders
+from .subject import Subject
 
-TAKES = ("severities", "images", "allow_missing_classes")
 _SUFFIXES = (".jpeg", ".jpg", ".png")
+
+
+class ImageNetC5k(SeverityFolders):
+    """The layout."""
+
+    view = "imagenet-c-5k"
+    takes = ("severities", "images", "allow_missing_classes")
+    expects = ImageNetC.expects
+
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        on_list = listed_samples(subject, options.images)
+        filled = {subject.samples[i].label for i in on_list}
+        fillers: dict[int, int] = {}
+        for index, sample in enumerate(subject.samples):
+            if sample.label not in filled:
+                fillers.setdefault(sample.label, index)
+        super().__init__(subject, options, "ImageNet-C", sorted(on_list | set(fillers.values())))
+        if fillers:
+            folders = [subject.classes[label].folder for label in sorted(fillers)]
+            self.notes.append(
+                f"{len(on_list)} images are on the list; {len(fillers)} more keep class folders from being empty: "
+                f"{', '.join(folders[:8])}{' ...' * (len(folders) > 8)}."
+            )
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
@@ -37,33 +61,21 @@ def read_list(path: str | Path) -> tuple[str, ...]:
     return names
 
 
-def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:
-    """Return the layout."""
-    if not options.images:
+def listed_samples(subject: Subject, names: Sequence[str]) -> set[int]:
+    """Return the indices of the samples that a list names, by id or by its last part, or raise `BuildError`."""
+    if not names:
         raise BuildError("The view imagenet-c-5k needs the list of its images: --list FILE, with an image's name on every line.")
     by_name: dict[str, list[int]] = {}
     for index, sample in enumerate(subject.samples):
         for name in {sample.id, sample.id.rpartition("/")[2]}:
             by_name.setdefault(name, []).append(index)
     problems: list[str] = []
-    chosen: set[int] = set()
-    for name in options.images:
+    indices: set[int] = set()
+    for name in names:
         stem = name[: -len(PurePosixPath(name).suffix)] if name.lower().endswith(_SUFFIXES) else name
-        found = by_name.get(stem) or by_name.get(stem.rpartition("/")[2]) or []
-        if len(found) != 1:
-            problems.append(f"{name}: {'is not among the samples' if not found else f'names {len(found)} samples'}")
-        chosen |= set(found)
+        matches = by_name.get(stem) or by_name.get(stem.rpartition("/")[2]) or []
+        if len(matches) != 1:
+            problems.append(f"{name}: {'is not among the samples' if not matches else f'names {len(matches)} samples'}")
+        indices |= set(matches)
     refuse("imagenet-c-5k", problems, "Build from the whole source (without --samples), or mend the list.")
-    filled = {subject.samples[i].label for i in chosen}
-    fillers: dict[int, int] = {}
-    for index, sample in enumerate(subject.samples):
-        if sample.label not in filled:
-            fillers.setdefault(sample.label, index)
-    made = SeverityFolders("imagenet-c-5k", subject, options, "ImageNet-C", sorted(chosen | set(fillers.values())))
-    if fillers:
-        folders = [subject.classes[label].folder for label in sorted(fillers)]
-        made.notes.append(
-            f"{len(chosen)} images are on the list; {len(fillers)} more keep class folders from being empty: "
-            f"{', '.join(folders[:8])}{' ...' * (len(folders) > 8)}."
-        )
-    return made
+    return indices

@@ -1,20 +1,20 @@
-"""What all views share: what is exported, the options, and what a layout is."""
+"""What all views share: the options, and what a layout is."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
 from ...errors import BuildError, listed
-from ...manifests.images.pictures import FORMATS
-from ...manifests.records.models import ClassRecord, Manifest
+from ..recipes.expectations import Expects
+from .subject import Subject
 from .writer import Writer
 
 if TYPE_CHECKING:
@@ -23,114 +23,12 @@ if TYPE_CHECKING:
 SEVERITIES = (1, 2, 3, 4, 5)
 
 
-class Item(Protocol):
-    """A sample, of a source or of a data set."""
+class ViewOptions(BaseModel):
+    """What can be asked of a view; those that were given stand in VIEW.json."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def label(self) -> int: ...
-    @property
-    def split(self) -> str | None: ...
+    model_config = ConfigDict(frozen=True)
 
-
-@dataclass(frozen=True)
-class SetRef:
-    """What a view needs to know of a set."""
-
-    id: str
-    aliases: tuple[str, ...]
-    corruption: str | None
-    """Of a set of one stage."""
-    severity: int | None
-    """Of a set whose only stage is at a severity of the table."""
-    level: int | None
-    """Of a set whose only stage is at a level of the ladder."""
-    stages: int
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is laid out: a data set, or a build that is to be one."""
-
-    name: str
-    version: str
-    sets: tuple[SetRef, ...]
-    samples: Sequence[Item]
-    classes: tuple[ClassRecord, ...]
-    encoding: str
-    """``jpeg`` or ``png``."""
-    manifest: Manifest | None = None
-    """Of the data set; a build that is to be has none, and takes no file of severities."""
-
-    def labels(self, ref: SetRef) -> dict[str, str | int]:
-        """Return what metadata says of every image of a set: ``corruption`` and ``severity``, and ``level`` where any set has one.
-
-        The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there is none, since
-        readers infer one type for a column.
-        """
-        plain = ref.severity is not None or ref.level is not None
-        found: dict[str, str | int] = {"corruption": ref.corruption if plain and ref.corruption else ref.id, "severity": ref.severity or 0}
-        return found | ({"level": ref.level or 0} if self._has_levels else {})
-
-    @cached_property
-    def _has_levels(self) -> bool:
-        return any(s.level is not None for s in self.sets)
-
-    @property
-    def suffix(self) -> str:
-        """The ending of image files, without a dot."""
-        return FORMATS[self.encoding][1]
-
-    @classmethod
-    def of(cls, data: DataSet) -> Subject:
-        """Return a data set as the subject of a view."""
-        m = data.manifest
-        refs = tuple(set_ref(s.id, s.aliases, s.stages) for s in m.sets)
-        return cls(m.name, m.version, refs, data.samples, tuple(m.classes), m.encoding["format"], m)
-
-    def only(self, ids: Iterable[str]) -> Subject:
-        """Return the subject with some of its sets, in its own order."""
-        wanted = set(ids)
-        return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
-
-
-class StageLike(Protocol):
-    """A stage, of a recipe or of a manifest."""
-
-    @property
-    def corruption(self) -> str: ...
-    @property
-    def severity(self) -> int | None: ...
-    @property
-    def level(self) -> int | None: ...
-
-
-def set_ref(set_id: str, aliases: Iterable[str], stages: Sequence[StageLike]) -> SetRef:
-    """Return what a view needs to know of a set.
-
-    A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an alias: another set of
-    that severity or level has parameters of its own.
-    """
-    names = (set_id, *aliases)
-    if len(stages) != 1:
-        return SetRef(set_id, names[1:], None, None, None, len(stages))
-    name, severity, level = stages[0].corruption, stages[0].severity, stages[0].level
-    return SetRef(
-        set_id,
-        names[1:],
-        name,
-        severity if severity is not None and f"{name}/{severity}" in names else None,
-        level if level is not None and f"{name}/{level:02d}" in names else None,
-        1,
-    )
-
-
-@dataclass(frozen=True)
-class ViewOptions:
-    """What can be asked of a view; they stand in VIEW.json."""
-
-    severities: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    severities: dict[str, tuple[str, ...]] = {}
     """Name in the view -> set ids, explicitly: for sets that are not one corruption at a severity 1..5."""
     images: tuple[str, ...] = ()
     """The names on the list of ``imagenet-c-5k``."""
@@ -144,40 +42,28 @@ class ViewOptions:
             raise BuildError(f"The view {view} does not take {', '.join(unused)}. Leave {'it' if len(unused) == 1 else 'them'} out.")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the options as JSON values, those that were given."""
-        record: dict[str, Any] = {}
-        if self.severities:
-            record["severities"] = {name: list(sets) for name, sets in self.severities.items()}
-        if self.images:
-            record["images"] = list(self.images)
-        if self.allow_missing_classes:
-            record["allow_missing_classes"] = True
-        return record
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> ViewOptions:
-        """Return options as they stand in VIEW.json."""
-        return cls(
-            {str(name): tuple(map(str, sets)) for name, sets in dict(record.get("severities", {})).items()},
-            tuple(map(str, record.get("images", ()))),
-            bool(record.get("allow_missing_classes", False)),
-        )
+        """Return the options that were given, as JSON values."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where images of a set lie together. A set has several places where its samples are divided, or where a mapping names it twice."""
+class SetSlice:
+    """Images of a set that lie together.
+
+    A set has several slices where its samples are divided, or where a file of severities names it twice.
+    """
 
     set_id: str
     path: str
-    """A folder, an archive or an array."""
-    row: int | None
-    """The row of the first image, in an array."""
-    count: int
+    """Their folder, array or archive."""
+    samples: Sequence[int]
+    """Which they are, upwards."""
+    row: int | None = None
+    """The row of the first one, in an array."""
 
 
 @dataclass(frozen=True)
-class Found:
+class ViewImage:
     """An image of a view, as it lies there."""
 
     set_id: str
@@ -193,51 +79,59 @@ class Found:
 class Layout(ABC):
     """Where a view puts every image. It follows from the records and the options alone, so that it can be checked later."""
 
-    view = ""
-    """What the view is called, where a build writes straight into it."""
-    numbered = False
+    view: ClassVar[str]
+    """What the view is called."""
+    takes: ClassVar[tuple[str, ...]] = ()
+    """The fields of `ViewOptions` that the view has a use for."""
+    expects: ClassVar[Expects | None] = None
+    """What images its loaders expect; None is any."""
+    numbered: ClassVar[bool] = False
     """Whether single images are called by their index and lie in no class folder."""
 
-    def __init__(self, subject: Subject, top: str) -> None:
+    def __init__(self, subject: Subject, top: str, slices: Iterable[SetSlice]) -> None:
         self.subject = subject
         self.top = top
+        """The folder that a loader is pointed at, or whose parent is."""
+        self.slices = tuple(slices)
         self.notes: list[str] = []
         """What a user should know of this view of this data set."""
 
-    @abstractmethod
-    def places(self) -> Sequence[Place]:
-        """Return every place of every set."""
-
     def set_paths(self) -> Mapping[str, Sequence[str]]:
         """Return set id -> its folder, or every array that has rows of it."""
-        found: dict[str, list[str]] = {}
-        for place in self.places():
-            found.setdefault(place.set_id, []).append(place.path)
-        return found
+        paths: dict[str, list[str]] = {}
+        for images in self.slices:
+            paths.setdefault(images.set_id, []).append(images.path)
+        return paths
 
-    def whole_files(self) -> Iterator[str]:
-        """Yield the files that hold many images."""
-        yield from ()
+    @property
+    def array_rows(self) -> Mapping[str, int]:
+        """Path of every array of images -> its rows; empty where images are files."""
+        return {}
+
+    def location(self, set_id: str, index: int) -> tuple[str, int | None]:
+        """Return where ``build --view`` puts an image: path, and row in an array."""
+        raise BuildError("A build cannot write straight into this view. Build first, then export.")
 
     @abstractmethod
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every image and text."""
 
     @abstractmethod
-    def found(self, root: Path) -> Iterator[Found]:
+    def read(self, root: Path) -> Iterator[ViewImage]:
         """Yield every image that should be in the view, as it lies there."""
 
-    @abstractmethod
-    def paths(self) -> Iterator[str]:
-        """Yield the relative path of every file of the view but VIEW.json."""
+    def image_files(self) -> Iterable[str]:
+        """Return the files that the images are, or are in."""
+        return dict.fromkeys(images.path for images in self.slices)
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield what is neither image nor array: labels, lists, metadata; `hashes` are the other files' sha256 by path."""
         yield from ()
 
-    def in_build(self, set_id: str, index: int) -> tuple[str, int | None]:
-        """Return where ``build --view`` puts an image: path, and row in an array."""
-        raise BuildError("A build cannot write straight into this view. Build first, then export.")
+    def paths(self) -> Iterator[str]:
+        """Yield the relative path of every file of the view but VIEW.json."""
+        yield from self.image_files()
+        yield from (path for path, _ in self.texts({}))
 
 
 def refuse(view: str, problems: Sequence[str], then: str) -> None:

@@ -3,34 +3,62 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from ...errors import BuildError, suggest
-from .layout import Layout, Subject, ViewOptions
+from ..recipes.expectations import Expects, Named, refusal
+from .layout import Layout, ViewOptions
+from .subject import Subject
+
+
+class ViewLayout(Protocol):
+    """The class of a view's layout."""
+
+    takes: ClassVar[tuple[str, ...]]
+    expects: ClassVar[Expects | None]
+
+    def __call__(self, subject: Subject, options: ViewOptions) -> Layout:
+        """Return where the view puts every image."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A registered view: the module that has ``layout(subject, options)``, and one line of help."""
+    """A registered view: its layout, as ``<module>.<class>``, and one line of help."""
 
-    module: str
+    layout: str
     about: str
     buildable: bool = False
     """Whether ``build --view`` can write images straight into it."""
 
 
 VIEWS: Mapping[str, View] = {
-    "cifar-c": View("cifar_c", "CIFAR-10-C/<corruption>.npy and labels.npy, five severities stacked", True),
-    "imagenet-c": View("imagenet_c", "ImageNet-C/<corruption>/<severity>/<class>/<image>", True),
-    "imagenet-c-5k": View("imagenet_c_5k", "the same for the images of a list (--list), no class folder empty"),
-    "tiny-imagenet-c": View("tiny_imagenet_c", "Tiny-ImageNet-C/<corruption>/<severity>/<class>/<image>", True),
-    "mnist-c": View("mnist_c", "mnist_c/<corruption>/{train,test}_{images,labels}.npy, clean as identity", True),
-    "webdataset": View("webdataset", "tar shards for webdataset and Hugging Face: <set>/000000.tar"),
-    "imagefolder": View("imagefolder", "images and metadata.jsonl, Hugging Face's imagefolder", True),
-    "openood": View("openood", "images, and a list of 'path label' for every set", True),
-    "croissant": View("croissant", "a tar for every set, described by croissant.json (Croissant 1.0)"),
+    "cifar-c": View("cifar_c.CifarC", "CIFAR-10-C/<corruption>.npy and labels.npy, five severities stacked", True),
+    "imagenet-c": View("imagenet_c.ImageNetC", "ImageNet-C/<corruption>/<severity>/<class>/<image>", True),
+    "imagenet-c-5k": View("imagenet_c_5k.ImageNetC5k", "the same for the images of a list (--list), no class folder empty"),
+    "tiny-imagenet-c": View("tiny_imagenet_c.TinyImageNetC", "Tiny-ImageNet-C/<corruption>/<severity>/<class>/<image>", True),
+    "mnist-c": View("mnist_c.MnistC", "mnist_c/<corruption>/{train,test}_{images,labels}.npy, clean as identity", True),
+    "webdataset": View("webdataset.WebDataset", "tar shards for webdataset and Hugging Face: <set>/000000.tar"),
+    "imagefolder": View("imagefolder.ImageFolder", "images and metadata.jsonl, Hugging Face's imagefolder", True),
+    "openood": View("openood.OpenOOD", "images, and a list of 'path label' for every set", True),
+    "croissant": View("croissant.Croissant", "a tar for every set, described by croissant.json (Croissant 1.0)"),
 }
+
+
+def get_view(name: str) -> View:
+    """Return a view by name, or raise `BuildError` where there is none."""
+    if name not in VIEWS:
+        known = "".join(f"\n  {view}: {v.about}" for view, v in VIEWS.items())
+        raise BuildError(f"{name!r} is not a view.{suggest(name, VIEWS)} Known views:{known}")
+    return VIEWS[name]
+
+
+def layout_class(view: str) -> ViewLayout:
+    """Return the layout of a view; its module is imported now."""
+    module, _, name = get_view(view).layout.partition(".")
+    layout: ViewLayout = getattr(importlib.import_module(f".{module}", __package__), name)
+    return layout
 
 
 def make_layout(name: str, subject: Subject, options: ViewOptions) -> Layout:
@@ -41,21 +69,28 @@ def make_layout(name: str, subject: Subject, options: ViewOptions) -> Layout:
     BuildError
         There is no such view, or this data set does not fit into it; lists everything that does not.
     """
-    module = importlib.import_module(f".{get_view(name).module}", __package__)
-    options.refuse_unused(name, module.TAKES)
-    found: Layout = module.layout(subject, options)
-    return found
+    layout = layout_class(name)
+    options.refuse_unused(name, layout.takes)
+    return layout(subject, options)
 
 
-def get_view(name: str) -> View:
-    """Return a view by name.
+def unexpected(view: str, images: Sequence[Named], *, all_seen: bool = True) -> str | None:
+    """Return why images do not go into a view, with the views that fit, or None.
 
-    Raises
-    ------
-    BuildError
-        There is no such view.
+    Parameters
+    ----------
+    view : str
+    images : sequence of (name, (width, height, channels))
+        As they would lie in the view.
+    all_seen : bool
+        Whether these are all images.
     """
-    if name not in VIEWS:
-        known = "".join(f"\n  {view}: {v.about}" for view, v in VIEWS.items())
-        raise BuildError(f"{name!r} is not a view.{suggest(name, VIEWS)} Known views:{known}")
-    return VIEWS[name]
+    expects = layout_class(view).expects
+    problems = [] if expects is None else expects.problems(images, all_seen=all_seen)
+    if expects is None or not problems:
+        return None
+    known = {name: layout_class(name).expects for name in VIEWS}
+    fitting = [name for name, other in known.items() if other is not None and not other.problems(images)]
+    fit = f"Views that fit: {', '.join(fitting)}; any" if fitting else "Any"
+    instead = f"{fit} images go into {', '.join(name for name, other in known.items() if other is None)}."
+    return refusal(f"The view {view}", expects, problems, instead)

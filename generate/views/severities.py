@@ -1,4 +1,4 @@
-"""Corruption x severity, for loaders that know nothing else: every set has its place, or is refused; nothing is padded."""
+"""Which set has which place in a view of corruptions and severities: every set has one, or is refused; nothing is padded."""
 
 from __future__ import annotations
 
@@ -10,18 +10,12 @@ from pathlib import Path
 from ...errors import BuildError, listed, suggest
 from ...files import read_text, reason
 from ..recipes.file_models import LONGEST_NAME
-from .layout import SEVERITIES, SetRef, Subject, ViewOptions, refuse
+from .layout import SEVERITIES, ViewOptions, refuse
+from .subject import SetRef, Subject
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
-FIVE = (
-    "Choose what fits with {sets}, or say with --severities FILE which five sets are the severities 1 to 5 of a name "
-    '(TOML: [severities], then a line such as black_lines = ["black_lines/06", ...] for each).'
-)
-ONE = (
-    "Choose what fits with {sets}, or say with --severities FILE which set a name is "
-    '(TOML: [severities], then a line such as rotate = ["rotate/2"] for each).'
-)
-UNBUILT = "Choose what fits with {sets}, or build without --view: `corruptset export` can be told which sets a name is."
+_FIVE = ("which five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
+_ONE = ("which set a name is", 'rotate = ["rotate/2"]')
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -38,138 +32,137 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
         raise BuildError(f"--severities {path} cannot be read: {reason(e)}.") from e
     except tomllib.TOMLDecodeError as e:
         raise BuildError(f"--severities {path} is not TOML: {e}.") from e
-    found = record.get("severities")
-    if not isinstance(found, dict) or not found or set(record) != {"severities"}:
+    table = record.get("severities")
+    if not isinstance(table, dict) or not table or set(record) != {"severities"}:
         raise BuildError(f'--severities {path}: expected one table, [severities], with lines such as name = ["set id", ...].')
     problems = [
-        f"{name} is {value!r}; expected a list of set ids"
-        for name, value in found.items()
-        if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value)
+        f"{name} is {sets!r}; expected a list of set ids"
+        for name, sets in table.items()
+        if not isinstance(sets, list) or not sets or not all(isinstance(set_id, str) for set_id in sets)
     ]
     if problems:
         raise BuildError(f"--severities {path}:\n{listed(problems)}")
-    return {name: tuple(value) for name, value in found.items()}
+    return {name: tuple(sets) for name, sets in table.items()}
 
 
 def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return name -> the ids of its sets at severities 1 to 5, and what was left out on purpose.
+    """Return name -> the ids of its sets at severities 1 to 5, and a note of what is left out on purpose.
 
     Raises
     ------
     BuildError
-        A set has no place, a corruption lacks severities, or the mapping has mistakes: all of them listed.
+        A set has no place, a corruption lacks severities, or the file of severities has mistakes: all of them listed.
     """
-    problems: list[str] = []
-    mapped = _mapped(subject, options, problems, len(SEVERITIES))
-    used = {i for ids in mapped.values() for i in ids}
+    mapped, problems = _mapped(subject, options, len(SEVERITIES))
+    used = {set_id for ids in mapped.values() for set_id in ids}
     plain: dict[str, dict[int, str]] = {}
-    left: list[str] = []
+    unplaced: list[SetRef] = []
     for ref in subject.sets:
         if ref.corruption is not None and ref.severity is not None and ref.corruption not in mapped:
             plain.setdefault(ref.corruption, {})[ref.severity] = ref.id
         elif ref.id not in used:
-            left.append(ref.id)
-    # what the mapping uses needs no place of its own
+            unplaced.append(ref)
+    # what the file of severities uses needs no place of its own
     plain = {name: by for name, by in plain.items() if len(by) == len(SEVERITIES) or not used.issuperset(by.values())}
     for name, by in plain.items():
-        lacking = [s for s in SEVERITIES if s not in by]
-        if lacking:
-            problems.append(f"{name}: has severities {_some(by)}, not {_some(lacking)}")
+        if lacking := set(SEVERITIES) - by.keys():
+            problems.append(f"{name}: has severities {_numbers(by)}, not {_numbers(lacking)}")
     if not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
-    problems += _one_name(mapped, plain)
-    choose = _choice(subject, left) if not problems else "--sets"
-    if left and not options.severities:
-        problems = _without_severity(subject, left) + problems
-    refuse(view, problems, (UNBUILT if subject.manifest is None else FIVE).format(sets=choose))
-    return {**{name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()}, **mapped}, _left_out(left)
+    problems += _equal_names(mapped, plain)
+    option = "--sets" if problems else _option(subject, unplaced)
+    if not options.severities:
+        problems = _reasons(unplaced) + problems
+    refuse(view, problems, _advice(subject, option, _FIVE))
+    return {name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()} | mapped, _left_out(unplaced)
 
 
 def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, str], list[str]]:
-    """Return name -> set id, for views that have one set a corruption, and what was left out on purpose; ``clean`` is ``identity``.
+    """Return name -> set id for views with one set a name, ``identity`` for ``clean``, and a note of what is left out on purpose.
 
     Raises
     ------
     BuildError
-        A set has no name of its own, or the mapping has mistakes: all of them listed.
+        A set has no name of its own, or the file of severities has mistakes: all of them listed.
     """
-    problems: list[str] = []
-    mapped = {name: ids[0] for name, ids in _mapped(subject, options, problems, 1).items()}
-    names: dict[str, list[str]] = {}
-    left: list[str] = []
+    mapped, problems = _mapped(subject, options, 1)
+    plain: dict[str, list[str]] = {}
+    unplaced: list[SetRef] = []
     for ref in subject.sets:
         name = "identity" if not ref.stages else ref.corruption if ref.severity is not None else None
-        if ref.id in mapped.values():
+        if (ref.id,) in mapped.values():
             continue
         if name is None or name in mapped:
-            left.append(ref.id)
+            unplaced.append(ref)
         else:
-            names.setdefault(name, []).append(ref.id)
-    problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for name, ids in names.items() if len(ids) > 1]
-    if left and not options.severities:
-        problems += _without_severity(subject, left)
-    problems += _one_name(mapped, names)
-    refuse(view, problems, (UNBUILT if subject.manifest is None else ONE).format(sets="--sets"))
-    return {**{name: ids[0] for name, ids in names.items()}, **mapped}, _left_out(left)
+            plain.setdefault(name, []).append(ref.id)
+    problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for name, ids in plain.items() if len(ids) > 1]
+    problems += [] if options.severities else _reasons(unplaced)
+    problems += _equal_names(mapped, plain)
+    refuse(view, problems, _advice(subject, "--sets", _ONE))
+    return {name: ids[0] for name, ids in [*plain.items(), *mapped.items()]}, _left_out(unplaced)
 
 
-def _choice(subject: Subject, left: Sequence[str]) -> str:
-    """Return the option that chooses what fits, with a pattern where one does: ``<corruption>/<severity>`` and nothing else."""
-    slashed = {ref.id for ref in subject.sets if any("/" in name for name in (ref.id, *ref.aliases))}
-    return "--sets '*/*'" if slashed == {ref.id for ref in subject.sets} - set(left) else "--sets"
-
-
-def _left_out(ids: Sequence[str]) -> list[str]:
-    more = f" and {len(ids) - 8} more" if len(ids) > 8 else ""
-    return [f"Left out, as the file of severities does not name them: {', '.join(ids[:8])}{more}."] if ids else []
-
-
-def _mapped(subject: Subject, options: ViewOptions, problems: list[str], count: int) -> dict[str, tuple[str, ...]]:
-    known = {name: ref.id for ref in subject.sets for name in (ref.id, *ref.aliases)}
-    found: dict[str, tuple[str, ...]] = {}
+def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Return the names of the file of severities with the ids of their sets, and what is wrong with them."""
+    known = subject.by_name
+    mapped: dict[str, tuple[str, ...]] = {}
+    problems: list[str] = []
     for name, sets in options.severities.items():
         if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
             problems.append(f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -, at most {LONGEST_NAME})")
         if len(sets) != count:
             problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")
-        strange = [s for s in sets if s not in known]
-        problems += [f"--severities: {name}: there is no set {s!r} here.{suggest(s, known)}" for s in strange]
-        if not strange and len(sets) == count:
-            found[name] = tuple(known[s] for s in sets)
-    return found
+        unknown = [s for s in sets if s not in known]
+        problems += [f"--severities: {name}: there is no set {s!r} here.{suggest(s, known)}" for s in unknown]
+        if not unknown and len(sets) == count:
+            mapped[name] = tuple(known[s].id for s in sets)
+    return mapped, problems
 
 
-def _one_name(mapped: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return what is wrong with names that a file system may take for one: those of the mapping, and those that a set brings itself."""
+def _equal_names(mapped: Iterable[str], plain: Iterable[str]) -> list[str]:
+    """Return which names a file system may take for one: those of the file of severities, and those that a set brings itself."""
     folded: dict[str, list[str]] = {}
-    for name in (*mapped, *others):
+    for name in (*mapped, *plain):
         folded.setdefault(name.casefold(), []).append(name)
     return [f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in folded.values() if len(names) > 1]
 
 
-def _without_severity(subject: Subject, ids: Sequence[str]) -> list[str]:
+def _reasons(refs: Sequence[SetRef]) -> list[str]:
     """Return why sets have no severity; the levels of one corruption are one line."""
-    refs = {s.id: s for s in subject.sets}
-    lines: dict[tuple[str, str], list[str]] = {}
-    for one in ids:
-        ref = refs[one]
-        lines.setdefault((ref.corruption or "" if ref.level is not None else one, _why(ref)), []).append(one)
-    return [f"{_several(some)}: {why}" for (_, why), some in lines.items()]
+    lines: dict[tuple[str | None, str], list[str]] = {}
+    for ref in refs:
+        lines.setdefault((ref.corruption if ref.level is not None else ref.id, _reason(ref)), []).append(ref.id)
+    return [f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}" for (_, why), ids in lines.items()]
 
 
-def _why(ref: SetRef) -> str:
+def _reason(ref: SetRef) -> str:
     if not ref.stages:
         return "the clean images have no severity"
     if ref.stages > 1:
         return f"{ref.stages} corruptions in a row have no severity"
-    if ref.level is not None:
-        return "levels are not severities"
-    return "is not at a severity of a table, 1 to 5"
+    return "levels are not severities" if ref.level is not None else "is not at a severity of a table, 1 to 5"
 
 
-def _several(ids: Sequence[str]) -> str:
-    return ", ".join(ids) if len(ids) < 4 else f"{ids[0]} ... {ids[-1]} ({len(ids)} sets)"
+def _option(subject: Subject, unplaced: Sequence[SetRef]) -> str:
+    """Return the option that chooses what fits, with a pattern where one does: ``<corruption>/<severity>`` and nothing else."""
+    without = {ref.id for ref in unplaced}
+    return "--sets '*/*'" if all(any("/" in name for name in ref.names) == (ref.id not in without) for ref in subject.sets) else "--sets"
 
 
-def _some(values: object) -> str:
-    return ", ".join(str(v) for v in sorted(values))  # type: ignore[call-overload]
+def _advice(subject: Subject, option: str, example: tuple[str, str]) -> str:
+    if subject.manifest is None:
+        return f"Choose what fits with {option}, or build without --view: `corruptset export` can be told which sets a name is."
+    which, line = example
+    how = f"--severities FILE {which} (TOML: [severities], then a line such as {line} for each)"
+    return f"Choose what fits with {option}, or say with {how}."
+
+
+def _left_out(refs: Sequence[SetRef]) -> list[str]:
+    ids = [ref.id for ref in refs]
+    more = f" and {len(ids) - 8} more" if len(ids) > 8 else ""
+    return [f"Left out, as the file of severities does not name them: {', '.join(ids[:8])}{more}."] if ids else []
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(values)))

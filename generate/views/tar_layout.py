@@ -5,79 +5,52 @@ from __future__ import annotations
 import tarfile
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ...manifests.reader import DataSet, ImageSet
-from ..pixels.encoding import PngEncoding
-from .layout import Found, Layout, Place, SetRef
-from .writer import Writer
-
-
-@dataclass(frozen=True)
-class TarPlan:
-    """One archive: consecutive samples of one set."""
-
-    path: str
-    ref: SetRef
-    samples: range
+from .layout import Layout, SetSlice, ViewImage
+from .writer import Writer, encoded
 
 
 class TarLayout(Layout):
-    """Subclasses say which archives there are, and which members an image has."""
+    """Images in archives, one a slice; subclasses say which members an image has."""
 
     @abstractmethod
-    def archives(self) -> Sequence[TarPlan]:
-        """Return every archive."""
-
-    @abstractmethod
-    def member(self, ref: SetRef, index: int) -> str:
+    def member(self, index: int) -> str:
         """Return the name of an image in its archive."""
 
-    def beside(self, ref: SetRef, index: int) -> Iterator[tuple[str, bytes]]:
+    def beside(self, set_id: str, index: int) -> Iterator[tuple[str, bytes]]:
         """Yield the members that go with an image."""
         yield from ()
 
-    def places(self) -> Sequence[Place]:
-        """Return the archives."""
-        return [Place(plan.ref.id, plan.path, None, len(plan.samples)) for plan in self.archives()]
-
     def write(self, data: DataSet, writer: Writer) -> None:
         """Write every archive, then the texts."""
-        for plan in self.archives():
-            images = data[plan.ref.id]
-            writer.tar(plan.path, self._members(plan, images))
-            writer.count(len(plan.samples))
-        for path, text in self.texts(writer.hashes):
-            writer.text(path, text)
+        for images in self.slices:
+            writer.tar(images.path, self._members(images, data[images.set_id]))
+            writer.count(len(images.samples))
+        writer.texts(self)
 
-    def _members(self, plan: TarPlan, images: ImageSet) -> Iterator[tuple[str, bytes]]:
-        for index in plan.samples:
-            yield self.member(plan.ref, index), encoded(images, index)
-            yield from self.beside(plan.ref, index)
+    def _members(self, images: SetSlice, stored: ImageSet) -> Iterator[tuple[str, bytes]]:
+        for index in images.samples:
+            yield self.member(index), encoded(stored.stored(index, prefer="folder")[1])
+            yield from self.beside(images.set_id, index)
 
-    def found(self, root: Path) -> Iterator[Found]:
+    def read(self, root: Path) -> Iterator[ViewImage]:
         """Yield the images of every archive, read in order; what stands beside an image is checked on the way."""
-        for plan in self.archives():
-            expected = [(i, self.member(plan.ref, i)) for i in plan.samples]
+        for images in self.slices:
+            expected = [(i, self.member(i)) for i in images.samples]
             done = 0
             try:
-                with tarfile.open(root / plan.path, "r|") as archive:
+                with tarfile.open(root / images.path, "r|") as archive:
                     members = _regular(archive)
                     for index, name in expected:
-                        wanted = [(name, None), *self.beside(plan.ref, index)]
-                        data = _take(members, wanted)
+                        data = _take(members, [(name, None), *self.beside(images.set_id, index)])
                         done += 1
-                        yield Found(plan.ref.id, index, plan.path, f":{name}", data)
+                        yield ViewImage(images.set_id, index, images.path, f":{name}", data)
                     if next(members, None) is not None:
-                        yield Found(plan.ref.id, plan.samples[-1], plan.path, ": what follows its last image", None)
+                        yield ViewImage(images.set_id, images.samples[-1], images.path, ": what follows its last image", None)
             except (OSError, tarfile.TarError, StopIteration):
-                yield from (Found(plan.ref.id, index, plan.path, f":{name}", None) for index, name in expected[done:])
-
-    def paths(self) -> Iterator[str]:
-        """Yield every archive and text."""
-        yield from (plan.path for plan in self.archives())
-        yield from (path for path, _ in self.texts({}))
+                yield from (ViewImage(images.set_id, index, images.path, f":{name}", None) for index, name in expected[done:])
 
 
 def _regular(archive: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
@@ -91,15 +64,7 @@ def _take(members: Iterator[tuple[str, bytes]], wanted: Sequence[tuple[str, byte
     image: bytes | None = None
     good = True
     for name, data in wanted:
-        found = next(members, ("", b""))
-        good = good and found[0] == name and data in (None, found[1])
-        image = found[1] if data is None else image
+        member, content = next(members, ("", b""))
+        good = good and member == name and data in (None, content)
+        image = content if data is None else image
     return image if good else None
-
-
-def encoded(images: ImageSet, index: int) -> bytes:
-    """Return an image as a file's bytes: those of the build where it has them, a PNG where it stores pixels."""
-    _, where = images.stored(index, prefer="folder")
-    if isinstance(where, Path):
-        return where.read_bytes()
-    return bytes(where.data) if where.ndim == 1 else PngEncoding().encode(where)

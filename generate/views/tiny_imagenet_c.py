@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from ..recipes.expectations import Expects
-from .file_layout import SeverityFolders
-from .layout import Subject, ViewOptions
-
-TAKES = ("severities", "allow_missing_classes")
-EXPECTS = Expects(sizes=((64, 64),))
+from .layout import ViewOptions
+from .severity_folders import SeverityFolders
+from .subject import Subject
 
 
-def layout(subject: Subject, options: ViewOptions) -> SeverityFolders:
-    """Return the layout."""
-    return SeverityFolders("tiny-imagenet-c", subject, options, "Tiny-ImageNet-C")
+class TinyImageNetC(SeverityFolders):
+    """The layout."""
+
+    view = "tiny-imagenet-c"
+    expects = Expects(sizes=((64, 64),))
+
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        super().__init__(subject, options, "Tiny-ImageNet-C")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,13 @@ from ...manifests.images.pictures import NotAPicture, decode
 from ...manifests.reader import DataSet, ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import ImageRecord
-from ...manifests.records.report import Problem, VerificationReport, printable
+from ...manifests.records.report import Problem, Progress, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.views import VIEW, ViewRecord, load_view
 from ...pixels import pixel_digest
-from .layout import Found, Layout, Subject, ViewOptions
+from .layout import Layout, ViewImage, ViewOptions
 from .registry import make_layout
-
-Progress = Callable[[str, int, int], None]
+from .subject import Subject
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -41,7 +41,6 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     VerificationReport
         Of the view; where the build's records are wrong, of the build.
     """
-    told = progress or (lambda *_: None)
     records = verify_directory(directory, level="structure")
     if not records.ok:
         return records
@@ -56,64 +55,60 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
         return report
     try:
         # VIEW.json may come from anywhere: options that make no layout are its mistake
-        layout = make_layout(record.view, Subject.of(data).only(s.id for s in record.sets), ViewOptions.from_json(record.options))
+        layout = make_layout(record.view, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options))
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
-    _check(root, data, layout, record, report, told)
+    _check(root, data, layout, record, report, progress or (lambda *_: None))
     report.problems = sorted(set(report.problems))
     return report
 
 
-def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report: VerificationReport, told: Progress) -> None:
+def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report: VerificationReport, progress: Progress) -> None:
     listing = list_files(root)
-    report.add(listing.problems, Counter(files=len(listing.files), sets=len(layout.subject.sets)))
+    total = len(layout.subject.sets)
+    report.add(listing.problems, Counter(files=len(listing.files), sets=total))
     expected = set(layout.paths())
-    there = set(listing.files) - {VIEW}
-    report.add(Problem(p, "unexpected", "the view has no such file") for p in sorted(there - expected))
-    report.add(Problem(p, "missing", "the view has this file") for p in sorted(expected - there) if not listing.hides(p))
+    present = set(listing.files) - {VIEW}
+    report.add(Problem(p, "unexpected", "the view has no such file") for p in sorted(present - expected))
+    report.add(Problem(p, "missing", "the view has this file") for p in sorted(expected - present) if not listing.hides(p))
     report.add(empty_folders(listing, expected))
-    current: ImageSet | None = None
-    done = 0
-    for found in layout.found(root):
-        if current is None or current.id != found.set_id:
-            current = data[found.set_id]
-            told("sets", done, len(layout.subject.sets))
-            done += 1
-        if found.file in there:
-            report.add(_image(found, current), Counter(images=1))
-    hashes = {p: sha256_file(root / p) for p in sorted(there & expected) if p.endswith(".tar")}
+    for done, (set_id, images) in enumerate(groupby(layout.read(root), key=lambda image: image.set_id)):
+        progress("sets", done, total)
+        stored = data[set_id]
+        for image in images:
+            if image.file in present:
+                report.add(_image(image, stored), Counter(images=1))
+    hashes = {p: sha256_file(root / p) for p in sorted(present & expected) if p.endswith(".tar")}
     # what pads a tar is no image, and is not made again
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
             report.add([Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {VIEW} is {file.sha256}")])
     for path, text in layout.texts(hashes):
-        if path in there and (root / path).read_bytes() != text:
+        if path in present and (root / path).read_bytes() != text:
             report.add([Problem(path, "records", "says other things than the build's records")])
 
 
-def _image(found: Found, images: ImageSet) -> Iterator[Problem]:
-    row: ImageRecord = images.rows[found.index]
-    where = printable(found.file + found.part)
-    if found.data is None:
-        yield Problem(where, "decode", f"image {found.index} of set {found.set_id} is not there as it should be")
-        return
+def _image(image: ViewImage, images: ImageSet) -> Iterator[Problem]:
+    row: ImageRecord = images.rows[image.index]
+    where = printable(image.file + image.part)
     lossless = images.encoding == "png"
-    if isinstance(found.data, np.ndarray):
-        pixels = np.ascontiguousarray(found.data)
-        wanted = row.pixels if lossless else pixel_digest(images.image(found.index))
-        if (got := pixel_digest(pixels)) != wanted:
-            yield Problem(where, "pixels", f"the pixels have {got}, the build's are {wanted}")
+    if image.data is None:
+        yield Problem(where, "decode", f"image {image.index} of set {image.set_id} is not there as it should be")
         return
-    if sha256_bytes(found.data) in {f.sha256 for f in row.files}:
+    if isinstance(image.data, np.ndarray):
+        pixels = pixel_digest(np.ascontiguousarray(image.data))
+        expected = row.pixels if lossless else pixel_digest(images.image(image.index))
+    elif (sha256 := sha256_bytes(image.data)) in {f.sha256 for f in row.files}:
         return
-    if not lossless:
-        yield Problem(where, "hash", f"has {sha256_bytes(found.data)}, the build's is {row.files[0].sha256}")
+    elif not lossless:
+        yield Problem(where, "hash", f"has {sha256}, the build's is {row.files[0].sha256}")
         return
-    try:
-        got = pixel_digest(decode(found.data, "png"))
-    except NotAPicture as e:
-        yield Problem(where, "decode", str(e))
-        return
-    if got != row.pixels:
-        yield Problem(where, "pixels", f"the pixels have {got}, the build's are {row.pixels}")
+    else:
+        try:
+            pixels, expected = pixel_digest(decode(image.data, "png")), row.pixels
+        except NotAPicture as e:
+            yield Problem(where, "decode", str(e))
+            return
+    if pixels != expected:
+        yield Problem(where, "pixels", f"the pixels have {pixels}, the build's are {expected}")

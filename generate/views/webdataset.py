@@ -7,12 +7,12 @@ A sample's key is its index, eight digits: a key ends at the first dot of a name
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from .layout import SetRef, Subject, ViewOptions
-from .tar_layout import TarLayout, TarPlan
+from .layout import SetSlice, ViewOptions
+from .subject import Subject
+from .tar_layout import TarLayout
 
-TAKES = ()
 SHARD = 5000
 """Samples of one archive: 125 MB of photographs, 15 MB of 32-pixel images."""
 
@@ -20,33 +20,30 @@ SHARD = 5000
 class WebDataset(TarLayout):
     """The layout."""
 
-    def archives(self) -> Sequence[TarPlan]:
-        """Return the archives, set by set."""
-        total = len(self.subject.samples)
-        return [
-            TarPlan(f"{self.top}/{ref.id}/{k:06d}.tar", ref, range(start, min(start + SHARD, total)))
-            for ref in self.subject.sets
+    view = "webdataset"
+
+    def __init__(self, subject: Subject, options: ViewOptions) -> None:
+        total = len(subject.samples)
+        slices = (
+            SetSlice(ref.id, f"{subject.folder}/{ref.id}/{k:06d}.tar", range(start, min(start + SHARD, total)))
+            for ref in subject.sets
             for k, start in enumerate(range(0, total, SHARD))
-        ]
+        )
+        super().__init__(subject, subject.folder, slices)
 
-    def member(self, ref: SetRef, index: int) -> str:
+    def member(self, index: int) -> str:
         """Return ``<index>.<png|jpg>``."""
-        return f"{index:08d}.{'png' if self.subject.encoding == 'png' else 'jpg'}"
+        return f"{index:08d}.{'png' if self.subject.format == 'png' else 'jpg'}"
 
-    def beside(self, ref: SetRef, index: int) -> Iterator[tuple[str, bytes]]:
+    def beside(self, set_id: str, index: int) -> Iterator[tuple[str, bytes]]:
         """Yield the label and the metadata of a sample."""
         sample = self.subject.samples[index]
         record = {
             "id": sample.id,
-            "set": ref.id,
-            **self.subject.labels(ref),
+            "set": set_id,
+            **self.subject.labels(set_id),
             "label": sample.label,
             "class": self.subject.classes[sample.label].name,
         }
         yield f"{index:08d}.cls", str(sample.label).encode()
         yield f"{index:08d}.json", json.dumps(record, ensure_ascii=False).encode()
-
-
-def layout(subject: Subject, options: ViewOptions) -> WebDataset:
-    """Return the layout."""
-    return WebDataset(subject, f"{subject.name}-{subject.version}")

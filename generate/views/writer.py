@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import secrets
 import shutil
 import tarfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,72 +22,74 @@ from ...manifests.disk.large import LargeFile
 from ...manifests.images.arrays import npy_header
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import FileRecord, safe_path
+from ...manifests.records.report import Progress
+from ...manifests.verify.views import FolderRecord, folder_record
 from ..pixels.encoding import PngEncoding
 
 if TYPE_CHECKING:
     from ...manifests.reader import ImageSet
-    from ...manifests.verify.views import FolderRecord
+    from .layout import Layout
 
-# What says that a hard link cannot be, and a copy can: another file system, one without links, too many links.
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
+"""A hard link is impossible, and a copy is not: another file system, one without links, too many links."""
 
 
 class Writer:
     """Writes the files of a view below a folder and keeps their hashes."""
 
-    def __init__(self, root: Path, progress: Callable[[str, int, int], None] | None = None) -> None:
-        self.root = root
-        self._progress = progress or (lambda *_: None)
-        self.total = 0
+    def __init__(self, root: Path, progress: Progress, total: int) -> None:
         self.files: list[FileRecord] = []
         self.folders: list[FolderRecord] = []
         self.images = 0
-        """Written so far."""
         self.bytes = 0
         self.linked = 0
+        """Images that are hard links to the build's files."""
+        self._root = root
+        self._progress = progress
+        self._total = total
         self._made: set[str] = set()
 
-    @property
-    def hashes(self) -> dict[str, str]:
-        """The sha256 of every file that is not a single image, by path."""
-        return {f.path: f.sha256 for f in self.files}
-
     def count(self, images: int) -> None:
-        """Tell that so many more images are written."""
+        """Count images that are written."""
         self.images += images
-        self._progress("images", self.images, self.total)
+        self._progress("images", self.images, self._total)
 
     def image_folder(self, path: str, images: Iterable[tuple[str, str, int]]) -> None:
-        """Note a finished folder of single images: (path, sha256, bytes) of each."""
-        from ...manifests.verify.views import folder_record
-
+        """Record a finished folder of single images: (path, sha256, bytes) of each."""
         record = folder_record(path, images)
         self.folders.append(record)
         self.count(record.images)
 
     def image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
-        """Write one image as a file, as a hard link to the build's file where that can be; return (path, sha256, bytes)."""
-        target = self._place(path)
-        stored, where = images.stored(index, prefer="folder")
-        self.bytes += stored.bytes
-        if isinstance(where, Path):
-            self._link(where, target)
-            return path, stored.sha256, stored.bytes
-        data = bytes(where.data) if where.ndim == 1 else PngEncoding().encode(where)
+        """Write one image as a file, a hard link to the build's file where possible; return (path, sha256, bytes)."""
+        target = self._target(path)
+        record, stored = images.stored(index, prefer="folder")
+        self.bytes += record.bytes
+        if isinstance(stored, Path):
+            try:
+                os.link(stored, target, follow_symlinks=False)
+                self.linked += 1
+            except OSError as e:
+                if e.errno not in _NO_LINK:
+                    raise
+                shutil.copyfile(stored, target)
+            return path, record.sha256, record.bytes
+        data = encoded(stored)
         target.write_bytes(data)
         return path, sha256_bytes(data), len(data)
 
-    def array(self, path: str, shape: tuple[int, ...], dtype: type[np.generic], blocks: Iterable[NDArray[Any]]) -> None:
-        """Write an array (.npy, version 1.0), its rows given block by block."""
+    def array(self, path: str, shape: tuple[int, ...], blocks: Iterable[NDArray[np.uint8]]) -> None:
+        """Write an array of uint8 (.npy, version 1.0), its rows given block by block."""
         with self._hashed(path) as out:
-            out.write(npy_header(shape, dtype))
+            out.write(npy_header(shape, np.uint8))
             for block in blocks:
-                out.write(np.ascontiguousarray(block, dtype).data)
+                out.write(block)
 
-    def text(self, path: str, data: bytes) -> None:
-        """Write a small file."""
-        with self._hashed(path) as out:
-            out.write(data)
+    def texts(self, layout: Layout) -> None:
+        """Write the labels, lists and metadata that go with the images."""
+        for path, data in layout.texts({f.path: f.sha256 for f in self.files}):
+            with self._hashed(path) as out:
+                out.write(data)
 
     def tar(self, path: str, members: Iterable[tuple[str, bytes]]) -> None:
         """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
@@ -96,31 +99,23 @@ class Writer:
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
                 info.mode = 0o644
-                archive.addfile(info, _Bytes(data))  # type: ignore[arg-type]
+                archive.addfile(info, io.BytesIO(data))
 
     @contextmanager
     def _hashed(self, path: str) -> Iterator[LargeFile]:
-        with LargeFile(self._place(path)) as out:
+        with LargeFile(self._target(path)) as out:
             yield out
         self.bytes += out.written
         self.files.append(FileRecord(path=path, bytes=out.written, sha256=f"sha256:{out.sha256.hexdigest()}"))
 
-    def _place(self, path: str) -> Path:
+    def _target(self, path: str) -> Path:
+        """Return where a file goes, after making its folder."""
         _refuse_outside(path)
         folder = path.rpartition("/")[0]
         if folder not in self._made:
-            os.makedirs(self.root / folder, exist_ok=True)
+            os.makedirs(self._root / folder, exist_ok=True)
             self._made.add(folder)
-        return self.root / path
-
-    def _link(self, source: Path, target: Path) -> None:
-        try:
-            os.link(source, target, follow_symlinks=False)
-            self.linked += 1
-        except OSError as e:
-            if e.errno not in _NO_LINK:
-                raise
-            shutil.copyfile(source, target)
+        return self._root / path
 
 
 def _refuse_outside(path: str) -> None:
@@ -133,16 +128,11 @@ def _refuse_outside(path: str) -> None:
         ) from None
 
 
-class _Bytes:
-    """What tarfile reads a member from."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = memoryview(data)
-        self._at = 0
-
-    def read(self, count: int) -> memoryview:
-        start, self._at = self._at, self._at + count
-        return self._data[start : self._at]
+def encoded(stored: Path | NDArray[np.uint8]) -> bytes:
+    """Return an image as a file's bytes: those of the build where it has them, a PNG where it stores pixels."""
+    if isinstance(stored, Path):
+        return stored.read_bytes()
+    return bytes(stored.data) if stored.ndim == 1 else PngEncoding().encode(stored)
 
 
 @contextmanager
@@ -160,9 +150,9 @@ def finished_at_once(target: Path) -> Iterator[Path]:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise BuildError(f"{target} is there and is not a folder. Choose another --out.")
     if target.is_dir() and any(target.iterdir()):
-        some = sorted(p.name for p in target.iterdir())
+        names = sorted(p.name for p in target.iterdir())
         raise BuildError(
-            f"{target} is not empty ({', '.join(some[:5])}{' ...' if len(some) > 5 else ''}): an export goes into a folder of its own. "
+            f"{target} is not empty ({', '.join(names[:5])}{' ...' * (len(names) > 5)}): an export goes into a folder of its own. "
             "Choose another --out, or empty it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)

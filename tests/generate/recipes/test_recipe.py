@@ -428,5 +428,5 @@ def test_every_shipped_recipe_says_what_images_it_is_made_for():
     for name in recipe_names():
         expects = load_recipe(name).expects
         assert expects is not None, name
-        assert expects.said in page, name
+        assert expects.words in page, name
         assert not {"expects", "published"} & load_recipe(name).resolve().record.keys()

@@ -16,8 +16,8 @@ from layouts import export
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
-from corruptset.generate.views.layout import set_ref
 from corruptset.generate.views.registry import VIEWS
+from corruptset.generate.views.subject import SetRef
 from corruptset.generate.views.view_check import check_view
 from corruptset.manifests.verify.views import verify_view
 
@@ -256,10 +256,10 @@ def test_what_is_built_straight_into_a_view_keeps_every_id_or_is_refused(
 
 def test_a_number_is_a_severity_or_a_level_as_the_stage_says_and_only_in_a_set_called_by_it() -> None:
     at_three, at_seven = Stage("fog", 1, severity=3), Stage("black_lines", 1, level=7)
-    assert (set_ref("fog/3", [], [at_three]).severity, set_ref("fog/3", [], [at_three]).level) == (3, None)
-    assert (set_ref("black_lines/07", [], [at_seven]).severity, set_ref("black_lines/07", [], [at_seven]).level) == (None, 7)
-    assert set_ref("misty", ["fog/3"], [at_three]).severity == 3
+    assert (SetRef.of("fog/3", [], [at_three]).severity, SetRef.of("fog/3", [], [at_three]).level) == (3, None)
+    assert (SetRef.of("black_lines/07", [], [at_seven]).severity, SetRef.of("black_lines/07", [], [at_seven]).level) == (None, 7)
+    assert SetRef.of("misty", ["fog/3"], [at_three]).severity == 3
     # the same severity with an option of its own, under a name of its own
-    assert set_ref("misty", [], [at_three]).severity is None
-    assert set_ref("thick", [], [at_seven]).level is None
-    assert set_ref("fog-3+black_lines-07", [], [at_three, at_seven]).severity is None
+    assert SetRef.of("misty", [], [at_three]).severity is None
+    assert SetRef.of("thick", [], [at_seven]).level is None
+    assert SetRef.of("fog-3+black_lines-07", [], [at_three, at_seven]).severity is None

@@ -20,7 +20,7 @@ from PIL import Image
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.views.registry import VIEWS
+from corruptset.generate.views.registry import VIEWS, layout_class
 from corruptset.manifests.verify.views import verify_view
 
 PLAIN = ["contrast/*", "brightness/*"]
@@ -338,7 +338,7 @@ def test_every_view_is_documented() -> None:
     for page in ("command-line.md", "use-it-with.md"):
         text = (docs / page).read_text("utf-8")
         assert [v for v in VIEWS if f"`{v}`" not in text and f"export {v} " not in text] == [], page
-    modules = {
-        p.stem.replace("_", "-") for p in (docs.parent / "generate/views").glob("*.py") if "TAKES" in p.read_text("utf-8").split("def ")[0]
-    }
-    assert modules == set(VIEWS)
+    views = [p.stem for p in (docs.parent / "generate/views").glob("*.py") if p.read_text("utf-8").startswith('"""The view ``')]
+    assert {name.replace("_", "-") for name in views} == set(VIEWS)
+    for name in VIEWS:
+        assert layout_class(name).__module__.rpartition(".")[2] == name.replace("-", "_")

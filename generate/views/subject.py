@@ -1,0 +1,108 @@
+"""What is laid out as a view: a data set, or a build that is to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...corruptions.stages import Stage
+from ...manifests.images.pictures import FORMATS
+from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, StageRecord
+from ..sources.source import Sample
+
+if TYPE_CHECKING:
+    from ...manifests.reader import DataSet
+
+
+@dataclass(frozen=True)
+class SetRef:
+    """What a view needs to know of a set."""
+
+    id: str
+    aliases: tuple[str, ...]
+    corruption: str | None
+    """Of a set of one stage."""
+    severity: int | None
+    """Of a set whose only stage is at a severity of the table."""
+    level: int | None
+    """Of a set whose only stage is at a level of the ladder."""
+    stages: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The id and the aliases."""
+        return (self.id, *self.aliases)
+
+    @classmethod
+    def of(cls, set_id: str, aliases: Iterable[str], stages: Sequence[Stage | StageRecord]) -> SetRef:
+        """Return what a view needs to know of a set.
+
+        A severity or level counts only where the set is called by it (``fog/3``, ``black_lines/07``), by its id or an alias: another set
+        of that severity or level has parameters of its own.
+        """
+        names = (set_id, *aliases)
+        if len(stages) != 1:
+            return cls(set_id, names[1:], None, None, None, len(stages))
+        (stage,) = stages
+        severity = stage.severity if f"{stage.corruption}/{stage.severity}" in names else None
+        level = stage.level if stage.level is not None and f"{stage.corruption}/{stage.level:02d}" in names else None
+        return cls(set_id, names[1:], stage.corruption, severity, level, 1)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is laid out."""
+
+    name: str
+    version: str
+    sets: tuple[SetRef, ...]
+    samples: Sequence[Sample | SampleRecord]
+    classes: tuple[ClassRecord, ...]
+    format: str
+    """``jpeg`` or ``png``."""
+    manifest: Manifest | None = None
+    """Of the data set; a build that is to be has none, and takes no file of severities."""
+
+    @classmethod
+    def of(cls, data: DataSet) -> Subject:
+        """Return a data set as the subject of a view."""
+        m = data.manifest
+        refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in m.sets)
+        return cls(m.name, m.version, refs, data.samples, tuple(m.classes), m.encoding["format"], m)
+
+    def only(self, ids: Iterable[str]) -> Subject:
+        """Return the subject with some of its sets, in its own order."""
+        wanted = set(ids)
+        return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
+
+    @property
+    def folder(self) -> str:
+        """The top folder of views that have no published name: ``<name>-<version>``."""
+        return f"{self.name}-{self.version}"
+
+    @property
+    def suffix(self) -> str:
+        """The ending of image files, without a dot."""
+        return FORMATS[self.format][1]
+
+    @cached_property
+    def by_name(self) -> dict[str, SetRef]:
+        """Every set by its id and by its aliases."""
+        return {name: ref for ref in self.sets for name in ref.names}
+
+    @cached_property
+    def _has_levels(self) -> bool:
+        return any(s.level is not None for s in self.sets)
+
+    def labels(self, set_id: str) -> dict[str, str | int]:
+        """Return what metadata says of every image of a set: ``corruption`` and ``severity``, and ``level`` where any set has one.
+
+        The corruption is the set id, unless the set is one corruption at a severity or level; those are 0 where there is none, since
+        readers infer one type for a column.
+        """
+        ref = self.by_name[set_id]
+        plain = ref.severity is not None or ref.level is not None
+        labels: dict[str, str | int] = {"corruption": ref.corruption if plain and ref.corruption else ref.id, "severity": ref.severity or 0}
+        return labels | ({"level": ref.level or 0} if self._has_levels else {})
