@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -18,40 +20,8 @@ Shape = tuple[int, int, int]
 """Height, width, channels."""
 
 FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual")
-MODULES: Mapping[str, tuple[str, ...]] = {
-    "noise.noise": ("gaussian_noise", "shot_noise", "impulse_noise", "salt_pepper", "speckle_noise"),
-    "blur.gaussian": ("gaussian_blur",),
-    "blur.defocus": ("defocus_blur",),
-    "blur.glass": ("glass_blur",),
-    "blur.motion": ("motion_blur",),
-    "blur.zoom": ("zoom_blur",),
-    "weather.snow": ("snow",),
-    "weather.frost": ("frost",),
-    "weather.fog": ("fog",),
-    "weather.brightness": ("brightness",),
-    "weather.spatter": ("spatter",),
-    "digital.contrast": ("contrast",),
-    "digital.elastic": ("elastic_transform",),
-    "digital.pixelate": ("pixelate",),
-    "digital.jpeg": ("jpeg_compression",),
-    "digital.saturate": ("saturate",),
-    "digital.levels": ("quantize", "inverse"),
-    "shape.affine": ("shear", "scale", "rotate", "translate"),
-    "shape.stroke": ("line", "dotted_line", "zigzag"),
-    "shape.stripe": ("stripe",),
-    "shape.canny": ("canny_edges",),
-    "gradual.lines": ("black_lines", "white_lines"),
-    "gradual.boxes": ("random_boxes",),
-    "gradual.blur": ("global_blur", "local_blur"),
-    "gradual.pixels": ("random_noise", "white_fog"),
-    "gradual.swap": ("pixel_swap", "adjacent_pixel_swap"),
-    "gradual.fade": ("fade_black", "fade_white"),
-    "gradual.grey": ("fade_grey",),
-    "gradual.clean": ("posterize", "jpeg"),
-}
-"""Module -> the corruptions in it, by family. A module is imported when one of its corruptions is first asked for: a build
-uses some, and a worker that begins just one."""
-_HOMES = {name: module for module, names in MODULES.items() for name in names}
+"""The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of its
+corruptions is first asked for: a build uses some, and a worker that begins just one."""
 
 MOST = 2**53
 """Magnitude of a whole number that can be given: what JSON and doubles hold exactly."""
@@ -180,23 +150,33 @@ class Gradual:
     """The last level; ids have two digits."""
 
 
-@dataclass(frozen=True)
-class Corruption:
-    """A registered corruption."""
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What is said of a corruption beside its name, its family and its function."""
 
-    name: str
-    family: str
-    role: Literal["test", "validation"]
     revision: int
-    preserves_geometry: bool
+    """Bumped whenever output bytes change."""
     reference: str
+    """Where the definition comes from: author, year, title."""
     parameters: tuple[Parameter, ...]
-    draws: tuple[Draw, ...]
-    resources: tuple[str, ...]
-    deterministic: bool
-    tabled: bool
-    function: Callable[..., Images] = field(repr=False)
+    draws: tuple[Draw, ...] = ()
+    resources: Mapping[str, Callable[[int, int], Any]] = field(default_factory=dict)
+    """Keyword arguments that are neither parameters nor draws (frost's textures), each with what makes the default one for
+    images of a height and width, and keeps it on disk."""
+    role: Literal["test", "validation"] = "test"
+    preserves_geometry: bool = True
+    """False where pixels move by more than a blur does."""
+    deterministic: bool = False
+    """True where nothing is drawn at random."""
     gradual: Gradual | None = None
+    """For a corruption with levels in place of severities; its function takes ``level`` too."""
+    tabled: bool = True
+    """False where no severities were published: no shipped calibration has rows for it, and its columns are always given.
+    (A user's own table may have rows.)"""
+    compile_after: str | None = None
+    """A corruption whose kernels this one calls too: it is compiled first where both are, so that they are compiled once."""
+    compile_seconds: int = 1
+    """About how long one processor compiles the kernels; the longest start first."""
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
@@ -208,10 +188,35 @@ class Corruption:
         """The parameters with a default."""
         return tuple(p for p in self.parameters if p.option)
 
-    @property
-    def versioned(self) -> str:
-        """``name@revision``, as it stands in stage keys."""
-        return f"{self.name}@{self.revision}"
+
+class corruption(Declaration):
+    """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
+
+    The family is the folder of the function's module.
+
+    Examples
+    --------
+    ::
+
+        @corruption(revision=1, reference="...", parameters=(Parameter("factor", low=0.0, high=10.0, about="..."),))
+        def contrast(images: Images, keys: Keys, *, factor: float) -> Images: ...
+    """
+
+    def __call__(self, function: Callable[..., Images]) -> Callable[..., Images]:
+        _registered[function.__name__] = Corruption(
+            **vars(self), name=function.__name__, family=function.__module__.split(".")[-2], function=function
+        )
+        return function
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corruption(Declaration):
+    """A registered corruption."""
+
+    name: str
+    family: str
+    """One of `FAMILIES`."""
+    function: Callable[..., Images] = field(repr=False)
 
     def apply(
         self,
@@ -243,84 +248,32 @@ class Corruption:
 _registered: dict[str, Corruption] = {}
 
 
-def corruption(
-    *,
-    family: str,
-    revision: int,
-    reference: str,
-    parameters: tuple[Parameter, ...],
-    draws: tuple[Draw, ...] = (),
-    resources: tuple[str, ...] = (),
-    role: Literal["test", "validation"] = "test",
-    preserves_geometry: bool = True,
-    deterministic: bool = False,
-    gradual: Gradual | None = None,
-    tabled: bool = True,
-) -> Callable[[Callable[..., Images]], Callable[..., Images]]:
-    """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
-
-    Parameters
-    ----------
-    family : str
-        One of `FAMILIES`.
-    revision : int
-        Bumped whenever output bytes change.
-    reference : str
-        Where the definition comes from.
-    parameters, draws
-        See `Parameter` and `Draw`.
-    resources : tuple of str
-        Keyword arguments that are neither parameters nor draws (frost's textures).
-    role : {"test", "validation"}
-    preserves_geometry : bool
-        False where pixels move by more than a blur does.
-    deterministic : bool
-        True where nothing is drawn at random.
-    gradual : Gradual, optional
-        For a corruption with levels in place of severities; its function takes ``level`` too.
-    tabled : bool
-        False where no severities were published: no shipped calibration has rows for it, and its columns are always
-        given. (A user's own table may have rows.)
-    """
-
-    def register(function: Callable[..., Images]) -> Callable[..., Images]:
-        name = function.__name__
-        if name in _registered and _registered[name].function.__module__ != function.__module__:
-            raise ValueError(f"two corruptions are called {name!r}")
-        if family not in FAMILIES:
-            raise ValueError(f"{name}: unknown family {family!r}")
-        if name not in _HOMES:
-            raise ValueError(f"{name} is missing in MODULES of corruptions/registry.py")
-        _registered[name] = Corruption(
-            name,
-            family,
-            role,
-            revision,
-            preserves_geometry,
-            reference,
-            parameters,
-            draws,
-            resources,
-            deterministic,
-            tabled and gradual is None,
-            function,
-            gradual,
-        )
-        return function
-
-    return register
+@functools.cache
+def _modules() -> Mapping[str, str]:
+    """Return corruption -> the module that declares it, by family: found in the text of the modules, none of which is imported."""
+    modules: dict[str, str] = {}
+    for family in FAMILIES:
+        for path in sorted((Path(__file__).parent / family).glob("*.py")):
+            module = f"{family}.{path.stem}"
+            for declared in path.read_text(encoding="utf-8").split("\n@corruption(")[1:]:
+                name = declared.partition("\ndef ")[2].partition("(")[0]
+                if name in modules:
+                    raise ValueError(f"two corruptions are called {name!r}: in {modules[name]} and in {module}")
+                modules[name] = module
+    return modules
 
 
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all corruptions, by family, in the order of `MODULES`."""
-    return tuple(_HOMES)
+    """Return the names of all corruptions, by family, module and place in it."""
+    return tuple(_modules())
 
 
 def get_corruption(name: str) -> Corruption:
     """Return a corruption, from its module; an unknown name raises `UnknownCorruption` and suggests the nearest."""
-    if name not in _registered and name in _HOMES:
-        importlib.import_module(f".{_HOMES[name]}", __package__)
     if name not in _registered:
-        names = corruption_names()
-        raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, names)} Known: {', '.join(names)}.")
+        module = _modules().get(name)
+        if module is None:
+            names = corruption_names()
+            raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, names)} Known: {', '.join(names)}.")
+        importlib.import_module(f".{module}", __package__)
     return _registered[name]

@@ -7,6 +7,7 @@ import numpy as np
 from ...errors import ParameterError
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .disk import make_disk
@@ -214,15 +215,15 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 
 
 @corruption(
-    family="blur",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, defocus_blur",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, defocus_blur",
     parameters=(
         Parameter("radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"),
         Parameter("alias_sigma", low=0.01, high=100.0, about="pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
         ROUNDING,
     ),
     deterministic=True,
+    compile_seconds=7,
 )
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
     """Blur with a disk, the image mirrored at its edges.

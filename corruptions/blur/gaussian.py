@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .separable import AXES, gaussian_filter
 
 
 @corruption(
-    family="blur",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C (extra); released make_imagenet_c.py, gaussian_blur",
+    reference=f"{HENDRYCKS_2019} (extra); released make_imagenet_c.py, gaussian_blur",
     parameters=(Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels"), AXES, ROUNDING),
     role="validation",
     deterministic=True,
+    compile_seconds=3,
 )
 def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
     """Blur with a gaussian, edges replicated.

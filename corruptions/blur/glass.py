@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import inner, kernel
 from ..keys import Keys
 from ..philox import fill_words_from
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
 from .separable import AXES, gaussian_filter
@@ -160,9 +161,8 @@ def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
 
 
 @corruption(
-    family="blur",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, glass_blur",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, glass_blur",
     parameters=(
         Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels, of the blur before and after"),
         Parameter("max_delta", kind=int, low=1, high=GREATEST_DELTA, length=True, at_least=1, about="pixels; displacements are -d..d-1"),
@@ -187,6 +187,7 @@ def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
         ),
         Draw("swaps", "uint8 (iterations, H - 2d, W - 2d) of 0 and 1, in the same order: which pixels change places", _check_swaps),
     ),
+    compile_after="gaussian_blur",
 )
 def glass_blur(
     images: Images,

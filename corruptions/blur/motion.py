@@ -12,6 +12,7 @@ from ..arithmetic import exact_exp, hypotenuse, sine_cosine
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
 from ..philox import uniforms
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_scalar
 
 ANGLE = 0
@@ -228,14 +229,14 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
 
 
 @corruption(
-    family="blur",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, motion_blur; ImageMagick 6",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, motion_blur; ImageMagick 6",
     parameters=(
         Parameter("radius", low=0.001, high=500.0, length=True, about="pixels; the streak has 2*ceil(radius)+1 taps"),
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="pixels along the streak"),
     ),
     draws=(Draw("angle_deg", "one finite number, degrees", given_scalar(-1e6, 1e6)),),
+    compile_seconds=3,
 )
 def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: float | None = None) -> Images:
     """Smear the image along a random direction near the horizontal.

@@ -12,6 +12,7 @@ from ..arithmetic import over_255
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..lanes import SIDE_BY_SIDE, add_between, put_between, turn_bytes
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 
@@ -202,15 +203,15 @@ def _zoom_many(images, rows, row_parts, columns, column_parts, half):  # type: i
 
 
 @corruption(
-    family="blur",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, zoom_blur",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, zoom_blur",
     parameters=(
         Parameter("stop", low=1.0, high=3.0, about="the factors are numpy.arange(1, stop, step)"),
         Parameter("step", low=0.005, high=1.0, about="see stop"),
         ROUNDING,
     ),
     deterministic=True,
+    compile_seconds=2,
 )
 def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding: str = "floor") -> Images:
     """Average the image with enlargements of its middle.

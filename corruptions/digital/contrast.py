@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernels import kernel
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING
 
@@ -62,9 +63,8 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    family="digital",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, contrast",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, contrast",
     parameters=(Parameter("factor", low=0.0, high=1000.0, about="what is left of each value's distance to its channel's mean"), ROUNDING),
     deterministic=True,
 )

@@ -13,6 +13,7 @@ from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..lanes import blend
 from ..philox import fill_words_from
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
 from .fields import Smoother, margin, room, smooth, smoother
@@ -313,9 +314,8 @@ def _field(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 @corruption(
-    family="digital",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, elastic_transform",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, elastic_transform",
     parameters=(
         Parameter("alpha", low=0.0, high=1e6, length=True, about="factor on the smoothed displacement, pixels"),
         Parameter("sigma", low=0.0, high=1e4, length=True, about="standard deviation of the smoothing, pixels"),
@@ -340,6 +340,7 @@ def _field(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, ...]:
         Draw("field_y", "(H, W) noise before smoothing, vertical", given_array(_field, np.float64, -1.0, 1.0)),
     ),
     preserves_geometry=False,
+    compile_seconds=11,
 )
 def elastic_transform(
     images: Images,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...errors import ImageError
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from .blocks import quantise, quantisers
 
@@ -176,11 +177,11 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
 
 
 @corruption(
-    family="digital",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, jpeg_compression",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, jpeg_compression",
     parameters=(Parameter("quality", int, low=1, high=100, about="libjpeg's quality"),),
     deterministic=True,
+    compile_seconds=5,
 )
 def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..keys import Keys
+from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
 
-_RELEASED = "Mu & Gilmer 2019, MNIST-C (not among its fifteen); released corruptions.py, "
+_RELEASED = f"{MU_2019} (not among its fifteen); released corruptions.py, "
 
 
 @corruption(
-    family="digital",
     revision=1,
     reference=_RELEASED + "quantize",
     parameters=(Parameter("bits", kind=int, low=1, high=8, about="bits left of each value"),),
@@ -44,7 +44,6 @@ def quantize(images: Images, keys: Keys, *, bits: int) -> Images:
 
 
 @corruption(
-    family="digital",
     revision=1,
     reference=_RELEASED + "inverse",
     parameters=(),

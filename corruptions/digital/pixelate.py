@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images
@@ -153,11 +154,11 @@ def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-unt
 
 
 @corruption(
-    family="digital",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, pixelate",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, pixelate",
     parameters=(Parameter("fraction", low=0.0, high=1.0, about="small side over full side"),),
     deterministic=True,
+    compile_seconds=2,
 )
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     """Shrink with a box filter to ``int(side * fraction)`` pixels a side (at least 1) and enlarge again.

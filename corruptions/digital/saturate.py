@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 
@@ -89,10 +90,9 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    family="digital",
     revision=1,
     role="validation",
-    reference="Hendrycks & Dietterich 2019, ImageNet-C (extra); released make_imagenet_c.py, saturate",
+    reference=f"{HENDRYCKS_2019} (extra); released make_imagenet_c.py, saturate",
     parameters=(
         Parameter("gain", low=0.0, high=1000.0, about="factor on the HSV saturation"),
         Parameter("shift", low=-1.0, high=1.0, about="added to the HSV saturation after the factor"),

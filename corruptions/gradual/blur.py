@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
 from .rectangles import COLUMNS, DRAWS, draw_rectangles, of_level
 
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 GREATEST_REACH = 7
 """Of the window to either side: sums of its values must fit into 16 bits."""
 _BITS = 24  # of the reciprocal: (sum + area // 2) * ceil(2**24 / area) stays below 2**32, and its quotient is exact
@@ -148,9 +148,8 @@ def _rectangles(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "global blur",
+    reference=f"{SWINGLER_2022}, global blur",
     parameters=(Parameter("reach", int, low=1, high=GREATEST_REACH, about="pixels of the window to either side of its centre"),),
     deterministic=True,
     gradual=Gradual(_times),
@@ -184,9 +183,8 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "local blur",
+    reference=f"{SWINGLER_2022}, local blur",
     parameters=(
         *COLUMNS,
         Parameter("inside", str, choices=("blurred", "mean"), about="what a rectangle becomes: blurred, or its mean in every channel"),
@@ -194,6 +192,7 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
     ),
     draws=DRAWS,
     gradual=Gradual(_rectangles),
+    compile_after="random_boxes",
 )
 def local_blur(
     images: Images,

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Shape, corruption
 from .counts import counted, plural
 from .rectangles import COLUMNS, DRAWS, draw_rectangles, of_level
-
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 
 
 def _boxes(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
@@ -35,9 +34,8 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "occluding boxes",
+    reference=f"{SWINGLER_2022}, occluding boxes",
     parameters=COLUMNS,
     draws=DRAWS,
     gradual=Gradual(_boxes),

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ..digital.jpeg import through_jpeg
 from ..keys import Keys
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .lookup import look_up
-
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 
 
 def _bins(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
@@ -43,15 +42,15 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "posterize",
+    reference=f"{SWINGLER_2022}, posterize",
     parameters=(
         Parameter("start", int, low=32, high=256, about="bins at level 0, if there were one; each level has one less"),
         Parameter("values", str, choices=("even", "upper"), about="even from 0 to 255, or upper: the upper end of each bin"),
     ),
     deterministic=True,
     gradual=Gradual(_bins, accumulates=False, most=30),
+    compile_after="fade_black",
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
     """Leave a few values in each channel: start - level of them.
@@ -86,15 +85,15 @@ def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "JPEG compression",
+    reference=f"{SWINGLER_2022}, JPEG compression",
     parameters=(
         Parameter("start", int, low=32, high=101, about="quality at level 0, if there were one; each level has one less"),
         Parameter("channel_order", str, choices=("rgb", "bgr"), about="as which three channels the encoder takes R, G and B"),
     ),
     deterministic=True,
     gradual=Gradual(_quality, accumulates=False, most=31),
+    compile_after="jpeg_compression",
 )
 def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
     """Encode as JPEG at quality start - level (4:2:0, libjpeg's standard tables) and decode again.

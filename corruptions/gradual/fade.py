@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..keys import Keys
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .lookup import look_up
-
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 
 
 def _times(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
@@ -30,9 +29,8 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "fade to black",
+    reference=f"{SWINGLER_2022}, fade to black",
     parameters=(Parameter("factor", low=0.0, high=1.0, about="what every value is multiplied by at each level"),),
     deterministic=True,
     gradual=Gradual(_times),
@@ -69,12 +67,12 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "fade to white",
+    reference=f"{SWINGLER_2022}, fade to white",
     parameters=(Parameter("factor", low=1.0, high=256.0, about="what every value is multiplied by at each level"),),
     deterministic=True,
     gradual=Gradual(_times),
+    compile_after="fade_black",
 )
 def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
     """Multiply every value by a factor above 1, once a level.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 
 _BITS = 12  # of the fixed-point quotients
@@ -93,9 +94,8 @@ def _times(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference="the incremental degradation paper (thirty levels; released notebook), fade to grey",
+    reference=f"{SWINGLER_2022}, fade to grey",
     parameters=(Parameter("factor", low=0.0, high=1.0, about="what HSV saturation is multiplied by at each level"),),
     deterministic=True,
     gradual=Gradual(_times),

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..keys import Keys, level_stream
+from ..references import SWINGLER_2022
 from ..registry import Draw, Gradual, Images, Shape, corruption
 from ..shape.draws import draw_whole
 from .counts import plural
 
 ENDS = 0
 """The draw of a line's ends: words 0..2 are of the first (left or top, row, column), 3..5 of the last (right or bottom)."""
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 
 
 def _lines(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
@@ -71,9 +71,8 @@ def _drawn_over(images: Images, keys: Keys, level: int, value: int, ends: NDArra
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "black lines",
+    reference=f"{SWINGLER_2022}, black lines",
     parameters=(),
     draws=_DRAWS,
     gradual=Gradual(_lines),
@@ -110,12 +109,12 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int6
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "white lines",
+    reference=f"{SWINGLER_2022}, white lines",
     parameters=(),
     draws=_DRAWS,
     gradual=Gradual(_lines),
+    compile_after="black_lines",
 )
 def white_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64] | None = None) -> Images:
     """Draw a white line from the left or top edge to the right or bottom edge, one a level.

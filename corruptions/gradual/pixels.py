@@ -10,6 +10,7 @@ import numpy as np
 from ..kernels import kernel
 from ..keys import Keys, level_stream
 from ..philox import fill_words_from
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
 
@@ -17,7 +18,6 @@ PLACES = 0
 """The draw of the places: word e is of pixel e of a level."""
 COLOURS = 1
 """The draw of the colours: the top three bytes of word e are red, green and blue (grey: the top one)."""
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 _SHARE = Parameter("share", low=0.0, high=1.0, about="of the pixels that are drawn at each level; one can be drawn twice")
 
 
@@ -64,9 +64,8 @@ def _raise(images, places, added, stage_key, sample_keys, stream):  # type: igno
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "random noise",
+    reference=f"{SWINGLER_2022}, random noise",
     parameters=(_SHARE,),
     gradual=Gradual(_coloured),
 )
@@ -100,9 +99,8 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "white fog",
+    reference=f"{SWINGLER_2022}, white fog",
     parameters=(_SHARE, Parameter("added", int, low=0, high=255, about="to every channel of a drawn pixel, up to 255")),
     gradual=Gradual(_raised),
 )

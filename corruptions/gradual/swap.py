@@ -10,13 +10,13 @@ import numpy as np
 from ..kernels import inlined, kernel
 from ..keys import Keys, level_stream
 from ..philox import fill_words_from
+from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
 
 PAIRS = 0
 """The draw of the pairs: words 2 e and 2 e + 1 are of pair e, the pixel that is overwritten first."""
 _PAIRS_AT_A_TIME = 4096
-_PAPER = "the incremental degradation paper (thirty levels; released notebook), "
 _EXCHANGE = Parameter("exchange", bool, about="true: the two pixels change places; false: the first becomes like the second")
 
 
@@ -94,9 +94,8 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "pixel swaps",
+    reference=f"{SWINGLER_2022}, pixel swaps",
     parameters=(Parameter("share", low=0.0, high=10.0, about="pairs that are drawn at each level, over all pixels"), _EXCHANGE),
     preserves_geometry=False,
     gradual=Gradual(_anywhere),
@@ -139,15 +138,15 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
 
 
 @corruption(
-    family="gradual",
     revision=1,
-    reference=_PAPER + "swaps of adjacent pixels",
+    reference=f"{SWINGLER_2022}, swaps of adjacent pixels",
     parameters=(
         Parameter("share", low=0.0, high=10.0, about="pairs that are drawn at each level, over all pixels less the margin"),
         Parameter("margin", int, low=0, high=1, about="rows and columns that the number of pairs leaves out"),
         _EXCHANGE,
     ),
     gradual=Gradual(_adjacent),
+    compile_after="pixel_swap",
 )
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
     """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.

@@ -9,13 +9,14 @@ import numpy as np
 from ..kernels import kernel
 from ..keys import Keys
 from ..philox import fill_words_from
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .tables import gaussian_table, shot_table, speckle_table
 
 _NOISE = np.int64(0)  # the only stream
 _CHUNK = 4096  # words at a time: they stay in the first-level cache
-_RELEASED = "Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py and make_cifar_c.py, "
+_RELEASED = f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, "
 
 
 @kernel
@@ -71,7 +72,6 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
 
 
 @corruption(
-    family="noise",
     revision=1,
     reference=_RELEASED + "gaussian_noise",
     parameters=(
@@ -87,6 +87,7 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
             about="the noise's mean, as a share of the range of levels",
         ),
     ),
+    compile_seconds=2,
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
     """Add normal noise to every element, independently.
@@ -130,10 +131,10 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
 
 
 @corruption(
-    family="noise",
     revision=1,
     reference=_RELEASED + "shot_noise",
     parameters=(Parameter("photons", low=0.001, high=1e6, about="mean photon count of a white pixel: fewer means more noise"), ROUNDING),
+    compile_after="gaussian_noise",
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
     """Count photons: replace every element by a Poisson count of that mean, independently.
@@ -167,10 +168,10 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
 
 
 @corruption(
-    family="noise",
     revision=1,
     reference=_RELEASED + "impulse_noise (skimage.util.random_noise, mode 's&p')",
     parameters=(Parameter("amount", low=0.0, high=1.0, about="share of elements that become 0 or 255"),),
+    compile_after="gaussian_noise",
 )
 def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     """Replace elements by 0 or 255, independently of each other: a pixel's channels too.
@@ -198,7 +199,6 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
 
 
 @corruption(
-    family="noise",
     revision=1,
     reference="MATLAB, Image Processing Toolbox, imnoise(I, 'salt & pepper', d)",
     parameters=(Parameter("density", low=0.0, high=1.0, about="share of elements that become 0 or 255"),),
@@ -234,11 +234,11 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
 
 
 @corruption(
-    family="noise",
     revision=1,
     role="validation",
     reference=_RELEASED + "speckle_noise",
     parameters=(Parameter("sigma", low=0.0, high=10.0, about="standard deviation, as a share of the element's own level"), ROUNDING),
+    compile_after="shot_noise",
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
     """Add normal noise in proportion to every element's level, independently.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..arithmetic import exact_sine_cosine
 from ..kernels import portions
 from ..keys import Keys
+from ..references import MU_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption
 from .canvas import RESIZES, loose_size, resize_into
 from .draws import draw_whole, given_sign, given_signs
@@ -18,7 +19,7 @@ from .warp import INTERPOLATIONS, warp
 
 SIGN = 0
 """The stream of the sign, or of the two signs."""
-_RELEASED = "Mu & Gilmer 2019, MNIST-C; released corruptions.py, "
+_RELEASED = f"{MU_2019}; released corruptions.py, "
 
 
 def _signs(keys: Keys, sign: int | None) -> NDArray[np.float64]:
@@ -28,7 +29,6 @@ def _signs(keys: Keys, sign: int | None) -> NDArray[np.float64]:
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "shear",
     parameters=(Parameter("angle_deg", low=-89.0, high=89.0, about="degrees by which upright lines lean"),),
@@ -70,7 +70,6 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = No
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "scale",
     parameters=(Parameter("factor", low=0.01, high=100.0, about="what a length becomes"),),
@@ -109,7 +108,6 @@ def _given_sign(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> int:
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "rotate; the whole canvas: MATLAB, imrotate",
     parameters=(
@@ -209,7 +207,6 @@ def rotate(
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "translate",
     parameters=(Parameter("distance", low=0.0, high=10000.0, length=True, about="pixels, along both axes"),),

@@ -10,6 +10,7 @@ from ...errors import ParameterError
 from ..arithmetic import gaussian_weights
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
+from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
 
 _TRUNCATE = 4.0
@@ -147,15 +148,15 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    family="shape",
     revision=2,
-    reference="Mu & Gilmer 2019, MNIST-C; released corruptions.py, canny_edges (skimage.feature.canny)",
+    reference=f"{MU_2019}; released corruptions.py, canny_edges (skimage.feature.canny)",
     parameters=(
         Parameter("sigma", low=0.1, high=100.0, length=True, at_least=0.1, about="pixels, of the gaussian before"),
         Parameter("low", low=0.0, high=10.0, about="gradient above which an edge goes on"),
         Parameter("high", low=0.0, high=10.0, about="gradient above which an edge begins"),
     ),
     deterministic=True,
+    compile_seconds=2,
 )
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..keys import Keys
+from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
 
 
 @corruption(
-    family="shape",
     revision=1,
-    reference="Mu & Gilmer 2019, MNIST-C; released corruptions.py, stripe",
+    reference=f"{MU_2019}; released corruptions.py, stripe",
     parameters=(Parameter("share", low=0.0, high=0.5, about="of the columns that are inverted, on each side"),),
     deterministic=True,
 )

@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..references import MU_2019
 from ..registry import Draw, Images, Parameter, corruption
 from .draws import draw_whole, given_columns, given_rows
 
 ROWS = 0
 COLUMNS = 1
 """The streams of the rows and of the columns of a stroke's ends."""
-_RELEASED = "Mu & Gilmer 2019, MNIST-C; released corruptions.py, "
+_RELEASED = f"{MU_2019}; released corruptions.py, "
 # The published positions are for a side of 28; on another side they are the same share of it.
 _SIDE = 28
 _REACH = Parameter("reach", low=0.1, high=1000.0, length=True, at_least=0.1, about="pixels above and below at which ln falls to -infinity")
@@ -78,7 +79,6 @@ def _points(columns: NDArray[np.float64], rows: NDArray[np.float64], count: int)
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "line and line_from_points",
     parameters=(_REACH,),
@@ -128,7 +128,6 @@ def line(
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "dotted_line",
     parameters=(_REACH, Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap")),
@@ -169,7 +168,6 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDA
 
 
 @corruption(
-    family="shape",
     revision=1,
     reference=_RELEASED + "zigzag",
     parameters=(

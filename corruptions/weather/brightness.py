@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, whole
 
@@ -48,9 +49,8 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    family="weather",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, brightness",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, brightness",
     parameters=(Parameter("shift", low=-1.0, high=1.0, about="added to the HSV value, of range 0 to 1"), ROUNDING),
     deterministic=True,
 )

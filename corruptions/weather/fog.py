@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption
 from ..rounding import ROUNDING, half
 from .plasma import grow_plasmas, plasma_side
@@ -72,9 +73,8 @@ def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-de
 
 
 @corruption(
-    family="weather",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, fog and plasma_fractal",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, fog and plasma_fractal",
     parameters=(
         Parameter("weight", low=0.0, high=100.0, about="weight of the fog beside the image's"),
         Parameter("wibble_decay", low=1.0, high=16.0, about="by which the roughness is divided from octave to octave"),
@@ -90,6 +90,7 @@ def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-de
         ROUNDING,
     ),
     draws=(Draw("plasma", "a square map (M, M) in [0, 1], M at least the longer side; its upper left part is used", _given_plasma),),
+    compile_seconds=4,
 )
 def fog(
     images: Images,

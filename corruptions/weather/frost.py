@@ -10,6 +10,7 @@ from ...errors import ParameterError
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..philox import draw_word
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .textures import Texture, TextureSet, default_textures
@@ -130,9 +131,8 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
 
 
 @corruption(
-    family="weather",
     revision=2,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, frost",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, frost",
     parameters=(
         Parameter("image_weight", low=0.0, high=100.0, about="weight of the image"),
         Parameter("frost_weight", low=0.0, high=100.0, about="weight of the frost"),
@@ -140,7 +140,8 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
         ROUNDING,
     ),
     draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", given_array(lambda shape, p: shape, np.uint8, 0, 255)),),
-    resources=("textures",),
+    resources={"textures": default_textures},
+    compile_seconds=13,
 )
 def frost(
     images: Images,

@@ -15,6 +15,7 @@ from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..noise.normal import normal_layers, normal_table
 from ..philox import uniforms
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 from ..rounding import ROUNDING, half
 
@@ -131,9 +132,8 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    family="weather",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, snow and clipped_zoom",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, snow and clipped_zoom",
     parameters=(
         Parameter("mean", low=-10.0, high=10.0, about="mean of the layer's normals"),
         Parameter("std", low=0.0, high=10.0, about="their standard deviation"),
@@ -152,6 +152,8 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
         ),
         Draw("angle_deg", "one finite number, degrees", given_scalar(-36000.0, 36000.0)),
     ),
+    compile_after="motion_blur",
+    compile_seconds=2,
 )
 def snow(
     images: Images,

@@ -10,6 +10,7 @@ from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..noise.normal import normal_layers, normal_table
 from ..pairs import LANES, filter_rows
+from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .edges import canny
@@ -128,9 +129,8 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
 
 
 @corruption(
-    family="weather",
     revision=1,
-    reference="Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, spatter",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, spatter",
     parameters=(
         Parameter("mean", low=-10.0, high=10.0, about="mean of the liquid layer's normals"),
         Parameter("std", low=0.0, high=10.0, about="their standard deviation"),
@@ -158,6 +158,8 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
         ),
     ),
     role="validation",
+    compile_after="snow",
+    compile_seconds=10,
 )
 def spatter(
     images: Images,

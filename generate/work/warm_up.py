@@ -19,8 +19,8 @@ import numpy as np
 from ...canonical import canonical, canonical_sha256
 from ...corruptions.cache import kernel_folder
 from ...corruptions.keys import sample_keys
+from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Scale, Stage, apply_stage, check_images
-from ...corruptions.weather.textures import default_textures
 from ...signals import loky_workers_starting
 from ...startup import payload, start_worker
 from ..pixels.hashes import hashes
@@ -32,40 +32,9 @@ from .worker import end_with_parent
 
 _WARM_SIDE = 32
 
-# A corruption waits for the one whose kernels it calls too, so that they are compiled once and then loaded.
-_AFTER = {
-    "shot_noise": "gaussian_noise",
-    "impulse_noise": "gaussian_noise",
-    "speckle_noise": "shot_noise",
-    "glass_blur": "gaussian_blur",
-    "snow": "motion_blur",
-    "spatter": "snow",
-    "white_lines": "black_lines",
-    "local_blur": "random_boxes",
-    "adjacent_pixel_swap": "pixel_swap",
-    "fade_white": "fade_black",
-    "posterize": "fade_black",
-    "jpeg": "jpeg_compression",
-}
 # Kernels that belong to no corruption: what is measured and hashed of an image.
 _OTHERS = "metrics and digests"
-# What takes longest to compile, together with what waits for it, is started first, so that no process is left alone
-# with it in the end.
-_LONG = (
-    "motion_blur",
-    "snow",
-    "spatter",
-    "elastic_transform",
-    "frost",
-    "jpeg_compression",
-    "gaussian_blur",
-    "glass_blur",
-    "defocus_blur",
-    _OTHERS,
-    "fog",
-    "gaussian_noise",
-    "pixelate",
-)
+_OTHERS_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -77,6 +46,10 @@ class _Task:
     scale: Scale
     shapes: tuple[tuple[int, int], ...]
     resources: Mapping[str, Any]
+    after: str | None
+    """The task whose kernels this one calls too: they are compiled once, and then loaded."""
+    seconds: int
+    """About how long one processor compiles the kernels."""
 
 
 def warm_up(
@@ -93,7 +66,7 @@ def warm_up(
     sets : sequence of str
         Which of the job's sets will be made.
     shapes : sequence of (int, int)
-        Height and width of the clean images: frost's textures depend on it.
+        Height and width of the clean images: default resources (frost's textures) depend on it.
     jobs : int
         Processes; 1 works in this one.
     tell : callable, optional
@@ -106,9 +79,10 @@ def warm_up(
     tasks: dict[str, _Task] = {}
     for name in dict.fromkeys(name for name, _ in stages):
         some = tuple(stage for stage in stages.values() if stage.corruption == name)
-        tasks[name] = _Task(some, job.side, job.scale, tuple(shapes), job.resources)
+        found = get_corruption(name)
+        tasks[name] = _Task(some, job.side, job.scale, tuple(shapes), job.resources, found.compile_after, found.compile_seconds)
     if tasks:
-        tasks[_OTHERS] = _Task((), job.side, job.scale, (), {})
+        tasks[_OTHERS] = _Task((), job.side, job.scale, (), {}, None, _OTHERS_SECONDS)
     mark = _mark(sorted(stages), job, shapes)
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
@@ -161,7 +135,8 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
     """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
     from joblib.externals.loky import ProcessPoolExecutor
 
-    order = sorted(tasks, key=lambda name: _LONG.index(name) if name in _LONG else len(_LONG))
+    # What takes longest, together with what waits for it, starts first, so that no process is left alone with it in the end.
+    order = sorted(tasks, key=lambda name: -_seconds_with_waiting(name, tasks))
     workers = min(jobs, len(tasks))
     with loky_workers_starting():
         pool = ProcessPoolExecutor(max_workers=workers, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD)
@@ -170,7 +145,7 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
     try:
         while order or running:
             # No more than there are workers: what is long and becomes free later is not to queue behind what is short.
-            for name in [n for n in order if _AFTER.get(n) not in tasks][: workers - len(running)]:
+            for name in [n for n in order if tasks[n].after not in tasks][: workers - len(running)]:
                 order.remove(name)
                 with loky_workers_starting():  # the first starts the workers
                     future = pool.submit(_prepare, tasks[name])
@@ -182,6 +157,12 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
         finished = True
     finally:
         pool.shutdown(wait=True, kill_workers=not finished)
+
+
+def _seconds_with_waiting(name: str, tasks: Mapping[str, _Task]) -> int:
+    """Return how long a task takes together with the longest chain of tasks that wait for it."""
+    waiting = [other for other in tasks if tasks[other].after == name]
+    return tasks[name].seconds + max((_seconds_with_waiting(other, tasks) for other in waiting), default=0)
 
 
 def _start(parent: int) -> None:
@@ -214,6 +195,6 @@ def _apply(task: _Task) -> None:
     keys = sample_keys(["warm-up"])
     for stage in task.stages:
         apply_stage(small, stage, np.uint64(0), keys, side=task.side, scale=task.scale, resources=task.resources)
-    if task.stages[0].corruption == "frost" and "textures" not in task.resources:
-        for height, width in task.shapes:
-            default_textures(height, width)
+    for resource, make_default in get_corruption(task.stages[0].corruption).resources.items():
+        for height, width in task.shapes if resource not in task.resources else ():
+            make_default(height, width)
