@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 
-from ..errors import ParameterError, RecipeError, suggest
+from ..errors import ParameterError, suggest
 from .registry import get_corruption
-from .rows import Row
+from .rows import Row, TableFile
 
 LADDERS = ("evaluated", "text")
 """What the paper's results were made with (its tables and the released notebook agree), and what its text says."""
@@ -33,19 +32,13 @@ def ladder(name: str) -> Mapping[str, Row]:
     ParameterError
         No such ladder.
     RecipeError
-        The file does not fit the registry: a corruption or a column is missing or unknown.
+        When a corruption is asked for: its entry does not fit the registry.
     """
-    text = (files(__package__) / "tables" / f"ladder_{check_ladder(name)}.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
-    sources = data.pop("sources")
-    rows: dict[str, Row] = {}
-    for corruption, entry in data.items():
-        found = get_corruption(corruption)
-        if found.gradual is None:
-            raise RecipeError(f"The ladder {name}: {corruption} has no levels.")
-        source = sources[entry.pop("source")]
-        columns = {p.name: p for p in found.columns}
-        if entry.keys() != columns.keys():
-            raise RecipeError(f"The ladder {name}: {corruption} has {sorted(entry)}, expected {sorted(columns)}.")
-        rows[corruption] = Row({key: columns[key].checked(value, corruption) for key, value in entry.items()}, source)
-    return rows
+    file = files(__package__) / "tables" / f"ladder_{check_ladder(name)}.toml"
+    return TableFile(file.read_text(encoding="utf-8"), f"The shipped table ladder_{name}.toml", _entry)
+
+
+def _entry(table: TableFile[Row], corruption: str, problems: list[str]) -> Row:
+    if get_corruption(corruption).gradual is None:
+        problems.append(f"{table.place(corruption)}: {corruption} has no levels")
+    return table.row(corruption, table.entries[corruption], None, problems)

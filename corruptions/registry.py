@@ -170,9 +170,6 @@ class Declaration:
     """True where nothing is drawn at random."""
     gradual: Gradual | None = None
     """For a corruption with levels in place of severities; its function takes ``level`` too."""
-    tabled: bool = True
-    """False where no severities were published: no shipped calibration has rows for it, and its columns are always given.
-    (A user's own table may have rows.)"""
     compile_after: str | None = None
     """A corruption whose kernels this one calls too: it is compiled first where both are, so that they are compiled once."""
     compile_seconds: int = 1
@@ -180,13 +177,17 @@ class Declaration:
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
-        """The parameters that every row of the calibration tables gives."""
+        """The parameters that every row of a table gives."""
         return tuple(p for p in self.parameters if not p.option)
 
     @property
     def options(self) -> tuple[Parameter, ...]:
         """The parameters with a default."""
         return tuple(p for p in self.parameters if p.option)
+
+    def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values of parameters in the order of the declaration, without the options that are at their default."""
+        return {p.name: values[p.name] for p in self.parameters if p.name in values and not (p.option and values[p.name] == p.default)}
 
 
 class corruption(Declaration):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
-from .calibrations import Calibration
+from .calibrations import Calibration, calibrations_of
 from .keys import stage_key
 from .registry import Corruption, Images, corruption_names, get_corruption
 
@@ -107,10 +107,11 @@ def resolve_stage(
         values[key] = known[key].checked(value, name)
     missing = [p.name for p in found.columns if p.name not in values]
     if missing:
-        needs = "needs a severity (1 to 5), or its parameters" if found.tabled else "has no published severities and needs its parameters"
+        tabled = bool(calibrations_of(name))
+        needs = "needs a severity (1 to 5), or its parameters" if tabled else "has no published severities and needs its parameters"
         raise ParameterError(f"{name} {needs}: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.")
     by_row = not any(p.name in given for p in found.columns)
-    kept = values_of(values, found)
+    kept = found.without_defaults(values)
     if level is not None:
         return Stage(name, found.revision, None, int(level), kept, tabled=by_row)
     return Stage(name, found.revision, int(severity) if by_row and severity is not None else None, None, kept)
@@ -143,13 +144,6 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
             )
         stages.append(resolve_number(link["name"], calibration, int(link["number"])))
     return tuple(stages)
-
-
-def values_of(parameters: Mapping[str, Any], found: Corruption) -> dict[str, Any]:
-    """Return a row's parameters as a stage holds them: in the order of the declaration, defaults left out."""
-    return {
-        p.name: parameters[p.name] for p in found.parameters if p.name in parameters and not (p.option and parameters[p.name] == p.default)
-    }
 
 
 def set_id(stages: Sequence[Stage]) -> str:
@@ -289,14 +283,3 @@ def apply_stage(
     for level in range(done + 1, stage.level + 1) if found.gradual.accumulates else (stage.level,):
         images = found.apply(images, values, key, sample_keys, level=level, **extra)
     return images
-
-
-def apply_chain(
-    images: Images, stages: Iterable[Stage], sample_keys: NDArray[np.uint64], *, seed: int, coupling: Coupling, side: int, scale: Scale
-) -> Images:
-    """Apply a whole chain to a batch; an empty chain returns a copy."""
-    chain = list(stages)
-    out = images.copy() if not chain else images
-    for stage, key in zip(chain, chain_keys(chain, seed, coupling), strict=True):
-        out = apply_stage(out, stage, key, sample_keys, side=side, scale=scale)
-    return out

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ...corruptions.calibrations import Calibration
-from ...corruptions.registry import corruption_names, get_corruption
+from ...corruptions.ladders import ladder
+from ...corruptions.registry import get_corruption
 from ...corruptions.stages import resolve_stage, set_id
 from ...errors import UnknownCorruption, listed, suggest
 from .file_models import SetSpec
@@ -53,7 +54,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
 def ladders(table: Calibration) -> list[SetSpec]:
     """Return every gradual degradation at levels 1 to 30, or as many as it has, with the parameters of a calibration's ladder."""
     found = []
-    for name in corruption_names():
+    for name in ladder(table.ladder):
         gradual = get_corruption(name).gradual
         for level in range(1, min(LEVELS, gradual.most) + 1) if gradual is not None else ():
             stage = resolve_stage(name, table, level=level)

@@ -15,8 +15,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from ...corruptions.calibrations import Calibration, get_calibration
 from ...corruptions.ladders import DEFAULT_LADDER
-from ...errors import CorruptsetError, RecipeError, suggest
+from ...errors import CorruptsetError, RecipeError, mistakes, suggest
 from ...files import read_text, reason
+from ...toml import parse_toml
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
 from .error_lines import said
@@ -86,7 +87,7 @@ class Recipe(RecipeTable):
         table = self.table(calibration)
         specs, problems = resolve_sets(enumerate(self.sets, 1), table, stages=self.stages, pairs=enumerate(self.pairs, 1))
         if problems:
-            raise RecipeError(_report(f"The recipe {self.name}, with calibration {table.name},", problems))
+            raise RecipeError(mistakes(f"The recipe {self.name}, with calibration {table.name},", problems))
         return specs
 
     def as_json(self, calibration: str | Path | Calibration | None = None) -> dict[str, Any]:
@@ -100,10 +101,6 @@ class Recipe(RecipeTable):
             if data[key] == unused:
                 del data[key]
         return data | {"calibration": self.table(calibration).name, "preprocessing": self.preprocessing.as_json()}
-
-
-def _report(where: str, problems: list[str]) -> str:
-    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n" + "\n".join(f"  {p}" for p in problems)
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -170,12 +167,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     RecipeError
         Every mistake at once: of form, and of the sets whose form is right.
     """
-    try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise RecipeError(f"{where} is not TOML that a recipe needs: it is nested too deeply.") from None
-    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
-        raise RecipeError(f"{where} is not TOML: {e}.") from None
+    data = parse_toml(text, where)
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)
@@ -195,7 +187,7 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
     except CorruptsetError as e:
         problems.append(f"calibration: {e}")
     if recipe is None or problems:
-        raise RecipeError(_report(where, problems))
+        raise RecipeError(mistakes(where, problems))
     return recipe
 
 
