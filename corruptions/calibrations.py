@@ -1,4 +1,4 @@
-"""Calibrations: which parameters a severity means, read from TOML tables."""
+"""Calibrations and ladders: which parameters a severity means, and a level; read from the TOML files of tables/."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
 from ..files import read_text, reason
-from .ladders import DEFAULT_LADDER, ladder
 from .registry import get_corruption
 from .rows import Row, TableFile
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
+LADDERS = ("evaluated", "text")
+"""What the results of Swingler 2022 were made with (the paper's tables and its notebook agree), and what its text says."""
+DEFAULT_LADDER = "evaluated"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def shipped(name: str) -> Calibration:
             f"There is no calibration {name!r}.{suggest(name, SHIPPED)} Known: {', '.join(SHIPPED)}, or the path of a table file (.toml)."
         )
     file = files(__package__) / "tables" / f"{name}.toml"
-    return _calibration(_table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml"))
+    table = _table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml")
+    return Calibration(table.head["name"], table.head["side"], table)
 
 
 def calibrations_of(corruption: str) -> list[str]:
@@ -134,35 +137,50 @@ def parse_table(text: str, where: str) -> Calibration:
     """
     table = _table(text, where)
     name, side = table.head["name"], table.head["side"]
-    problems = []
     if not isinstance(name, str) or not name:
-        problems.append(f"name is {name!r}; expected the calibration's name")
+        table.problems.append(f"name is {name!r}; expected the calibration's name")
     if isinstance(side, bool) or not isinstance(side, int) or not 8 <= side <= 65536:
-        problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
-    table.check(problems)
-    return _calibration(table)
+        table.problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
+    table.check()
+    return Calibration(name, side, table)
 
 
 def _table(text: str, where: str) -> TableFile[Mapping[int, Row]]:
     return TableFile(text, where, _rows_by_severity, head=("name", "side"))
 
 
-def _calibration(table: TableFile[Mapping[int, Row]]) -> Calibration:
-    return Calibration(table.head["name"], table.head["side"], table)
-
-
-def _rows_by_severity(table: TableFile[Mapping[int, Row]], corruption: str, problems: list[str]) -> dict[int, Row]:
+def _rows_by_severity(table: TableFile[Mapping[int, Row]], corruption: str) -> dict[int, Row]:
     entries, rows = table.entries[corruption], dict[int, Row]()
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        problems.append(f"{table.place(corruption)}: expected rows, each a table [[{corruption}]]")
+        table.add_problem(f"expected rows, each a table [[{corruption}]]", corruption)
         return rows
     for number, entry in enumerate(entries, 1):
         severity = entry.get("severity")
-        where = table.place(corruption, number, "severity")
         if isinstance(severity, bool) or not isinstance(severity, int) or severity not in SEVERITIES:
-            problems.append(f"{where}: severity is {severity!r}; expected 1, 2, 3, 4 or 5")
+            table.add_problem(f"severity is {severity!r}; expected 1, 2, 3, 4 or 5", corruption, number, "severity")
             continue
         if severity in rows:
-            problems.append(f"{where}: severity {severity} is given twice")
-        rows[severity] = table.row(corruption, entry, number, problems)
+            table.add_problem(f"severity {severity} is given twice", corruption, number, "severity")
+        rows[severity] = table.row(corruption, entry, number)
     return rows
+
+
+def check_ladder(name: object) -> str:
+    """Return the name of a ladder, or raise `ParameterError`."""
+    if name not in LADDERS:
+        hint = suggest(name, LADDERS) if isinstance(name, str) else ""
+        raise ParameterError(f"There is no ladder {name!r}.{hint} Known: {', '.join(LADDERS)}.")
+    return str(name)
+
+
+@functools.cache
+def ladder(name: str) -> Mapping[str, Row]:
+    """Return corruption -> its parameters, of one of the ladders that come with the package; a row is checked when it is asked for."""
+    file = files(__package__) / "tables" / f"ladder_{check_ladder(name)}.toml"
+    return TableFile(file.read_text(encoding="utf-8"), f"The shipped table ladder_{name}.toml", _ladder_row)
+
+
+def _ladder_row(table: TableFile[Row], corruption: str) -> Row:
+    if get_corruption(corruption).gradual is None:
+        table.add_problem("it has no levels", corruption)
+    return table.row(corruption, table.entries[corruption])

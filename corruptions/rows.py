@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -28,40 +29,26 @@ class Row:
 class TableFile(Mapping[str, T]):
     """A TOML file of rows: corruption -> what `read` makes of its entries.
 
-    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other corruption.
-
-    Parameters
-    ----------
-    text : str
-    where : str
-        What errors call the file.
-    read : callable
-        (this file, corruption, problems) -> what stands for the corruption; it appends what is wrong to `problems`.
-    head : collection of str
-        The keys of the file that are no corruptions, beside ``[sources]``.
+    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other corruption. `where`
+    is what errors call the file; `head` are the keys beside ``[sources]`` that are no corruptions.
     """
 
-    def __init__(self, text: str, where: str, read: Callable[[TableFile[T], str, list[str]], T], *, head: Collection[str] = ()) -> None:
-        self.where = where
+    def __init__(self, text: str, where: str, read: Callable[[TableFile[T], str], T], *, head: Collection[str] = ()) -> None:
         self.entries = parse_toml(text, where)
         self.head = {key: self.entries.pop(key, None) for key in head}
         sources = self.entries.pop("sources", {})
-        self._head_problems: list[str] = []
-        if not isinstance(sources, dict) or not all(isinstance(citation, str) for citation in sources.values()):
-            self._head_problems.append("[sources] should map short names to citations")
-            sources = {}
-        self.sources: Mapping[str, str] = sources
-        self._text, self._read = text, read
+        self._has_sources = isinstance(sources, dict) and all(isinstance(citation, str) for citation in sources.values())
+        self.sources: Mapping[str, str] = sources if self._has_sources else {}
+        self.problems: list[str] = []
+        self._text, self._where, self._read = text, where, read
         self._rows: dict[str, T] = {}
 
     def __getitem__(self, corruption: str) -> T:
+        if corruption not in self.entries:
+            raise KeyError(corruption)
         if corruption not in self._rows:
-            if corruption not in self.entries:
-                raise KeyError(corruption)
-            problems = list(self._head_problems)
-            rows = self._read(self, corruption, problems)
-            if problems:
-                raise RecipeError(mistakes(self.where, problems))
+            rows = self._read(self, corruption)
+            self._raise_problems()
             self._rows[corruption] = rows
         return self._rows[corruption]
 
@@ -74,64 +61,65 @@ class TableFile(Mapping[str, T]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def check(self, problems: list[str]) -> None:
-        """Raise `RecipeError` with all mistakes of the file, after `problems` of its head; return where there are none."""
-        problems = [*problems, *self._head_problems]
+    def check(self) -> None:
+        """Raise `RecipeError` with all mistakes of the file, where there are some."""
+        if not self._has_sources:
+            self.problems.append("[sources] should map short names to citations")
         for corruption in self.entries:
             if corruption in corruption_names():
-                self._read(self, corruption, problems)
+                self._read(self, corruption)
             else:
-                near = suggest(corruption, corruption_names())
-                problems.append(f"{self.place(corruption)}: there is no such corruption.{near}")
-        if problems:
-            raise RecipeError(mistakes(self.where, problems))
+                self.add_problem(f"there is no such corruption.{suggest(corruption, corruption_names())}", corruption)
+        self._raise_problems()
 
-    def place(self, corruption: str, number: int | None = None, key: str = "") -> str:
-        """Return where a corruption, one of its rows or a key of a row stands: ``line 12, [[fog]] row 1``."""
-        lines = _lines(self._text)
-        line = lines.get((corruption, number or 1, key)) or lines.get((corruption, number or 1, ""))
+    def add_problem(self, problem: str, corruption: str, number: int | None = None, key: str = "") -> None:
+        """Note a problem with a corruption, one of its rows or a key of a row: ``line 12, [[fog]] row 1: ...``."""
+        line = self._lines.get((corruption, number or 1, key)) or self._lines.get((corruption, number or 1, ""))
         header = f"[[{corruption}]]" if isinstance(self.entries[corruption], list) else f"[{corruption}]"
-        return f"line {line}, " * (line is not None) + header + f" row {number}" * (number is not None)
+        row = f" row {number}" if number is not None else ""
+        self.problems.append(f"line {line}, " * (line is not None) + f"{header}{row}: {problem}")
 
-    def row(self, corruption: str, entry: Mapping[str, Any], number: int | None, problems: list[str]) -> Row:
-        """Return an entry as a row, and append what is wrong with it to `problems`."""
-
-        def add(key: str, problem: str) -> None:
-            problems.append(f"{self.place(corruption, number, key)}: {problem}")
-
+    def row(self, corruption: str, entry: Mapping[str, Any], number: int | None = None) -> Row:
+        """Return an entry as a row, and note every problem with it."""
         declared = get_corruption(corruption)
         known = {p.name: p for p in declared.parameters}
         source = entry.get("source")
         if not isinstance(source, str) or source not in self.sources:
             near = suggest(source, self.sources) if isinstance(source, str) else ""
             names = ", ".join(self.sources) or "(none)"
-            add("source", f"source is {source!r}; expected one of the names in [sources]: {names}.{near}")
+            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number, "source")
         for key in entry:
             if key not in known and key not in ("severity", "source"):
-                add(key, f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}")
+                problem = f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}"
+                self.add_problem(problem, corruption, number, key)
         values = {}
         for name, parameter in known.items():
             if name not in entry:
                 if not parameter.option:
-                    add("", f"{name!r} is missing")
+                    self.add_problem(f"{name!r} is missing", corruption, number)
                 continue
             try:
                 values[name] = parameter.checked(entry[name], corruption)
             except ParameterError as e:
-                add(name, str(e))
+                self.add_problem(str(e), corruption, number, name)
         return Row(declared.without_defaults(values), self.sources.get(source, "") if isinstance(source, str) else "")
 
+    def _raise_problems(self) -> None:
+        problems, self.problems = self.problems, []
+        if problems:
+            raise RecipeError(mistakes(self._where, problems))
 
-def _lines(text: str) -> dict[tuple[str, int, str], int]:
-    """Return (corruption, number of the row, key; "" is the header) -> line: found in the text, because tomllib does not say it."""
-    lines: dict[tuple[str, int, str], int] = {}
-    numbers: Counter[str] = Counter()
-    table = ""
-    for line, content in enumerate(text.split("\n"), 1):
-        if header := _HEADER.match(content):
-            table = header[1]
-            numbers[table] += 1
-            lines[table, numbers[table], ""] = line
-        elif key := _KEY.match(content):
-            lines.setdefault((table, numbers[table], key[1]), line)
-    return lines
+    @functools.cached_property
+    def _lines(self) -> dict[tuple[str, int, str], int]:
+        """(corruption, number of its row, key; "" is the header) -> line. Found in the text, because tomllib does not say it."""
+        lines: dict[tuple[str, int, str], int] = {}
+        numbers: Counter[str] = Counter()
+        table = ""
+        for line, content in enumerate(self._text.split("\n"), 1):
+            if header := _HEADER.match(content):
+                table = header[1]
+                numbers[table] += 1
+                lines[table, numbers[table], ""] = line
+            elif key := _KEY.match(content):
+                lines.setdefault((table, numbers[table], key[1]), line)
+        return lines

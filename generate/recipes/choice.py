@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from ...corruptions.calibrations import Calibration
-from ...corruptions.ladders import ladder
+from ...corruptions.calibrations import Calibration, ladder
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import resolve_stage, set_id
 from ...errors import UnknownCorruption, listed, suggest

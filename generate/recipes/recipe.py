@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...corruptions.calibrations import Calibration, get_calibration
-from ...corruptions.ladders import DEFAULT_LADDER
+from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
 from ...errors import CorruptsetError, RecipeError, mistakes, suggest
 from ...files import read_text, reason
 from ...toml import parse_toml

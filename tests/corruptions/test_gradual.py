@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.corruptions.calibrations import shipped
+from corruptset.corruptions.calibrations import LADDERS, ladder, shipped
 from corruptset.corruptions.keys import STREAMS_A_LEVEL, level_stream, sample_keys
-from corruptset.corruptions.ladders import LADDERS, ladder
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.corruptions.stages import apply_stage, chain_keys, check_images, resolve_stage
 from corruptset.errors import ParameterError

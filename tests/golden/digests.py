@@ -17,8 +17,7 @@ from blake3 import blake3
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import corruptset
-from corruptset.corruptions.calibrations import SHIPPED, shipped
-from corruptset.corruptions.ladders import LADDERS
+from corruptset.corruptions.calibrations import LADDERS, SHIPPED, shipped
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.errors import CorruptsetError
 from pictures import painted
