@@ -92,3 +92,17 @@ def listed(problems: Sequence[str], limit: int = 50) -> str:
     if len(problems) > limit:
         lines.append(f"  ... and {len(problems) - limit} more")
     return "\n".join(lines)
+
+
+def mistakes(where: str, problems: Sequence[str]) -> str:
+    """Return all that is wrong with a file, one problem a line.
+
+    Examples
+    --------
+    >>> print(mistakes("mine.toml", ["a", "b"]))
+    mine.toml has 2 mistakes:
+      a
+      b
+    """
+    lines = "".join(f"\n  {problem}" for problem in problems)
+    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:{lines}"

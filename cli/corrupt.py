@@ -90,7 +90,9 @@ def corrupt(
 
     parameters = parse_parameters(param or [])
     if frost_textures is not None:
-        if name != "frost":
+        from ..corruptions.registry import corruption_names, get_corruption
+
+        if name not in corruption_names() or "textures" not in get_corruption(name).resources:
             raise ParameterError(f"--frost-textures goes with the corruption frost and its --severity; NAME is {name!r}.")
         from ..corruptions.weather.textures import load_textures
 

@@ -110,7 +110,7 @@ def corruption_json(name: str) -> dict[str, Any]:
 
 def gradual_json(name: str, which: str) -> dict[str, Any]:
     """Return what is known of a gradual degradation: as `corruption_json`, with ladders in place of tables, and what each level changes."""
-    from ..corruptions.ladders import LADDERS, ladder
+    from ..corruptions.calibrations import LADDERS, ladder
     from ..corruptions.registry import get_corruption
     from ..generate.level_effects import change_table
 

@@ -1,9 +1,8 @@
-"""Calibrations: which parameters a severity means, read from TOML tables."""
+"""Calibrations and ladders: which parameters a severity means, and a level; read from the TOML files of tables/."""
 
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -12,12 +11,14 @@ from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
 from ..files import read_text, reason
-from .ladders import DEFAULT_LADDER, ladder
-from .registry import corruption_names, get_corruption
-from .rows import Row
+from .registry import get_corruption
+from .rows import Row, TableFile
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
+LADDERS = ("evaluated", "text")
+"""What the results of Swingler 2022 were made with (the paper's tables and its notebook agree), and what its text says."""
+DEFAULT_LADDER = "evaluated"
 
 
 @dataclass(frozen=True)
@@ -55,17 +56,17 @@ class Calibration:
         declared = get_corruption(corruption)
         if declared.gradual is not None:
             raise ParameterError(f"{corruption} has levels, 1 to {declared.gradual.most}, and no severities.")
-        found = self.of(corruption)
-        if corruption not in found.rows:
-            if not declared.tabled:
+        table = self.of(corruption)
+        if corruption not in table.rows:
+            known = calibrations_of(corruption)
+            if not known:
                 columns = ", ".join(p.name for p in declared.columns)
                 raise ParameterError(f"{corruption} has no published severities; give its parameters instead: {columns}.")
-            known = [name for name in SHIPPED if name != self.name and corruption in shipped(name).rows]
-            others = f" (it has some in {', '.join(known)})" if known else ""
             raise ParameterError(
-                f"{corruption} has no rows in calibration {self.name!r}; give its parameters, or another calibration{others}."
+                f"{corruption} has no rows in calibration {self.name!r}; give its parameters, or another calibration "
+                f"(it has some in {', '.join(known)})."
             )
-        rows = found.rows[corruption]
+        rows = table.rows[corruption]
         if isinstance(severity, bool) or not hasattr(severity, "__index__") or int(severity) not in rows:
             raise ParameterError(
                 f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}. "
@@ -76,13 +77,19 @@ class Calibration:
 
 @functools.cache
 def shipped(name: str) -> Calibration:
-    """Return one of the calibrations that come with the package."""
+    """Return one of the calibrations that come with the package; a row is checked when its corruption is asked for."""
     if name not in SHIPPED:
         raise ParameterError(
             f"There is no calibration {name!r}.{suggest(name, SHIPPED)} Known: {', '.join(SHIPPED)}, or the path of a table file (.toml)."
         )
-    text = (files(__package__) / "tables" / f"{name}.toml").read_text(encoding="utf-8")
-    return parse_table(text, f"the shipped table {name}.toml")
+    file = files(__package__) / "tables" / f"{name}.toml"
+    table = _table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml")
+    return Calibration(table.head["name"], table.head["side"], table)
+
+
+def calibrations_of(corruption: str) -> list[str]:
+    """Return the names of the shipped calibrations that have rows of a corruption; none where no severities were published."""
+    return [name for name in SHIPPED if corruption in shipped(name).rows]
 
 
 def get_calibration(calibration: str | Path | Calibration) -> Calibration:
@@ -116,8 +123,8 @@ def for_shape(height: int, width: int, channels: int = 3) -> str:
 @functools.cache
 def fitting(name: str) -> Calibration:
     """Return a shipped calibration as it is used where none is named: with ``cifar``'s rows where ``mnist`` has none."""
-    found = shipped(name)
-    return replace(found, otherwise=shipped("cifar")) if name == "mnist" else found
+    table = shipped(name)
+    return replace(table, otherwise=shipped("cifar")) if name == "mnist" else table
 
 
 def parse_table(text: str, where: str) -> Calibration:
@@ -126,68 +133,54 @@ def parse_table(text: str, where: str) -> Calibration:
     Raises
     ------
     RecipeError
-        With every mistake at once: the row, the key, what was expected.
+        With every mistake at once: the line, the row, the key, what was expected.
     """
-    try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise RecipeError(f"{where} is not TOML that a table needs: it is nested too deeply.") from None
-    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
-        raise RecipeError(f"{where} is not TOML: {e}.") from None
-    problems: list[str] = []
-    name, side, sources = data.pop("name", None), data.pop("side", None), data.pop("sources", {})
+    table = _table(text, where)
+    name, side = table.head["name"], table.head["side"]
     if not isinstance(name, str) or not name:
-        problems.append(f"name is {name!r}; expected the calibration's name")
+        table.problems.append(f"name is {name!r}; expected the calibration's name")
     if isinstance(side, bool) or not isinstance(side, int) or not 8 <= side <= 65536:
-        problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
-    if not isinstance(sources, dict) or not all(isinstance(v, str) for v in sources.values()):
-        problems.append("[sources] should map short names to citations")
-        sources = {}
-    rows: dict[str, dict[int, Row]] = {}
-    for corruption, entries in data.items():
-        if corruption not in corruption_names():
-            problems.append(f"[[{corruption}]]: there is no such corruption.{suggest(corruption, corruption_names())}")
-            continue
-        if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
-            problems.append(f"{corruption}: expected rows, each a table [[{corruption}]]")
-            continue
-        rows[corruption] = {}
-        for number, entry in enumerate(entries, 1):
-            _read_row(corruption, number, dict(entry), sources, rows[corruption], problems)
-    if problems:
-        raise RecipeError(f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n" + "\n".join(f"  {p}" for p in problems))
-    assert isinstance(name, str)
-    assert isinstance(side, int)
-    return Calibration(name, side, rows)
+        table.problems.append(f"side is {side!r}; expected the short side in pixels (8 to 65536) that the table is made for")
+    table.check()
+    return Calibration(name, side, table)
 
 
-def _read_row(
-    corruption: str, number: int, entry: dict[str, Any], sources: Mapping[str, str], rows: dict[int, Row], problems: list[str]
-) -> None:
-    where = f"[[{corruption}]] row {number}"
-    severity, source = entry.pop("severity", None), entry.pop("source", None)
-    if isinstance(severity, bool) or not isinstance(severity, int) or severity not in SEVERITIES:
-        problems.append(f"{where}: severity is {severity!r}; expected 1, 2, 3, 4 or 5")
-        return
-    if severity in rows:
-        problems.append(f"{where}: severity {severity} is given twice")
-    if not isinstance(source, str) or source not in sources:
-        problems.append(f"{where}: source is {source!r}; expected one of the names in [sources]: {', '.join(sources) or '(none)'}")
-    known = {p.name: p for p in get_corruption(corruption).parameters}
-    for key in entry:
-        if key not in known:
-            problems.append(f"{where}: unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}")
-    values = {}
-    for parameter in known.values():
-        if parameter.name not in entry:
-            if not parameter.option:
-                problems.append(f"{where}: {parameter.name!r} is missing")
+def _table(text: str, where: str) -> TableFile[Mapping[int, Row]]:
+    return TableFile(text, where, _rows_by_severity, head=("name", "side"))
+
+
+def _rows_by_severity(table: TableFile[Mapping[int, Row]], corruption: str) -> dict[int, Row]:
+    entries, rows = table.entries[corruption], dict[int, Row]()
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        table.add_problem(f"expected rows, each a table [[{corruption}]]", corruption)
+        return rows
+    for number, entry in enumerate(entries, 1):
+        severity = entry.get("severity")
+        if isinstance(severity, bool) or not isinstance(severity, int) or severity not in SEVERITIES:
+            table.add_problem(f"severity is {severity!r}; expected 1, 2, 3, 4 or 5", corruption, number, "severity")
             continue
-        try:
-            value = parameter.checked(entry[parameter.name], corruption)
-            # As in a stage: an option at its default says nothing.
-            if not (parameter.option and value == parameter.default):
-                values[parameter.name] = value
-        except ParameterError as e:
-            problems.append(f"{where}: {e}")
-    rows[severity] = Row(values, sources.get(source, "") if isinstance(source, str) else "")
+        if severity in rows:
+            table.add_problem(f"severity {severity} is given twice", corruption, number, "severity")
+        rows[severity] = table.row(corruption, entry, number)
+    return rows
+
+
+def check_ladder(name: object) -> str:
+    """Return the name of a ladder, or raise `ParameterError`."""
+    if name not in LADDERS:
+        hint = suggest(name, LADDERS) if isinstance(name, str) else ""
+        raise ParameterError(f"There is no ladder {name!r}.{hint} Known: {', '.join(LADDERS)}.")
+    return str(name)
+
+
+@functools.cache
+def ladder(name: str) -> Mapping[str, Row]:
+    """Return corruption -> its parameters, of one of the ladders that come with the package; a row is checked when it is asked for."""
+    file = files(__package__) / "tables" / f"ladder_{check_ladder(name)}.toml"
+    return TableFile(file.read_text(encoding="utf-8"), f"The shipped table ladder_{name}.toml", _ladder_row)
+
+
+def _ladder_row(table: TableFile[Row], corruption: str) -> Row:
+    if get_corruption(corruption).gradual is None:
+        table.add_problem("it has no levels", corruption)
+    return table.row(corruption, table.entries[corruption])

@@ -11,9 +11,8 @@ import numpy as np
 
 from ..errors import ParameterError, UnknownCorruption, suggest
 from ..pixels import pixel_hashes
-from .calibrations import Calibration, fitting, for_shape, get_calibration
+from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .keys import check_seed, sample_keys
-from .ladders import DEFAULT_LADDER, check_ladder
 from .registry import Images, corruption_names, get_corruption
 from .stages import (
     COUPLINGS,
@@ -63,7 +62,7 @@ def corrupt(
         (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to 96
         ``tiny``, else ``imagenet``).
     ladder : {"evaluated", "text"}
-        Which parameters gradual degradations have: what the paper's results were made with, or what its text says.
+        Whose parameters gradual degradations have: those of the results of Swingler 2022, or those of its text.
     scale : {"none", "side"}
         Whether lengths scale with the short side over the calibration's.
     coupling : {"independent", "severity"}
@@ -71,9 +70,9 @@ def corrupt(
     seed : int
         0..2**53 - 1.
     key : str, or one str for each image of a batch, optional
-        What the image is called: its random draws follow from it; a build uses the sample id. By default an image's own pixels are its
-        key, each image of a batch its own (``blake3:`` and the hash, as a data set's records have it). So other images get other
-        noise, in a loop as in a batch, and the same image always gets the same: give equal images keys where they are to differ.
+        The image's name, from which its random draws follow; a build uses the sample id. By default an image's own pixels are its key
+        (``blake3:`` and the hash, as in a data set's records). So different images get different noise, in a loop as in a batch, and
+        the same image always gets the same: give equal images different keys where they are to differ.
     **parameters
         The corruption's parameters, which override the table's; its draws, given in place of drawn ones (one draw
         serves a whole batch); its resources.
@@ -127,9 +126,9 @@ def _chain(
 ) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
     """Return the stages, the given draws and the given resources of a call."""
     if isinstance(name, str) and name in corruption_names():
-        found = get_corruption(name)
-        draws = {d.name: parameters.pop(d.name) for d in found.draws if d.name in parameters}
-        resources = {r: parameters.pop(r) for r in found.resources if r in parameters}
+        declared = get_corruption(name)
+        draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
+        resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
         return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
     if isinstance(name, str) and name.isidentifier() and name != "clean":
         raise UnknownCorruption(
@@ -153,15 +152,11 @@ def _stage(item: Any, table: Calibration) -> Stage:
         if len(stages) == 1:
             return stages[0]
     if isinstance(item, Mapping) and set(item) <= {"corruption", "severity", "level", "parameters", "revision"} and "corruption" in item:
-        # A stage as a manifest has it carries the severity and the whole row: the row speaks, the severity is kept.
-        parameters = dict(item.get("parameters") or {})
-        stage = resolve_stage(item["corruption"], table, severity=item.get("severity"), level=item.get("level"), parameters=parameters)
-        if (
-            item.get("severity") is not None
-            and parameters
-            and dict(table.row(stage.corruption, item["severity"]).parameters) == dict(stage.parameters)
-        ):
-            stage = resolve_stage(item["corruption"], table, severity=item["severity"])
+        name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
+        stage = resolve_stage(name, table, severity=severity, level=item.get("level"), parameters=parameters)
+        # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
+        if severity is not None and dict(table.row(name, severity).parameters) == dict(stage.parameters):
+            stage = resolve_stage(name, table, severity=severity)
         return stage
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
         return resolve_number(item[0], table, item[1])

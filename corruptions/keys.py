@@ -45,7 +45,7 @@ def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def check_seed(seed: Any) -> int:
-    """Return `seed` as an int, or say that it is not one of 0..2**53 - 1."""
+    """Return `seed` as an int, or raise `ParameterError` where it is not one of 0..2**53 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= int(seed) <= MAX_SEED:
         raise ParameterError(f"seed is {seed!r}; expected a whole number from 0 to {MAX_SEED} (2**53 - 1).")
     return int(seed)
@@ -55,27 +55,14 @@ STREAMS_A_LEVEL = 16
 
 
 def level_stream(level: int, draw: int) -> np.uint32:
-    """Return the stream of one of a gradual degradation's draws at one level.
-
-    Parameters
-    ----------
-    level : int
-        1, 2, ...
-    draw : int
-        0..15, which of the corruption's draws.
-    """
+    """Return the stream of one of a gradual degradation's draws (0..15) at one level (1, 2, ...)."""
     return np.uint32(STREAMS_A_LEVEL * level + draw)
 
 
 def stage_key(seed: int, chain: Sequence[tuple[str, Mapping[str, Any]]]) -> np.uint64:
     """Return the key of the last stage of a chain.
 
-    Parameters
-    ----------
-    seed : int
-        0..2**53 - 1.
-    chain : sequence of (``name@revision``, parameters)
-        Every stage up to and including this one. The parameters are those that enter the key: the table's columns
-        at their values before scaling, and options that shape draws where they differ from their default.
+    The chain is (``name@revision``, parameters) of every stage up to and including this one, with the parameters that are part of the
+    key: the table's columns at their values before scaling, and options that shape draws where they differ from their default.
     """
     return hash64([RNG_VERSION, seed, [[name, dict(parameters)] for name, parameters in chain]])

@@ -31,8 +31,8 @@ MOST = 2**53
 class Parameter:
     """A named parameter of a corruption.
 
-    A *column* (no default) has a value in every row of the calibration tables and is part of the stage key; an
-    *option* (with a default) enters the key only if it `shapes_draws` and differs from its default.
+    A *column* (no default) has a value in every row of a table and is part of the stage key. An *option* (with a default) is part of
+    the key only if it `shapes_draws` and differs from its default.
     """
 
     name: str
@@ -63,13 +63,9 @@ class Parameter:
                 raise ParameterError(f"{where} true or false.")
             return bool(value)
         number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        # a whole number beyond 64 bits is none that numpy knows, and beyond 1024 none that a float is
-        if (
-            not number
-            or (isinstance(value, int) and abs(value) > MOST)
-            or not np.isfinite(value)
-            or (self.kind is int and value != int(value))
-        ):
+        # numpy knows no whole number beyond 64 bits, and no float is beyond 1024 bits
+        fits = number and not (isinstance(value, int) and abs(value) > MOST) and np.isfinite(value)
+        if not fits or (self.kind is int and value != int(value)):
             raise ParameterError(f"{where} {'a whole' if self.kind is int else 'a finite'} number.")
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             bounds = [f"at least {self.low:g}"] if self.low is not None else []
@@ -85,8 +81,7 @@ class Draw:
     name: str
     about: str
     check: Callable[[Any, Shape, Mapping[str, Any]], Any]
-    """(value, (H, W, C), scaled parameters) -> the value as the function takes it; raises ValueError with what was
-    expected."""
+    """(value, (H, W, C), scaled parameters) -> the value as the function takes it; a ValueError says what was expected."""
 
     def checked(self, value: Any, shape: Shape, parameters: Mapping[str, Any], corruption: str) -> Any:
         try:
@@ -138,13 +133,13 @@ def given_array(
 class Gradual:
     """What makes a corruption a gradual degradation: it has levels 1, 2, ... in place of severities.
 
-    Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of
-    `level` where it `accumulates`, else from the clean images to those of `level`. What it draws comes from streams of
-    that level (`keys.level_stream`), so that level 17 is the same alone and on the way to level 30.
+    Its function takes one step, ``f(images, keys, *, level, columns...)``: from the images of ``level - 1`` to those of `level` where
+    it `accumulates`, else from the clean images. It draws from streams of that level (`keys.level_stream`), so that level 17 is the
+    same alone and on the way to level 30.
     """
 
     change: Callable[[int, Shape, Mapping[str, Any]], str]
-    """(level, (H, W, C), parameters) -> what was done to the image so far, for people: ``"7 lines"``."""
+    """(level, (H, W, C), parameters) -> what the image has gone through so far, for people: ``"7 lines"``."""
     accumulates: bool = True
     most: int = 99
     """The last level; ids have two digits."""
@@ -170,9 +165,6 @@ class Declaration:
     """True where nothing is drawn at random."""
     gradual: Gradual | None = None
     """For a corruption with levels in place of severities; its function takes ``level`` too."""
-    tabled: bool = True
-    """False where no severities were published: no shipped calibration has rows for it, and its columns are always given.
-    (A user's own table may have rows.)"""
     compile_after: str | None = None
     """A corruption whose kernels this one calls too: it is compiled first where both are, so that they are compiled once."""
     compile_seconds: int = 1
@@ -180,13 +172,17 @@ class Declaration:
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
-        """The parameters that every row of the calibration tables gives."""
+        """The parameters that every row of a table gives."""
         return tuple(p for p in self.parameters if not p.option)
 
     @property
     def options(self) -> tuple[Parameter, ...]:
         """The parameters with a default."""
         return tuple(p for p in self.parameters if p.option)
+
+    def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values of parameters in the order of the declaration, without the options that are at their default."""
+        return {p.name: values[p.name] for p in self.parameters if p.name in values and not (p.option and values[p.name] == p.default)}
 
 
 class corruption(Declaration):
@@ -219,28 +215,12 @@ class Corruption(Declaration):
     function: Callable[..., Images] = field(repr=False)
 
     def apply(
-        self,
-        images: Images,
-        params: Mapping[str, Any],
-        stage_key: np.uint64,
-        sample_keys: NDArray[np.uint64],
-        **given: Any,
+        self, images: Images, params: Mapping[str, Any], stage_key: np.uint64, sample_keys: NDArray[np.uint64], **given: Any
     ) -> Images:
-        """Corrupt a batch; a gradual degradation takes one step, to the `level` given.
+        """Corrupt a C-contiguous batch (N, H, W, C); a gradual degradation takes one step, to the `level` given.
 
-        Parameters
-        ----------
-        images : (N, H, W, C) ndarray of uint8, RGB or grey (C = 3 or 1), C-contiguous
-        params : mapping
-            Every column, and options that differ from their default, at the values to be applied (after scaling).
-        stage_key : numpy.uint64
-        sample_keys : (N,) ndarray of uint64
-        **given
-            Draws and resources given in place of the drawn or default ones, already checked.
-
-        Returns
-        -------
-        (N, H', W', C) ndarray of uint8
+        `params` are every column and the options that are not at their default, after scaling; `given` are checked draws and
+        resources that take the place of the drawn or default ones.
         """
         return self.function(images, Keys(np.uint64(stage_key), sample_keys), **params, **given)
 

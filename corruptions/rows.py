@@ -1,10 +1,21 @@
-"""A row of a table: the parameters that a severity, or a ladder, means."""
+"""Rows of parameter tables, read from TOML: what a severity, or a ladder, means."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from ..errors import ParameterError, RecipeError, mistakes, suggest
+from ..toml import parse_toml
+from .registry import corruption_names, get_corruption
+
+T = TypeVar("T")
+_HEADER = re.compile(r"""\s*\[{1,2}\s*["']?([\w-]+)""")
+_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 
 
 @dataclass(frozen=True)
@@ -13,3 +24,102 @@ class Row:
 
     parameters: Mapping[str, Any]
     source: str
+
+
+class TableFile(Mapping[str, T]):
+    """A TOML file of rows: corruption -> what `read` makes of its entries.
+
+    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other corruption. `where`
+    is what errors call the file; `head` are the keys beside ``[sources]`` that are no corruptions.
+    """
+
+    def __init__(self, text: str, where: str, read: Callable[[TableFile[T], str], T], *, head: Collection[str] = ()) -> None:
+        self.entries = parse_toml(text, where)
+        self.head = {key: self.entries.pop(key, None) for key in head}
+        sources = self.entries.pop("sources", {})
+        self._has_sources = isinstance(sources, dict) and all(isinstance(citation, str) for citation in sources.values())
+        self.sources: Mapping[str, str] = sources if self._has_sources else {}
+        self.problems: list[str] = []
+        self._text, self._where, self._read = text, where, read
+        self._rows: dict[str, T] = {}
+
+    def __getitem__(self, corruption: str) -> T:
+        if corruption not in self.entries:
+            raise KeyError(corruption)
+        if corruption not in self._rows:
+            rows = self._read(self, corruption)
+            self._raise_problems()
+            self._rows[corruption] = rows
+        return self._rows[corruption]
+
+    def __contains__(self, corruption: object) -> bool:
+        return corruption in self.entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def check(self) -> None:
+        """Raise `RecipeError` with all mistakes of the file, where there are some."""
+        if not self._has_sources:
+            self.problems.append("[sources] should map short names to citations")
+        for corruption in self.entries:
+            if corruption in corruption_names():
+                self._read(self, corruption)
+            else:
+                self.add_problem(f"there is no such corruption.{suggest(corruption, corruption_names())}", corruption)
+        self._raise_problems()
+
+    def add_problem(self, problem: str, corruption: str, number: int | None = None, key: str = "") -> None:
+        """Note a problem with a corruption, one of its rows or a key of a row: ``line 12, [[fog]] row 1: ...``."""
+        line = self._lines.get((corruption, number or 1, key)) or self._lines.get((corruption, number or 1, ""))
+        header = f"[[{corruption}]]" if isinstance(self.entries[corruption], list) else f"[{corruption}]"
+        row = f" row {number}" if number is not None else ""
+        self.problems.append(f"line {line}, " * (line is not None) + f"{header}{row}: {problem}")
+
+    def row(self, corruption: str, entry: Mapping[str, Any], number: int | None = None) -> Row:
+        """Return an entry as a row, and note every problem with it."""
+        declared = get_corruption(corruption)
+        known = {p.name: p for p in declared.parameters}
+        source = entry.get("source")
+        if not isinstance(source, str) or source not in self.sources:
+            near = suggest(source, self.sources) if isinstance(source, str) else ""
+            names = ", ".join(self.sources) or "(none)"
+            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number, "source")
+        for key in entry:
+            if key not in known and key not in ("severity", "source"):
+                problem = f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}"
+                self.add_problem(problem, corruption, number, key)
+        values = {}
+        for name, parameter in known.items():
+            if name not in entry:
+                if not parameter.option:
+                    self.add_problem(f"{name!r} is missing", corruption, number)
+                continue
+            try:
+                values[name] = parameter.checked(entry[name], corruption)
+            except ParameterError as e:
+                self.add_problem(str(e), corruption, number, name)
+        return Row(declared.without_defaults(values), self.sources.get(source, "") if isinstance(source, str) else "")
+
+    def _raise_problems(self) -> None:
+        problems, self.problems = self.problems, []
+        if problems:
+            raise RecipeError(mistakes(self._where, problems))
+
+    @functools.cached_property
+    def _lines(self) -> dict[tuple[str, int, str], int]:
+        """(corruption, number of its row, key; "" is the header) -> line. Found in the text, because tomllib does not say it."""
+        lines: dict[tuple[str, int, str], int] = {}
+        numbers: Counter[str] = Counter()
+        table = ""
+        for line, content in enumerate(self._text.split("\n"), 1):
+            if header := _HEADER.match(content):
+                table = header[1]
+                numbers[table] += 1
+                lines[table, numbers[table], ""] = line
+            elif key := _KEY.match(content):
+                lines.setdefault((table, numbers[table], key[1]), line)
+        return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
-from .calibrations import Calibration
+from .calibrations import Calibration, calibrations_of
 from .keys import stage_key
 from .registry import Corruption, Images, corruption_names, get_corruption
 
@@ -31,10 +31,10 @@ class Stage:
     severity: int | None = None
     level: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Every column, and the options that differ from their default (so that an option added later leaves the digests
-    of what was built before as they were); before scaling."""
+    """Every column, and the options that differ from their default, before scaling. (Without the defaults an option that is added
+    later leaves digests as they are.)"""
     tabled: bool = field(default=True, compare=False)
-    """Of a stage with a level: False where its parameters are not the ladder's. (Without a table a stage has no severity.)"""
+    """Of a stage with a level: False where its parameters are not the ladder's. (A stage without a row has no severity.)"""
 
     @property
     def name(self) -> str:
@@ -73,13 +73,12 @@ def resolve_stage(
     Parameters
     ----------
     name : str
-        A registered corruption.
     calibration : Calibration
-        Where a severity's row is looked up.
+        Has the row of a severity, and the ladder of a level.
     severity : int, optional
-        1..5. A column given beside it overrides the row's value; the stage then stands by its parameters alone.
+        1..5. Where a column is given too, it overrides the row's value, and the stage has no severity.
     level : int, optional
-        1, 2, ... of a gradual degradation; its parameters are the ladder's of the calibration.
+        1, 2, ... of a gradual degradation.
     parameters : mapping, optional
         Columns and options by name.
 
@@ -87,12 +86,12 @@ def resolve_stage(
     ------
     UnknownCorruption, ParameterError
     """
-    found = get_corruption(name)
+    declared = get_corruption(name)
     given = dict(parameters or {})
-    known = {p.name: p for p in found.parameters}
+    known = {p.name: p for p in declared.parameters}
     for key in given:
         if key not in known:
-            draws = {d.name for d in found.draws}
+            draws = {d.name for d in declared.draws}
             hint = " It is a draw: it can be given for one call of corrupt(), not in a recipe." if key in draws else ""
             accepted = ", ".join([*known, *sorted(draws)]) or "none"
             raise ParameterError(f"{name}: unknown parameter {key!r}.{suggest(key, [*known, *draws])}{hint} It takes: {accepted}.")
@@ -101,26 +100,26 @@ def resolve_stage(
         values.update(calibration.row(name, severity).parameters)
     if level is not None:
         values.update(calibration.rung(name, level).parameters)
-    elif found.gradual is not None:
-        raise ParameterError(f"{name} needs a level, 1 to {found.gradual.most}.")
+    elif declared.gradual is not None:
+        raise ParameterError(f"{name} needs a level, 1 to {declared.gradual.most}.")
     for key, value in given.items():
         values[key] = known[key].checked(value, name)
-    missing = [p.name for p in found.columns if p.name not in values]
+    missing = [p.name for p in declared.columns if p.name not in values]
     if missing:
-        needs = "needs a severity (1 to 5), or its parameters" if found.tabled else "has no published severities and needs its parameters"
+        tabled = bool(calibrations_of(name))
+        needs = "needs a severity (1 to 5), or its parameters" if tabled else "has no published severities and needs its parameters"
         raise ParameterError(f"{name} {needs}: {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing.")
-    by_row = not any(p.name in given for p in found.columns)
-    kept = values_of(values, found)
+    by_row = not any(p.name in given for p in declared.columns)
+    kept = declared.without_defaults(values)
     if level is not None:
-        return Stage(name, found.revision, None, int(level), kept, tabled=by_row)
-    return Stage(name, found.revision, int(severity) if by_row and severity is not None else None, None, kept)
+        return Stage(name, declared.revision, None, int(level), kept, tabled=by_row)
+    return Stage(name, declared.revision, int(severity) if by_row and severity is not None else None, None, kept)
 
 
 def resolve_number(name: str, calibration: Calibration, number: int) -> Stage:
     """Return the stage that a number in a set id means: a level of a gradual degradation, else a severity."""
-    if get_corruption(name).gradual is not None:
-        return resolve_stage(name, calibration, level=number)
-    return resolve_stage(name, calibration, severity=number)
+    gradual = get_corruption(name).gradual is not None
+    return resolve_stage(name, calibration, level=number) if gradual else resolve_stage(name, calibration, severity=number)
 
 
 _SINGLE = re.compile(r"(?P<name>[a-z0-9_]+)/(?P<number>[0-9]{1,2})")
@@ -132,9 +131,9 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
     if text == "clean":
         return ()
     single = _SINGLE.fullmatch(text)
-    links = [single] if single else [_LINK.fullmatch(part) for part in text.split("+")]
     stages = []
-    for link, part in zip(links, [text] if single else text.split("+"), strict=True):
+    for part in [text] if single else text.split("+"):
+        link = single or _LINK.fullmatch(part)
         if link is None:
             known = ", ".join(corruption_names())
             raise UnknownCorruption(
@@ -143,13 +142,6 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
             )
         stages.append(resolve_number(link["name"], calibration, int(link["number"])))
     return tuple(stages)
-
-
-def values_of(parameters: Mapping[str, Any], found: Corruption) -> dict[str, Any]:
-    """Return a row's parameters as a stage holds them: in the order of the declaration, defaults left out."""
-    return {
-        p.name: parameters[p.name] for p in found.parameters if p.name in parameters and not (p.option and parameters[p.name] == p.default)
-    }
 
 
 def set_id(stages: Sequence[Stage]) -> str:
@@ -172,14 +164,14 @@ def set_id(stages: Sequence[Stage]) -> str:
 def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tuple[str, dict[str, Any]]:
     """Return what a stage adds to its own key, or to the keys of the stages after it (`before`).
 
-    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is
-    in no stage's own key, so that a level continues the one below it; the stages after it draw anew for every level,
-    unless severities share draws.
+    Under ``coupling="severity"`` columns that came from a severity stay out, so that severities share draws. A level is not in a
+    stage's own key, so that a level continues the one below it. It is in the keys of the stages after it, which draw anew for every
+    level unless severities share draws.
     """
-    found = get_corruption(stage.corruption)
-    shaping = {p.name: stage.parameters[p.name] for p in found.options if p.shapes_draws and p.name in stage.parameters}
+    declared = get_corruption(stage.corruption)
+    shaping = {p.name: stage.parameters[p.name] for p in declared.options if p.shapes_draws and p.name in stage.parameters}
     shared = coupling == "severity" and stage.severity is not None
-    columns = {} if shared else {p.name: stage.parameters[p.name] for p in found.columns}
+    columns = {} if shared else {p.name: stage.parameters[p.name] for p in declared.columns}
     level = {"level": stage.level} if before and stage.level is not None and coupling == "independent" else {}
     return f"{stage.corruption}@{stage.revision}", columns | shaping | level
 
@@ -190,19 +182,20 @@ def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "indepen
     return [stage_key(seed, [*above[:i], key_entry(s, coupling)]) for i, s in enumerate(stages)]
 
 
-def scaled_parameters(found: Corruption, parameters: Mapping[str, Any], shape: tuple[int, int], scale: Scale, side: int) -> dict[str, Any]:
+def scaled_parameters(
+    declared: Corruption, parameters: Mapping[str, Any], shape: tuple[int, int], scale: Scale, side: int
+) -> dict[str, Any]:
     """Return parameters as they are applied: under ``scale="side"`` lengths times short side / reference side."""
     values = dict(parameters)
-    if scale == "side":
-        ratio = min(shape) / side
-        for p in found.parameters:
-            # An option that is a length scales from its default too.
-            value = values.get(p.name, p.default)
-            if p.length and value is not None:
-                value = value * ratio
-                if p.at_least is not None:
-                    value = max(value, p.at_least)
-                values[p.name] = int(np.floor(value + 0.5)) if p.kind is int else float(value)
+    ratio = min(shape) / side
+    for p in declared.parameters if scale == "side" else ():
+        # An option that is a length scales from its default too.
+        value = values.get(p.name, p.default)
+        if p.length and value is not None:
+            value = value * ratio
+            if p.at_least is not None:
+                value = max(value, p.at_least)
+            values[p.name] = int(np.floor(value + 0.5)) if p.kind is int else float(value)
     return values
 
 
@@ -254,25 +247,25 @@ def apply_stage(
         The calibration's reference side.
     scale : {"none", "side"}
     draws, resources : mapping, optional
-        What is given in place of drawn values and of default resources; names that the corruption does not have are
-        refused for draws and ignored for resources.
+        Take the place of drawn values and of default resources. A draw that the corruption does not have is refused, such a resource
+        is ignored.
     done : int
-        Of a gradual degradation that accumulates: the level at which `images` are already.
+        Of a gradual degradation that accumulates: the level that `images` have.
 
     Returns
     -------
     (N, H', W', C) ndarray of uint8, never the input array itself
     """
-    found = get_corruption(stage.corruption)
-    if found.revision != stage.revision:
+    declared = get_corruption(stage.corruption)
+    if declared.revision != stage.revision:
         raise ParameterError(
-            f"{stage.corruption} is at revision {found.revision} here, and the stage asks for revision {stage.revision}: "
+            f"{stage.corruption} is at revision {declared.revision} here, and the stage asks for revision {stage.revision}: "
             "its bytes differ. Use the release of corruptset that made it."
         )
     height, width, channels = images.shape[1:]
-    values = scaled_parameters(found, stage.parameters, (height, width), scale, side)
+    values = scaled_parameters(declared, stage.parameters, (height, width), scale, side)
     extra: dict[str, Any] = {}
-    known = {d.name: d for d in found.draws}
+    known = {d.name: d for d in declared.draws}
     for name, value in (draws or {}).items():
         if name not in known:
             raise ParameterError(
@@ -280,23 +273,12 @@ def apply_stage(
             )
         at = values if stage.level is None else values | {"level": stage.level}
         extra[name] = known[name].checked(value, (height, width, channels), at, stage.corruption)
-    extra |= {name: value for name, value in (resources or {}).items() if name in found.resources}
+    extra |= {name: value for name, value in (resources or {}).items() if name in declared.resources}
     if not len(images):
         return images.copy()
-    if found.gradual is None:
-        return found.apply(images, values, key, sample_keys, **extra)
+    if declared.gradual is None:
+        return declared.apply(images, values, key, sample_keys, **extra)
     assert stage.level is not None
-    for level in range(done + 1, stage.level + 1) if found.gradual.accumulates else (stage.level,):
-        images = found.apply(images, values, key, sample_keys, level=level, **extra)
+    for level in range(done + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
+        images = declared.apply(images, values, key, sample_keys, level=level, **extra)
     return images
-
-
-def apply_chain(
-    images: Images, stages: Iterable[Stage], sample_keys: NDArray[np.uint64], *, seed: int, coupling: Coupling, side: int, scale: Scale
-) -> Images:
-    """Apply a whole chain to a batch; an empty chain returns a copy."""
-    chain = list(stages)
-    out = images.copy() if not chain else images
-    for stage, key in zip(chain, chain_keys(chain, seed, coupling), strict=True):
-        out = apply_stage(out, stage, key, sample_keys, side=side, scale=scale)
-    return out

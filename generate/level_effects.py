@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corruptions.calibrations import fitting
+from ..corruptions.calibrations import DEFAULT_LADDER, check_ladder, fitting
 from ..corruptions.keys import check_seed
-from ..corruptions.ladders import DEFAULT_LADDER, check_ladder
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from ..errors import ParameterError

@@ -202,7 +202,6 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     revision=1,
     reference="MATLAB, Image Processing Toolbox, imnoise(I, 'salt & pepper', d)",
     parameters=(Parameter("density", low=0.0, high=1.0, about="share of elements that become 0 or 255"),),
-    tabled=False,
 )
 def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     """Replace elements by 0 or 255 at a density: MATLAB's salt & pepper noise, on each channel by itself.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Protocol, TypeVar
 
-from ...corruptions.calibrations import Calibration
-from ...corruptions.registry import corruption_names, get_corruption
+from ...corruptions.calibrations import Calibration, ladder
+from ...corruptions.registry import get_corruption
 from ...corruptions.stages import resolve_stage, set_id
 from ...errors import UnknownCorruption, listed, suggest
 from .set_spec import SetSpec
@@ -69,7 +69,7 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
 def ladders(table: Calibration) -> list[SetSpec]:
     """Return every gradual degradation at levels 1 to 30, or as many as it has, with the parameters of a calibration's ladder."""
     sets = []
-    for name in corruption_names():
+    for name in ladder(table.ladder):
         gradual = get_corruption(name).gradual
         for level in range(1, min(LEVELS, gradual.most) + 1) if gradual is not None else ():
             stage = resolve_stage(name, table, level=level)

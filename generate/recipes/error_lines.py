@@ -26,7 +26,7 @@ EXPECTED = {
 }
 
 
-def mistakes(error: ValidationError, model: type[BaseModel]) -> list[str]:
+def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """Return each mistake as a line: the key, what was given, what was expected; a near name is suggested.
 
     Parameters

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...corruptions.calibrations import Calibration, get_calibration
-from ...corruptions.ladders import DEFAULT_LADDER
+from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
 from ...corruptions.stages import Coupling
-from ...errors import CorruptsetError, RecipeError, listed, suggest
+from ...errors import CorruptsetError, RecipeError, mistakes, suggest
 from ...files import read_text, reason
+from ...toml import parse_toml
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
-from .error_lines import mistakes
+from .error_lines import mistake_lines
 from .expectations import Expects
 from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, StageEntry, StageName
 from .set_spec import SetSpec, merge_chains
@@ -100,7 +100,7 @@ class Recipe(RecipeTable):
         """
         table, sets, problems = self._with_own_table if calibration is None else self._with_table(self.table(calibration))
         if problems:
-            raise RecipeError(_report(f"The recipe {self.name}, with calibration {table.name},", problems))
+            raise RecipeError(mistakes(f"The recipe {self.name}, with calibration {table.name},", problems))
         return ResolvedRecipe(self, table, tuple(sets))
 
     @cached_property
@@ -139,10 +139,6 @@ class ResolvedRecipe:
             "calibration_side": self.table.side,
             "sets": [spec.as_json() for spec in self.sets],
         }
-
-
-def _report(where: str, problems: Sequence[str]) -> str:
-    return f"{where} has {len(problems)} mistake{'s' * (len(problems) > 1)}:\n" + listed(problems, len(problems))
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -209,12 +205,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     RecipeError
         Every mistake at once: of form, and of the sets whose form is right.
     """
-    try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise RecipeError(f"{where} is not TOML that a recipe needs: it is nested too deeply.") from None
-    except ValueError as e:  # TOMLDecodeError, and what Python says of a number of thousands of digits
-        raise RecipeError(f"{where} is not TOML: {e}.") from None
+    data = parse_toml(text, where)
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)
@@ -227,13 +218,13 @@ def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ())
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as e:
-        problems += mistakes(e, Recipe)
+        problems += mistake_lines(e, Recipe)
     try:
         problems += _problems_of_sets(data) if recipe is None else recipe._with_own_table[2]
     except CorruptsetError as e:
         problems.append(f"calibration: {e}")
     if recipe is None or problems:
-        raise RecipeError(_report(where, problems))
+        raise RecipeError(mistakes(where, problems))
     return recipe
 
 

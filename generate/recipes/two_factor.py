@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from ...errors import RecipeError, listed
-from .error_lines import mistakes
+from .error_lines import mistake_lines
 from .recipe import Recipe, load_recipe, recipe_of
 
 NAME = "pairs"
@@ -128,7 +128,7 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
     try:
         return Recipe.model_validate(data)
     except ValidationError as e:
-        raise RecipeError(f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistakes(e, Recipe))}") from None
+        raise RecipeError(f"The severities of the recipe {recipe.name} cannot be used:\n{listed(mistake_lines(e, Recipe))}") from None
 
 
 def calibration_for(scheme: str) -> str:

@@ -1,49 +1,60 @@
-"""Properties that hold for every registered corruption."""
+"""Properties that hold for every registered corruption with severities; those of gradual degradations are in test_gradual."""
 
 from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import corruptset
-from corruptset.corruptions.calibrations import SHIPPED, Calibration, Row, shipped
+from corruptset import corruptions
+from corruptset.corruptions import registry
+from corruptset.corruptions.calibrations import Calibration, calibrations_of, shipped
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import FAMILIES, corruption_names, get_corruption
+from corruptset.corruptions.rows import Row
 from corruptset.corruptions.stages import apply_stage, chain_keys, check_images, resolve_stage
+from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.pixels import pixel_digest
 from pictures import painted
 
-NINETEEN = (
-    "gaussian_noise shot_noise impulse_noise speckle_noise gaussian_blur defocus_blur glass_blur motion_blur zoom_blur snow frost fog "
-    "brightness spatter contrast elastic_transform pixelate jpeg_compression saturate"
-).split()
-MNIST_C = "shear scale rotate translate line dotted_line zigzag stripe canny_edges quantize inverse".split()
-"""Their properties are in test_shape."""
-GRADUAL = (
-    "black_lines white_lines random_boxes global_blur local_blur random_noise white_fog pixel_swap adjacent_pixel_swap fade_black "
-    "fade_white fade_grey posterize jpeg"
-).split()
-"""Their properties are in test_gradual."""
-OWN_ROWS = {"salt_pepper": [{"density": d} for d in (0.05, 0.1, 0.15, 0.2, 0.3)]}
-"""Corruptions without published severities, with five for these tests, as a user's own table would give them."""
+sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+from digests import NAMED
+
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24)]
-every = pytest.mark.parametrize("name", [*NINETEEN, *OWN_ROWS])
+every = pytest.mark.parametrize("name", [name for name in corruption_names() if get_corruption(name).gradual is None])
 
 
 def calibrated(name: str, calibration: str) -> Calibration:
-    """Return a shipped calibration, or one of its size with rows of our own for what it has no rows of."""
-    found = shipped(calibration)
-    if name not in OWN_ROWS:
-        return found
-    return Calibration(calibration, found.side, {name: {s: Row(row, "this test") for s, row in enumerate(OWN_ROWS[name], 1)}})
+    """Return a shipped calibration, or the one that has rows of a corruption, or rows of the parameters in its golden digests."""
+    known = calibrations_of(name)
+    if known:
+        return shipped(calibration if calibration in known else known[0])
+    rows = {severity: Row(parameters, "this test") for severity, parameters in enumerate(NAMED[name].values(), 1)}
+    return Calibration(calibration, shipped(calibration).side, {name: rows})
 
 
-def corrupt(image, name, *, calibration="cifar", **options):
-    return corruptset.corrupt(image, name, calibration=calibrated(name, calibration), **options)
+def nearest(name: str, table: Calibration, severity: int) -> int:
+    """Return the severity that a table has rows of, where that of a test is none: some corruptions were published at one only."""
+    return min(table.rows[name], key=lambda known: abs(known - severity))
 
 
-def test_all_are_registered():
-    assert sorted(corruption_names()) == sorted([*NINETEEN, *OWN_ROWS, *MNIST_C, *GRADUAL])
+def corrupt(image, name, *, severity=None, calibration="cifar", **options):
+    table = calibrated(name, calibration)
+    return corruptset.corrupt(image, name, severity=severity and nearest(name, table, severity), calibration=table, **options)
+
+
+def test_discovery_finds_what_the_modules_register():
+    folder = Path(corruptions.__file__).parent
+    for path in sorted(path for family in FAMILIES for path in (folder / family).glob("*.py")):
+        importlib.import_module(f"corruptset.corruptions.{path.parent.name}.{path.stem}")
+    assert sorted(registry._registered) == sorted(corruption_names())
+    for name in corruption_names():
+        assert get_corruption(name).function.__module__.split(".")[-2] == get_corruption(name).family
 
 
 def test_names_are_in_the_order_of_families():
@@ -51,33 +62,43 @@ def test_names_are_in_the_order_of_families():
     assert families == sorted(families)
 
 
-@every
+def test_two_corruptions_of_one_name_are_refused(tmp_path, monkeypatch):
+    for module in ("one", "two"):
+        (tmp_path / "noise").mkdir(exist_ok=True)
+        (tmp_path / "noise" / f"{module}.py").write_text("import x\n\n@corruption(\n    revision=1,\n)\ndef dust(images, keys): ...\n")
+    monkeypatch.setattr(registry, "__file__", str(tmp_path / "registry.py"))
+    with pytest.raises(ValueError, match=r"two corruptions are called 'dust': in noise\.one and in noise\.two"):
+        registry._modules.__wrapped__()
+
+
+def test_one_corruption_imports_no_other_family():
+    code = (
+        "import sys, numpy, corruptset;"
+        "corruptset.corrupt(numpy.zeros((32, 32, 3), numpy.uint8), 'contrast', severity=3);"
+        "print(*(m.split('.', 2)[2] for m in sys.modules if m.startswith('corruptset.corruptions.') and m.count('.') == 3))"
+    )
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {module for module in modules if not module.startswith("tables")} == {"digital.contrast"}
+
+
+@pytest.mark.parametrize("name", corruption_names())
 def test_it_is_described(name):
-    found = get_corruption(name)
-    doc = found.function.__doc__ or ""
+    declared = get_corruption(name)
+    doc = declared.function.__doc__ or ""
     for heading in ("Parameters", "Returns", "References"):
         assert f"{heading}\n    {'-' * len(heading)}" in doc, f"{name}: the docstring has no {heading}"
-    for parameter in found.parameters:
-        assert parameter.about, f"{name}: {parameter.name} is not described"
-        assert parameter.name in doc, f"{name}: {parameter.name} is not in the docstring"
-    for draw in found.draws:
-        assert draw.about
-        assert draw.name in doc
-    assert found.family in FAMILIES
-    assert found.reference
-    assert found.revision >= 1
-    assert found.role == ("validation" if name in ("speckle_noise", "gaussian_blur", "spatter", "saturate") else "test")
+    for named in (*declared.parameters, *declared.draws):
+        assert named.about, f"{name}: {named.name} is not described"
+        assert named.name in doc, f"{name}: {named.name} is not in the docstring"
+    assert declared.reference
+    assert declared.revision >= 1
+    assert declared.compile_after in (None, *corruption_names())
 
 
-@every
-def test_every_shipped_calibration_has_its_five_rows_or_it_says_that_there_are_none(name):
-    if not get_corruption(name).tabled:
-        assert all(name not in shipped(c).rows for c in SHIPPED)
-        return
-    for calibration in SHIPPED:
-        rows = shipped(calibration).rows[name]
-        assert sorted(rows) == [1, 2, 3, 4, 5]
-        assert all(row.source for row in rows.values())
+def test_the_published_validation_corruptions_have_their_role():
+    roles = {name for name in corruption_names() if get_corruption(name).role == "validation"}
+    assert roles >= {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
+    assert not roles & {stage.corruption for spec in load_recipe("imagenet-c").resolve() for stage in spec.stages}
 
 
 @every
@@ -89,7 +110,7 @@ def test_any_size_shape_dtype_input_untouched_and_deterministic(name, size, chan
     for calibration, severity in (("imagenet", 5), ("cifar", 1)):
         out = corrupt(image, name, severity=severity, calibration=calibration)
         assert out.dtype == np.uint8
-        assert out.shape == image.shape
+        assert out.shape == image.shape, f"{name} must keep the shape"
         assert not np.shares_memory(out, image)
         np.testing.assert_array_equal(image, before)
         np.testing.assert_array_equal(out, corrupt(image, name, severity=severity, calibration=calibration))
@@ -126,7 +147,7 @@ def test_without_a_key_other_images_draw_otherwise():
     turned = corrupt(flat[0].transpose(1, 0, 2).copy(), "gaussian_noise", severity=3).astype(int) - 128
     assert not np.array_equal(first.ravel(), turned.ravel())
     grey = flat[0][:, :, 0]
-    np.testing.assert_array_equal(corrupt(grey, "fog/3"), corrupt(grey[:, :, None], "fog/3")[:, :, 0])
+    np.testing.assert_array_equal(corruptset.corrupt(grey, "fog/3"), corruptset.corrupt(grey[:, :, None], "fog/3")[:, :, 0])
 
 
 @every
@@ -147,51 +168,54 @@ def test_strided_readonly_and_grey_views_give_the_same(name):
 
 @every
 def test_key_and_seed_matter_only_where_something_is_drawn(name):
-    image = painted(48, 48)
-    base = corrupt(image, name, severity=3, calibration="cifar", key="a")
-    others = [
-        corrupt(image, name, severity=3, calibration="cifar", key="b"),
-        corrupt(image, name, severity=3, calibration="cifar", key="a", seed=1),
-    ]
-    for other in others:
-        assert np.array_equal(base, other) == get_corruption(name).deterministic
+    images = np.stack([painted(48, 48)] * 16)  # so many, because a draw may be one of two signs
+    ids = [str(number) for number in range(16)]
+    drawn = not get_corruption(name).deterministic
+    outs = corrupt(images, name, severity=3, key=ids)
+    assert (len({out.tobytes() for out in outs}) > 1) == drawn
+    assert np.array_equal(outs, corrupt(images, name, severity=3, key=ids, seed=1)) != drawn
 
 
 @every
 def test_severity_and_its_row_given_are_one(name):
-    row = calibrated(name, "tiny").row(name, 4).parameters
+    table = calibrated(name, "tiny")
+    severity = nearest(name, table, 4)
+    row = table.row(name, severity).parameters
     image = painted(64, 50)
-    np.testing.assert_array_equal(corrupt(image, name, severity=4, calibration="tiny"), corrupt(image, name, calibration="tiny", **row))
+    np.testing.assert_array_equal(
+        corruptset.corrupt(image, name, severity=severity, calibration=table), corruptset.corrupt(image, name, calibration=table, **row)
+    )
 
 
 @every
 def test_every_severity_and_calibration_changes_the_picture_and_differs(name):
     image = painted(64, 64)
-    for calibration in SHIPPED:
-        outs = [corrupt(image, name, severity=s, calibration=calibration) for s in range(1, 6)]
-        for severity, out in enumerate(outs, 1):
+    for calibration in calibrations_of(name) or ["imagenet"]:
+        table = calibrated(name, calibration)
+        outs = [corruptset.corrupt(image, name, severity=s, calibration=table) for s in table.rows[name]]
+        for severity, out in zip(table.rows[name], outs, strict=True):
             assert not np.array_equal(out, image), (calibration, severity)
-        assert len({o.tobytes() for o in outs}) == 5, calibration
+        assert len({out.tobytes() for out in outs}) == len(outs), calibration
 
 
 @every
 def test_scale_side_is_the_table_at_its_own_size_and_grows_lengths(name):
-    found = get_corruption(name)
-    image = painted(64, 80)
+    declared, table = get_corruption(name), calibrated(name, "tiny")
+    image = painted(table.side, table.side + 16)
     at_reference = corrupt(image, name, severity=3, calibration="tiny", scale="side")
     np.testing.assert_array_equal(at_reference, corrupt(image, name, severity=3, calibration="tiny"))
-    doubled = painted(128, 140)
+    doubled = painted(2 * table.side, 2 * table.side + 12)
     plain = corrupt(doubled, name, severity=5, calibration="tiny")
     scaled = corrupt(doubled, name, severity=5, calibration="tiny", scale="side")
-    assert np.array_equal(plain, scaled) != any(p.length for p in found.parameters)
+    assert np.array_equal(plain, scaled) != any(p.length for p in declared.parameters)
 
 
 @every
 def test_coupled_severities_share_keys_and_independent_ones_do_not(name):
     table = calibrated(name, "imagenet")
-    stages = [resolve_stage(name, table, severity=s) for s in (1, 5)]
-    assert chain_keys(stages[:1], 0, "severity")[0] == chain_keys(stages[1:], 0, "severity")[0]
-    assert chain_keys(stages[:1], 0)[0] != chain_keys(stages[1:], 0)[0]
+    first, last = (resolve_stage(name, table, severity=s) for s in (min(table.rows[name]), max(table.rows[name])))
+    assert chain_keys([first], 0, "severity") == chain_keys([last], 0, "severity")
+    assert (chain_keys([first], 0) == chain_keys([last], 0)) == (first == last)
 
 
 @every
@@ -224,7 +248,7 @@ def test_it_takes_a_batch_of_none(name):
 def test_apply_is_what_corrupt_calls(name):
     images = np.stack([painted(32, 32, 3, w) for w in range(2)])
     table = calibrated(name, "cifar")
-    stage = resolve_stage(name, table, severity=2)
+    stage = resolve_stage(name, table, severity=nearest(name, table, 2))
     key = chain_keys([stage], 7)[0]
     out = apply_stage(check_images(images), stage, key, sample_keys(["x", "y"]), side=table.side)
     np.testing.assert_array_equal(out, corrupt(images, name, severity=2, calibration="cifar", seed=7, key=["x", "y"]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+from corruptset.canonical import canonical_sha256
 from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.registry import get_corruption
 
@@ -135,18 +136,41 @@ canny_edges: 1 0.1 0.2
 }
 
 
+# sha256 of each table's values and options, however the file is laid out: compared with the released generators' once
+TABLES = {
+    "imagenet": "sha256:7a7460c15ba90a9eea04bc8b8f1627e792053172734d569e3d943690e2ca9c84",
+    "inception": "sha256:f4e3254b75dda01df140ad29406ff125e4984a6e34fd96cbab31651f0e2c3610",
+    "tiny": "sha256:5787f1523e95263a6289a35a1178d05e9a7501b67ee4f521b51003e2a9f4170a",
+    "cifar": "sha256:b35b8eb0c022416f89b2ad09543ea9345bfa9257fd6559da9bd28fcf63f97e72",
+    "mnist": "sha256:48d99d910eeb78ba60e89c541255cf334e6ca2e13d3db290af66ad6441b3a6b0",
+}
+
+
 def test_all_shipped_tables_stand_here():
     assert sorted(PUBLISHED) == sorted(SHIPPED)
+
+
+def published_values(calibration):
+    """Return corruption -> its published rows, in the table's order of columns."""
+    lines = [line.split(": ") for line in PUBLISHED[calibration].strip().splitlines()]
+    values = {name: [[float(value) for value in row.split()] for row in rows.split(", ")] for name, rows in lines}
+    return values | ({"inverse": [[]]} if calibration == "mnist" else {})  # nothing to choose
 
 
 @pytest.mark.parametrize("calibration", SHIPPED)
 def test_every_cell_is_the_published_one(calibration):
     table = shipped(calibration)
-    lines = [line.split(": ") for line in PUBLISHED[calibration].strip().splitlines()]
-    without = {"inverse"} if calibration == "mnist" else set()  # nothing to choose
-    assert {name for name, _ in lines} | without == set(table.rows)
-    for name, values in lines:
-        for severity, row in enumerate(values.split(", "), 1):
+    for name, rows in published_values(calibration).items():
+        assert sorted(table.rows[name]) == list(range(1, len(rows) + 1)), name
+        for severity, row in enumerate(rows, 1):
             parameters = table.row(name, severity).parameters
             got = [parameters[column.name] for column in get_corruption(name).columns]
-            assert got == pytest.approx([float(v) for v in row.split()], rel=1e-12), f"{name}/{severity}"
+            assert got == pytest.approx(row, rel=1e-12), f"{name}/{severity}"
+            assert table.row(name, severity).source
+
+
+@pytest.mark.parametrize("calibration", SHIPPED)
+def test_no_published_value_or_option_has_moved(calibration):
+    table = shipped(calibration)
+    values = {name: {str(s): dict(row.parameters) for s, row in table.rows[name].items()} for name in published_values(calibration)}
+    assert canonical_sha256({"side": table.side, "rows": values}) == TABLES[calibration]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import corruptset
-from corruptset.corruptions.ladders import LADDERS
+from corruptset.corruptions.calibrations import LADDERS
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.errors import ImageError, ParameterError, UnknownCorruption
 from corruptset.generate.build import build

@@ -1,7 +1,7 @@
 """Golden digests: the output bytes of every corruption x severity x calibration, and of some named parameters, on small pictures.
 
-``python tests/golden/digests.py`` compares. ``python tests/golden/digests.py --write`` records the digests of new
-corruptions and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
+``python -m tests.golden [NAME ...]`` compares. ``python -m tests.golden --write [NAME ...]`` records the digests of new corruptions
+and of those whose revision was bumped; it refuses to record changed bytes under an old revision.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ from blake3 import blake3
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import corruptset
-from corruptset.corruptions.calibrations import SHIPPED, shipped
-from corruptset.corruptions.ladders import LADDERS
+from corruptset.corruptions.calibrations import LADDERS, SHIPPED, shipped
 from corruptset.corruptions.registry import corruption_names, get_corruption
+from corruptset.errors import CorruptsetError
 from pictures import painted
 
 FILE = Path(__file__).with_name("digests.json")
@@ -57,11 +58,11 @@ def digest(name: str, *, on: str = "golden", **options: object) -> str:
     return out.hexdigest(16)
 
 
-def measure(names: list[str] | None = None) -> dict[str, dict[str, object]]:
+def measure(names: Sequence[str] = ()) -> dict[str, dict[str, object]]:
     """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}, named: {what: one}}.
 
-    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30. ``named`` is there
-    for those that `NAMED` has parameters of.
+    A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30, or of its last. ``named`` is
+    there for those that `NAMED` has parameters of. Without names, all corruptions are measured.
     """
     measured: dict[str, dict[str, object]] = {}
     for name in sorted(names or corruption_names()):
@@ -73,8 +74,10 @@ def measure(names: list[str] | None = None) -> dict[str, dict[str, object]]:
 
 def tabled(name: str) -> dict[str, list[str]]:
     """Return the digests of one corruption at its severities, or levels."""
-    if get_corruption(name).gradual is not None:
-        return {one: [digest(name, level=level, ladder=one) for level in (1, 5, 30)] for one in LADDERS}
+    gradual = get_corruption(name).gradual
+    if gradual is not None:
+        levels = sorted({min(level, gradual.most) for level in (1, 5, 30)})
+        return {ladder: [digest(name, level=level, ladder=ladder) for level in levels] for ladder in LADDERS}
     return {c: [digest(name, calibration=c, severity=s) for s in sorted(shipped(c).rows[name])] for c in SHIPPED if name in shipped(c).rows}
 
 
@@ -88,18 +91,22 @@ def differences(recorded: dict[str, dict[str, object]], measured: dict[str, dict
     """Return what differs, a line each."""
     lines = [f"{name}: recorded, but no longer registered" for name in recorded if name not in measured]
     for name, now in measured.items():
+        command = f"record them with python -m tests.golden --write {name}"
         before = recorded.get(name)
+        if not listed(now):
+            lines.append(f"{name}: has no rows in a table, so give it parameters in NAMED of tests/golden/digests.py")
+            continue
         if before is None:
-            lines.append(f"{name}: has no golden digests; record them with python tests/golden/digests.py --write")
+            lines.append(f"{name}: has no golden digests; {command}")
             continue
         fresh = [what for part in ("digests", "named") for what in now.get(part, {}) if what not in before.get(part, {})]  # type: ignore[attr-defined, operator]
         has = listed(now)
         moved = [what for what, value in listed(before).items() if has.get(what) != value]
         if fresh:
-            lines.append(f"{name}: has no golden digests for {', '.join(fresh)}; record them with python tests/golden/digests.py --write")
+            lines.append(f"{name}: has no golden digests for {', '.join(fresh)}; {command}")
         if moved:
             bumped = now["revision"] > before["revision"]  # type: ignore[operator]
-            step = "record them with --write" if bumped else "mend it, or bump its revision, say why in DATASETS.md, and --write"
+            step = command if bumped else f"mend it, or bump its revision, say why in DATASETS.md, and {command}"
             lines.append(f"{name}: output bytes changed at {', '.join(moved)}; {step}")
         elif before["revision"] != now["revision"] and not fresh:
             lines.append(f"{name}: revision {before['revision']} -> {now['revision']}, but no byte changed")
@@ -111,23 +118,29 @@ def count(digests: dict[str, dict[str, object]]) -> int:
     return sum(len(listed(entry)) for entry in digests.values())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("python -m tests.golden", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="record new corruptions and bumped revisions")
-    arguments = parser.parse_args()
+    parser.add_argument("names", nargs="*", metavar="NAME", help="corruptions; by default all")
+    chosen = parser.parse_args(arguments)
     recorded = json.loads(FILE.read_text()) if FILE.exists() else {}
-    measured = measure()
-    found = differences(recorded, measured)
-    if arguments.write:
-        refused = [line for line in found if "mend it" in line or "no byte changed" in line]
-        if refused:
-            print("Refused:\n" + "\n".join(f"  {line}" for line in refused))
-            return 1
-        FILE.write_text(json.dumps(measured, indent=1) + "\n")
-        print(f"{len(measured)} corruptions recorded in {FILE.name}; {len(found)} had changed.")
-        return 0
-    print("\n".join(found) or f"{count(measured)} digests equal")
-    return bool(found)
+    try:
+        measured = measure(chosen.names)
+    except CorruptsetError as e:
+        print(e)
+        return 2
+    others = {name: entry for name, entry in recorded.items() if chosen.names and name not in measured}
+    problems = differences({name: entry for name, entry in recorded.items() if name not in others}, measured)
+    if not chosen.write:
+        print("\n".join(problems) or f"{count(measured)} digests equal")
+        return bool(problems)
+    refused = [line for line in problems if "mend it" in line or "no byte changed" in line or "NAMED" in line]
+    if refused:
+        print("Refused:\n" + "\n".join(f"  {line}" for line in refused))
+        return 1
+    FILE.write_text(json.dumps(dict(sorted((others | measured).items())), indent=1) + "\n")
+    print(f"{len(problems)} of {len(measured)} corruptions had new digests; {FILE.name} has them now.")
+    return 0
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from processes import written_by_workers
 # what a caller may have set, so that every row starts from nothing
 SWITCHES = ("PYTHON", "NUMBA_", "OPENCV_", "OPENBLAS_", "NPY_", "CORRUPTSET_")
 Shown = dict[str, str]
-# each row ends with what `tests/golden/digests.py` prints, if that was asked for
+# each row ends with what `python -m tests.golden` prints, if that was asked for
 GOLDEN = "golden"
 EVERYTHING = ("machine", "libraries", "numba", "kernels", "opencv", "ipp", "numpy", "blas")
 
@@ -127,7 +127,7 @@ class Comparison:
             digest = json.loads(manifest.read_text(encoding="utf-8"))["digest"]
             shown = in_force(python, environment, cache / "kernels")
             if self.golden:
-                done = subprocess.run([*python, str(ROOT / "tests/golden/digests.py")], env=environment, capture_output=True, text=True)
+                done = subprocess.run([*python, str(ROOT / "tests/golden")], env=environment, capture_output=True, text=True)
                 shown[GOLDEN] = done.stdout.strip() if done.returncode == 0 else f"WRONG\n{done.stdout}{done.stderr}".strip()
         # one pool compiles, another builds, and each may be seen
         shown["workers"] = f"{len(written)} processes, which wrote {', '.join(f'{size / 1e6:.1f} MB' for size in written)}"

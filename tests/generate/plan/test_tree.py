@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from corruptset.corruptions.calibrations import get_calibration
+from corruptset.corruptions.call import corrupt
 from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.stages import apply_chain, check_images, parse_chain, resolve_stage
+from corruptset.corruptions.stages import check_images, parse_chain, resolve_stage
 from corruptset.generate.plan import tree as trees
 from corruptset.generate.plan.tree import buffers, depth, grow, stages_applied, stages_naive, walk, walk_order
 from corruptset.generate.recipes.set_spec import SetSpec, merge_chains
@@ -69,7 +70,7 @@ def test_a_walk_gives_the_pixels_of_each_chain_alone(coupling: Any) -> None:
         seen[name] = got.copy()
     assert np.array_equal(images, before)
     for one in sets:
-        alone = apply_chain(images, one.stages, keys, seed=5, coupling=coupling, side=64, scale="none")
+        alone = corrupt(images, one.stages, calibration="tiny", key=["a", "b", "c"], seed=5, coupling=coupling)
         assert np.array_equal(seen[one.id], alone), one.id
     assert not np.array_equal(seen["contrast-3+gaussian_noise-1"], seen["gaussian_noise-1+contrast-3"])
 
@@ -85,7 +86,7 @@ def test_a_ladder_is_one_pass_and_every_level_that_of_the_level_alone() -> None:
     keys = sample_keys(["a", "b", "c"])
     seen = {name: got.copy() for name, got in walk(root, batch(), keys, side=64, scale="none")}
     for one in sets:
-        alone = apply_chain(batch(), one.stages, keys, seed=0, coupling="independent", side=64, scale="none")
+        alone = corrupt(batch(), one.stages, calibration="tiny", key=["a", "b", "c"])
         assert np.array_equal(seen[one.id], alone), one.id
     # noise after a level is drawn anew for every level
     noise = [seen[f"fade_black-{n}+gaussian_noise-3"].astype(int) - seen[f"fade_black/{n}"] for n in ("02", "05")]
