@@ -23,7 +23,7 @@ import numpy as np
 
 from ...errors import SourceError, listed
 from ...files import read_text, reason
-from .streams import Place, read_place
+from .places import Place, read_place
 from .tarred import list_tar
 
 WNID = re.compile(r"^n\d{8}$")

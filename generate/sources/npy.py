@@ -13,11 +13,10 @@ from ...errors import SourceError
 from ...files import file_problem
 from ...manifests.images.arrays import NotAShard, map_array
 from ...manifests.records.models import ClassRecord
-from .blocks import Block
 from .decoding import MAX_PIXELS
 from .labels import MAX_LABEL
-from .rows import RowSource
-from .streams import Place
+from .places import Place
+from .rows import RowSource, Table
 
 
 def open(rest: str, *, labels: Path | None = None) -> RowSource:
@@ -41,10 +40,8 @@ def open(rest: str, *, labels: Path | None = None) -> RowSource:
         )
     values, _ = _mapped(labels_path)
     given = whole_labels(values, len(images), str(labels_path))
-    stride = shape[0] * shape[1] * shape[2]
-    place = Place(images_path, offset, len(images) * stride)
-    block = Block("data", place, len(images), stride, 0, shape, planes=False)
-    return RowSource("npy", [block], [given], numbered_classes(int(given.max())), width=1)
+    table = Table("data", Place(images_path, offset, images.nbytes), len(images), shape)
+    return RowSource("npy", [table], [given], numbered_classes(int(given.max())), width=1)
 
 
 def _mapped(path: Path) -> tuple[NDArray[Any], int]:
