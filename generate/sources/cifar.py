@@ -1,7 +1,8 @@
 """The sources ``cifar10:PATH`` and ``cifar100:PATH``: the python or the binary version, the tar.gz or the folder.
 
-Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels. Listing a batch
-reads its labels and finds where its rows lie; an archive is unpacked once for that, and once more by each process that reads rows.
+Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels. A batch is
+read for its labels and for where its rows lie. An archive is unpacked to list it, to read its batches, and by each process that
+reads rows.
 
 References
 ----------
@@ -11,9 +12,9 @@ Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009); https:
 from __future__ import annotations
 
 import io
-import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError, listed
 from .pickles import Array, Latin, Refused, Span, load_fields, texts, whole_numbers
-from .places import PIECE, Place, open_bytes, read_place, reading
+from .places import PIECE, Place, opened, read_place
 from .rows import RowSource, Table, check_labels, latin_bytes, named_classes, wanted_splits
 from .tarred import list_tar
 
@@ -30,7 +31,6 @@ SHAPE = (32, 32, 3)
 PIXELS = 3 * 32 * 32
 MOST_BATCH_BYTES = 1 << 30
 MOST_META_BYTES = 1 << 20
-MOST_METAS = 16
 PUBLISHED_BATCH = 10_000
 """Rows of a batch of CIFAR-10 as it is published; there are then five batches to train on."""
 
@@ -86,17 +86,6 @@ class Batch:
     labels: NDArray[np.int64]
 
 
-@dataclass
-class Files:
-    """The files of a source, by name."""
-
-    places: dict[str, Place]
-    batches: dict[str, Batch | Refused] = field(default_factory=dict)
-    """Those that were read while an archive was listed, or what is wrong with them."""
-    metas: dict[str, bytes] = field(default_factory=dict)
-    """Small files that were read while an archive was listed."""
-
-
 def open_ten(rest: str, *, labels: Path | None = None, split: str | None = None) -> RowSource:
     """Open CIFAR-10; see `open_source`."""
     if labels is not None:
@@ -114,35 +103,34 @@ def open_hundred(rest: str, *, labels: Path | None = None, split: str | None = N
 
 def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSource:
     splits = wanted_splits(split)
-    path, files = _files(data_set, rest, which, splits)
-    form = next((f for f in ("python", "binary") if data_set.meta[f] in files.places), None)
+    path, files = _files(data_set, rest)
+    form = next((f for f in ("python", "binary") if data_set.meta[f] in files), None)
     if form is None:
         raise SourceError(
             f"The source {data_set.scheme}:{rest}: {path} has no {' or '.join(data_set.meta.values())}, which hold the class names; it "
-            f"holds {', '.join(sorted(files.places)[:8]) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted "
+            f"holds {', '.join(sorted(files)[:8]) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted "
             "folder."
         )
     meta = data_set.meta[form]
     names, batch_rows = _class_names(data_set, files, which, form)
     classes = named_classes(names, f"{path}: {meta}")
-    batches = []
-    for wanted in splits:
-        for name in _batch_names(data_set, form, files.places, wanted, path):
-            batch = _batch(data_set, files, name, wanted, which)
-            if batch_rows is not None and batch.table.rows != batch_rows:
-                raise SourceError(
-                    f"{path}: {name} has {batch.table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again."
-                )
-            check_labels(batch.labels, 0, len(names) - 1, f"{path}: {name}")
-            batches.append(batch)
-    train = [batch.table.rows for batch in batches if batch.table.split == "train"]
+    wanted = {name: split for split in splits for name in _batch_names(data_set, form, files, split, path)}
+    # read in the order in which they lie in an archive, so that it is unpacked once
+    batches = {name: _batch(data_set, name, files[name], wanted[name], which) for name in sorted(wanted, key=lambda n: files[n].offset)}
+    for name in wanted:
+        if batch_rows is not None and batches[name].table.rows != batch_rows:
+            raise SourceError(
+                f"{path}: {name} has {batches[name].table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again."
+            )
+        check_labels(batches[name].labels, 0, len(names) - 1, f"{path}: {name}")
+    train = [batches[name].table.rows for name, split in wanted.items() if split == "train"]
     if data_set is TEN and train and train[0] == PUBLISHED_BATCH and len(train) != 5:
         raise SourceError(f"{path} has {len(train)} of the five batches to train on. Download the archive again.")
-    return RowSource(data_set.scheme, [batch.table for batch in batches], [batch.labels for batch in batches], classes)
+    return RowSource(data_set.scheme, [batches[name].table for name in wanted], [batches[name].labels for name in wanted], classes)
 
 
-def _files(data_set: DataSet, rest: str, which: str, splits: tuple[str, ...]) -> tuple[Path, Files]:
-    """Return where a source lies, and its files."""
+def _files(data_set: DataSet, rest: str) -> tuple[Path, dict[str, Place]]:
+    """Return where a source lies, and its files by name."""
     scheme = data_set.scheme
     if not rest:
         raise SourceError(f"The source {scheme} needs a path: {scheme}:PATH, of {data_set.archives[0]} or its extracted folder.")
@@ -152,46 +140,21 @@ def _files(data_set: DataSet, rest: str, which: str, splits: tuple[str, ...]) ->
         path = next((p for p in inside if p.exists()), path)
     path = path.resolve()
     if path.is_dir():
-        return path, Files({p.name: Place(p, 0, p.stat().st_size) for p in sorted(path.iterdir()) if p.is_file()})
+        return path, {p.name: Place(p, 0, p.stat().st_size) for p in sorted(path.iterdir()) if p.is_file()}
     if not path.exists():
         raise SourceError(f"The source {scheme}:{rest}: {path} is not there. Expected {data_set.archives[0]} or its extracted folder.")
-    return path, _archived(data_set, path, which, splits)
-
-
-def _archived(data_set: DataSet, path: Path, which: str, splits: tuple[str, ...]) -> Files:
-    """Return the files of an archive. Batches and metas are read while it is listed, so that it is unpacked once."""
-    files = Files({})
-
-    def look(member: str, place: Place, file: BinaryIO) -> None:
-        name = member.rpartition("/")[2]
-        split = _split_of(data_set, name)
-        if split in splits and name not in files.batches:
-            try:
-                files.batches[name] = _read_batch(data_set, name, place, file, split, which)
-            except Refused as e:
-                files.batches[name] = e  # raised once the archive is known to be whole, and this file to be wanted
-        elif name.endswith((".txt", "meta")) and place.size <= MOST_META_BYTES and len(files.metas) < MOST_METAS:
-            files.metas.setdefault(name, file.read(place.size))
-
-    tar = list_tar(path, look)
+    tar = list_tar(path)
     if tar.notes:
         raise SourceError(
             f"{path} is not {data_set.title} as it is published; it has:\n{listed([f'{p}: {r}' for p, r in tar.notes])}\nDownload it again."
         )
-    for member, place in tar.files.items():
-        name = member.rpartition("/")[2]
-        if name in files.places:
-            raise SourceError(f"{path} holds {name} in several folders. Expected {data_set.archives[0]} as it was downloaded.")
-        files.places[name] = place
-    return files
-
-
-def _split_of(data_set: DataSet, name: str) -> str | None:
-    """Return the split that a file would be a batch of, by its name."""
-    stem = name.removesuffix(".bin")
-    if stem == data_set.test:
-        return "test"
-    return "train" if re.fullmatch(data_set.train.replace("{}", "[1-9][0-9]?"), stem) else None
+    names = Counter(member.rpartition("/")[2] for member in tar.files)
+    doubled = sorted(name for name, count in names.items() if count > 1)
+    if doubled:
+        raise SourceError(
+            f"{path} holds {', '.join(doubled[:5])} in several folders. Expected {data_set.archives[0]} as it was downloaded."
+        )
+    return path, {member.rpartition("/")[2]: place for member, place in tar.files.items()}
 
 
 def _batch_names(data_set: DataSet, form: str, files: Mapping[str, Place], split: str, path: Path) -> list[str]:
@@ -209,15 +172,15 @@ def _batch_names(data_set: DataSet, form: str, files: Mapping[str, Place], split
     return [pattern.format(i) for i in numbers]
 
 
-def _class_names(data_set: DataSet, files: Files, which: str, form: str) -> tuple[list[str], int | None]:
+def _class_names(data_set: DataSet, files: Mapping[str, Place], which: str, form: str) -> tuple[list[str], int | None]:
     """Return the class names, and the rows of a batch where the file says it."""
     name = "coarse_label_names.txt" if form == "binary" and which == "coarse" else data_set.meta[form]
-    if name not in files.places:
+    if name not in files:
         raise SourceError(f"{data_set.title} has no {name} beside its batches, which holds the class names. Download the archive again.")
-    place = files.places[name]
+    place = files[name]
     if place.size > MOST_META_BYTES:
         raise SourceError(f"{place.path}: its list of class names has {place.size:,} bytes; expected a few hundred. Download it again.")
-    data = files.metas[name] if name in files.metas else read_place(place)
+    data = read_place(place)
     if form == "binary":
         return [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()], None
     try:
@@ -232,29 +195,17 @@ def _class_names(data_set: DataSet, files: Files, which: str, form: str) -> tupl
         raise _not_as_published(place, name, e) from None
 
 
-def _batch(data_set: DataSet, files: Files, name: str, split: str, which: str) -> Batch:
-    """Return a batch, as it was read while an archive was listed, or read now."""
-    place = files.places[name]
-    batch = files.batches.get(name)
-    if isinstance(batch, Batch):
-        return batch
+def _batch(data_set: DataSet, name: str, place: Place, split: str, which: str) -> Batch:
+    read = _read_binary if name.endswith(".bin") else _read_pickle
     try:
-        if batch is not None:
-            raise batch
-        with reading(place.path), open_bytes(place.path, zipped=place.zipped) as file:
-            file.seek(place.offset)
-            return _read_batch(data_set, name, place, file, split, which)
+        with opened(place) as file:
+            return read(data_set, place, file, split, which)
     except Refused as e:
         raise _not_as_published(place, f"the batch {name}", e) from None
 
 
 def _not_as_published(place: Place, name: str, e: Refused) -> SourceError:
     return SourceError(f"{place.path}: {name} {e}. Download it again from where it is published.")
-
-
-def _read_batch(data_set: DataSet, name: str, place: Place, file: BinaryIO, split: str, which: str) -> Batch:
-    """Return the batch that a file stands at."""
-    return (_read_binary if name.endswith(".bin") else _read_pickle)(data_set, place, file, split, which)
 
 
 def _read_pickle(data_set: DataSet, place: Place, file: BinaryIO, split: str, which: str) -> Batch:

