@@ -14,7 +14,7 @@ from ...manifests.records.models import ClassRecord
 from .decoding import MAX_FILE_BYTES, decode, probe
 from .naming import find_clashes, name_problem, shown
 from .places import Place, read_place
-from .source import BadSample, Loaded, Probe, Sample
+from .source import BadSample, Loaded, Probe, Sample, Source
 from .tarred import Tar
 
 Note = tuple[str, str]
@@ -73,10 +73,8 @@ def describe(notes: Iterable[Note]) -> str:
     return f" What was found:\n{lines}" if lines else ""
 
 
-class ImageSource:
+class ImageSource(Source):
     """Image files, wherever they lie."""
-
-    license: str | None = None
 
     def __init__(self, scheme: str, images: ImageList) -> None:
         self.scheme = scheme

@@ -70,7 +70,10 @@ def open_bytes(path: Path, *, zipped: bool) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def stamp(path: Path) -> tuple[int, int, int]:
+Stamp = tuple[int, int, int]
+
+
+def stamp(path: Path) -> Stamp:
     """Return what tells a file from another of its name, or from itself before it was written to."""
     status = path.stat()
     return status.st_ino, status.st_size, status.st_mtime_ns

@@ -18,8 +18,8 @@ from ...errors import SourceError
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
 from .naming import name_problem
-from .places import PIECE, Place, read_place, stamp
-from .source import BadSample, Loaded, Probe, Sample
+from .places import PIECE, Place, Stamp, read_place, stamp
+from .source import BadSample, Loaded, Sample, Source
 
 SPLITS = ("test", "train", "all")
 
@@ -69,7 +69,7 @@ def latin_bytes(place: Place) -> bytearray:
 
 
 @functools.lru_cache(maxsize=1)
-def _latin_bytes(place: Place, stamped: tuple[int, int, int]) -> bytearray:
+def _latin_bytes(place: Place, stamped: Stamp) -> bytearray:
     decoder, data = codecs.getincrementaldecoder("utf-8")(), bytearray()
     for start in range(0, place.size, PIECE):
         piece = read_place(place.part(start, min(PIECE, place.size - start)))
@@ -77,14 +77,11 @@ def _latin_bytes(place: Place, stamped: tuple[int, int, int]) -> bytearray:
     return data
 
 
-class RowSource:
+class RowSource(Source):
     """Rows of one or more tables; ids are ``<split>/<row, five digits>``.
 
     A sample's sha256 is of its C-order (H, W, C) pixel bytes, so it does not depend on the form that the rows came in.
     """
-
-    license: str | None = None
-    notes: tuple[tuple[str, str], ...] = ()
 
     def __init__(
         self, scheme: str, tables: Sequence[Table], labels: Sequence[NDArray[np.int64]], classes: tuple[ClassRecord, ...], width: int = 5
@@ -111,16 +108,6 @@ class RowSource:
         number = bisect.bisect_right(self.firsts, sample.index) - 1
         image = self.tables[number].image(sample.index - self.firsts[number])
         return Loaded(image, sha256_bytes(image.data))
-
-    def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 of a row's pixels."""
-        return self.load(sample).sha256
-
-    def probe(self, sample: Sample) -> Probe:
-        """Read a row and keep nothing."""
-        loaded = self.load(sample)
-        height, width, channels = loaded.image.shape
-        return Probe(loaded.sha256, width, height, channels)
 
 
 def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "test") -> tuple[str, ...]:
