@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, listed
+from .labels import check_labels, named_classes
 from .pickles import Array, Latin, Refused, Span, load_fields, texts, whole_numbers
 from .places import PIECE, Place, opened, read_place
-from .rows import RowSource, Table, check_labels, latin_bytes, named_classes, wanted_splits
+from .rows import RowSource, Table, latin_bytes, wanted_splits
 from .tarred import list_tar
 
 SHAPE = (32, 32, 3)

@@ -21,7 +21,8 @@ from ...manifests.reader import open as open_build
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
 from .decoding import MAX_FILE_BYTES, decode
-from .npy import image_shape, numbered_classes, whole_labels
+from .labels import numbered_classes, whole_labels
+from .npy import image_shape
 from .places import Stamp, stamp
 from .source import BadSample, Loaded, Sample, Source
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
 from .idx import read_idx
-from .npy import numbered_classes
+from .labels import check_labels, numbered_classes
 from .places import read_place
-from .rows import RowSource, Table, check_labels, wanted_splits
+from .rows import RowSource, Table, wanted_splits
 
 FILE = re.compile(r"^(?P<prefix>.*?)(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 SPLIT_OF = {"train": "train", "t10k": "test", "test": "test"}

@@ -183,11 +183,14 @@ def _text(value: Any) -> str:
         return value.decode("latin-1")
 
 
+_KINDS = {
+    Array: "an array", Span: "a long string", Text: "a long string", Latin: "a long string", str: "a string", bytes: "a string",
+    list: "a list of other things", dict: "a dictionary", tuple: "a tuple", int: "a number", type(None): "nothing",
+}  # fmt: skip
+
+
 def _kind(value: Any) -> str:
-    if isinstance(value, Array):
-        return f"an array of {value.dtype}"
-    names = {str: "a string", bytes: "a string", list: "a list of other things", dict: "a dictionary", tuple: "a tuple", int: "a number"}
-    return "a long string" if isinstance(value, Span) else "nothing" if value is None else names.get(type(value), "something else")
+    return _KINDS.get(type(value), "something else")
 
 
 # What the names of a batch stand for. numpy's own functions would crash the interpreter on some damaged states.

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ...errors import SourceError
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
-from .naming import name_problem
 from .places import PIECE, Place, Stamp, read_place, stamp
 from .source import BadSample, Loaded, Sample, Source
 
@@ -123,41 +122,3 @@ def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "tes
     if split not in SPLITS:
         raise SourceError(f"--split is {split!r}; expected one of {', '.join(SPLITS)}.")
     return ("test", "train") if split == "all" else (split,)
-
-
-def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names; a folder is the name, with its index in front where names do not sort as they are numbered.
-
-    Raises
-    ------
-    SourceError
-        A name is empty, given twice, or cannot be a folder's.
-
-    Examples
-    --------
-    >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
-    (['cat', 'dog'], ['0_dog', '1_cat'])
-    """
-    problems = []
-    for i, name in enumerate(names):
-        problem = name_problem(name) or ("cannot be a folder's name" if not name or "/" in name or name.startswith(".") else None)
-        if problem is not None:
-            problems.append(f"class {i}, {name!r}, {problem}")
-    if not problems and len({n.casefold() for n in names}) < len(names):
-        problems.append("a class name is given twice")
-    if problems or not names:
-        raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
-    sorts = list(names) == sorted(names)
-    width = len(str(len(names) - 1))
-    return tuple(ClassRecord(index=i, name=n, folder=n if sorts else f"{i:0{width}d}_{n}") for i, n in enumerate(names))
-
-
-def check_labels(labels: NDArray[np.int64], low: int, high: int, where: str) -> None:
-    """Refuse labels outside ``low`` .. ``high``."""
-    wrong = np.flatnonzero((labels < low) | (labels > high))
-    if len(wrong):
-        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
-        raise SourceError(
-            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected {low} to {high}. "
-            "Download it again, or make it anew."
-        )
