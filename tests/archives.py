@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import pickle
 import struct
 import tarfile
@@ -227,14 +226,14 @@ def facts(source):
     return [(s.id, s.label, s.split, source.fingerprint(s)) for s in source.samples]
 
 
-def packed_bytes(monkeypatch):
-    """Return a list that gets how many bytes of gzipped files are read."""
-    taken, real = [], os.pread
+def unpacked_bytes(monkeypatch):
+    """Return a list that gets how many bytes gzipped files are unpacked to."""
+    taken, real = [], gzip._GzipReader.read
 
-    def pread(fd, size, at):
-        data = real(fd, size, at)
+    def read(self, size=-1):
+        data = real(self, size)
         taken.append(len(data))
         return data
 
-    monkeypatch.setattr(os, "pread", pread)
+    monkeypatch.setattr(gzip._GzipReader, "read", read)
     return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import BuildError
-from ..sources.folder import FolderSource
+from ..sources.image_files import FolderSource
 from ..sources.source import Source
 
 

@@ -1,4 +1,4 @@
-"""Checking: every chosen image is decoded before the first one is used, and all that is wrong is said at once."""
+"""The check of a source: every chosen image is decoded before the first one is used, and one error lists all that is wrong."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ...signals import loky_workers_starting
 from .source import BadSample, Sample, Source
 
 BATCH = 64
-"""Images that one task of the check looks at: some 100 ms of work, little beside the cost of handing it over."""
+"""Images that one task of the check looks at: some 100 ms of work, much more than the cost of sending it."""
 
 WORTH_WORKERS_S = 4.0
-"""Seconds of work to come from which on workers are started: to start them takes a second or two."""
+"""Seconds of remaining work above which workers are started: to start them takes a second or two."""
 
 Judge = Callable[[int, int], str | None]
 """(width, height) -> why an image of that size cannot be used, or None."""
@@ -61,26 +61,30 @@ def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, jud
     batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
     workers = min(jobs or os.cpu_count() or 1, len(batches))
     results: list[Checked] = []
-    start = time.perf_counter()
-    for batch in batches:
-        to_come = (time.perf_counter() - start) / max(len(results), 1) * (len(batches) - len(results))
-        if workers > 1 and to_come > WORTH_WORKERS_S:
+    start = 0.0
+    for number, batch in enumerate(batches):
+        seconds_each = (time.perf_counter() - start) / (number - 1) if number > 1 else 0.0
+        if workers > 1 and seconds_each * (len(batches) - number) > WORTH_WORKERS_S:
             break
         results.append(_check_batch(source, batch, judge))
-    rest = batches[len(results) :]
-    if rest:
+        if number == 0:
+            start = time.perf_counter()  # without the first batch, which may unpack an archive up to its rows
+    remaining = batches[len(results) :]
+    if remaining:
         from joblib import Parallel, delayed
 
         lean = copy.copy(source)  # without its list of samples, which would travel with every batch
         lean.samples = lean.notes = ()
         with loky_workers_starting():  # as a generator it comes back when the workers are started
-            found = Parallel(n_jobs=workers, backend="loky", return_as="generator")(delayed(_check_batch)(lean, b, judge) for b in rest)
-        results += found
-    return Checked([g for r in results for g in r.good], [b for r in results for b in r.bad])
+            checked = Parallel(n_jobs=workers, backend="loky", return_as="generator")(
+                delayed(_check_batch)(lean, batch, judge) for batch in remaining
+            )
+        results += checked
+    return Checked([entry for result in results for entry in result.good], [entry for result in results for entry in result.bad])
 
 
 def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:
-    found = Checked()
+    checked = Checked()
     for sample in batch:
         try:
             probe = source.probe(sample)
@@ -88,7 +92,7 @@ def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -
             if problem is not None:
                 raise BadSample(problem)
         except BadSample as e:
-            found.bad.append((sample.path or sample.id, str(e)))
+            checked.bad.append((sample.path or sample.id, str(e)))
         else:
-            found.good.append((sample, *probe))
-    return found
+            checked.good.append((sample, *probe))
+    return checked

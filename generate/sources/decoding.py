@@ -42,7 +42,7 @@ from ...corruptions.stages import LEAST_SIDE
 from .source import BadSample
 
 MAX_PIXELS = 89_478_485
-"""Pixels that one image may have: Pillow's own limit, above which it speaks of a decompression bomb."""
+"""Pixels that one image may have: Pillow's own limit, above which it warns of a decompression bomb."""
 MAX_FILE_BYTES = 512 * 2**20
 FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 """Pillow's names. Others stay out: some run programs of the machine (EPS), some are containers."""
@@ -52,7 +52,7 @@ _pillow = threading.RLock()
 
 @contextmanager
 def _strict_pillow() -> Iterator[None]:
-    """Hold Pillow's process-wide settings at ours, and put back what was there."""
+    """Set Pillow's process-wide settings, and restore them after."""
     with _pillow, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # remarks about metadata, which is ignored
         warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -148,8 +148,10 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
     mode = picture.mode
     if mode in ("L", "RGB"):
         return picture
-    if mode in ("1", "LA", "La"):
-        return picture.getchannel("L") if mode == "LA" else picture.convert("LA").getchannel("L") if mode == "La" else picture.convert("L")
+    if mode in ("LA", "La"):
+        return picture.convert("LA").getchannel("L")
+    if mode == "1":
+        return picture.convert("L")
     if mode.startswith("I;16") or (mode == "I" and picture.format == "PPM"):
         values = np.asarray(picture).astype(np.uint32)
         return Image.fromarray(((values + 128) // 257).astype(np.uint8))
@@ -161,8 +163,8 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
 
 
 def _damage(kind: str, error: Exception) -> str:
-    said = str(error).strip() or type(error).__name__
-    return f"cannot be decoded as {kind} ({said[:200]}): it is truncated or damaged; copy it again from where it came"
+    message = str(error).strip() or type(error).__name__
+    return f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where it came"
 
 
 def _is_text(data: bytes) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...errors import SourceError, listed
 from ...files import read_text, reason
-from .streams import Place, read_place
+from .places import Place, read_place
 from .tarred import list_tar
 
 WNID = re.compile(r"^n\d{8}$")
@@ -43,7 +43,7 @@ class Truth:
     wnids: tuple[str, ...]
     """All classes, sorted."""
     complete: bool
-    """Whether it is of exactly the images that there are: a devkit is, a file of labels may say more."""
+    """Whether it names exactly the images that there are, as a devkit does; a file of labels may name more."""
     path: Path
 
 
@@ -53,14 +53,12 @@ def is_devkit(path: Path) -> bool:
 
 
 def find_devkit(*folders: Path) -> Path | None:
-    """Return a devkit that lies in one of the folders; one of another year is found, to be refused."""
+    """Return the first devkit in the folders; one of another year too, which `read_truth` refuses."""
     for folder in folders:
-        for name in NAMES:
-            if (folder / name).exists():
-                return folder / name
-        others = sorted(folder.glob("*devkit*"))
-        if others:
-            return others[0]
+        named = [folder / name for name in NAMES if (folder / name).exists()]
+        kits = named or sorted(folder.glob("*devkit*"))
+        if kits:
+            return kits[0]
     return None
 
 
@@ -92,25 +90,25 @@ def _read_devkit(path: Path) -> Truth:
 def _devkit_files(path: Path) -> dict[str, bytes]:
     """Return the two files, by their paths in the devkit."""
     if path.is_dir():
-        here = {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in sorted(path.glob("data/*")) if p.is_file()}
-        here |= {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in sorted(path.glob("*/data/*")) if p.is_file()}
+        files = [p for pattern in ("data/*", "*/data/*") for p in sorted(path.glob(pattern)) if p.is_file()]
+        places = {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in files}
     else:
-        here = list_tar(path).files
-    found = {}
+        places = list_tar(path).files
+    contents = {}
     for wanted in (META, TRUTH):
-        name = next((n for n in sorted(here) if n == wanted or n.endswith("/" + wanted)), None)
+        name = next((n for n in sorted(places) if n == wanted or n.endswith("/" + wanted)), None)
         if name is None:
-            truths = [n.rpartition("/")[2] for n in here if n.endswith("validation_ground_truth.txt")]
+            truths = [n.rpartition("/")[2] for n in places if n.endswith("validation_ground_truth.txt")]
             year = f" It has {truths[0]}: it is the devkit of another year." if truths and wanted == TRUTH else ""
             raise SourceError(
                 f"{path} has no {wanted}.{year} Expected the devkit of ILSVRC2012 (task 1 and 2): {NAMES[0]}, or its extracted folder."
             )
-        if here[name].size > MOST_BYTES:
+        if places[name].size > MOST_BYTES:
             raise SourceError(
-                f"{path}: {name} has {here[name].size:,} bytes; expected less than {MOST_BYTES:,}. Download the devkit again."
+                f"{path}: {name} has {places[name].size:,} bytes; expected less than {MOST_BYTES:,}. Download the devkit again."
             )
-        found[wanted] = bytes(read_place(here[name]))
-    return found
+        contents[wanted] = read_place(places[name])
+    return contents
 
 
 def _synsets(data: bytes, path: Path) -> dict[int, str]:
@@ -125,21 +123,21 @@ def _synsets(data: bytes, path: Path) -> dict[int, str]:
         raise SourceError(f"{where} cannot be read as a MATLAB file with 'synsets' ({e}). Download the devkit again.") from None
     missing = [f for f in ("ILSVRC2012_ID", "WNID", "num_children") if f not in fields]
     if missing:
-        other = next((f" It has {f}: it is the devkit of another year." for f in fields if re.fullmatch(r"ILSVRC20\d\d_ID", f)), "")
-        raise SourceError(f"{where} has no {', '.join(missing)}.{other} Expected the devkit of ILSVRC2012: {NAMES[0]}.")
+        year = next((f" It has {f}: it is the devkit of another year." for f in fields if re.fullmatch(r"ILSVRC20\d\d_ID", f)), "")
+        raise SourceError(f"{where} has no {', '.join(missing)}.{year} Expected the devkit of ILSVRC2012: {NAMES[0]}.")
     try:
-        found = [(int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0]
+        classes = [(int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0]
     except (TypeError, ValueError) as e:
         raise SourceError(f"{where} has synsets that cannot be read ({e}). Download the devkit again.") from None
-    ids, wnids = [i for i, _ in found], [w for _, w in found]
+    ids, wnids = [i for i, _ in classes], [w for _, w in classes]
     problems = [f"{w!r} is no wnid such as n01440764" for w in wnids if not WNID.fullmatch(w)]
     if sorted(ids) != list(range(1, len(ids) + 1)):
         problems.append(f"the {len(ids)} classes do not have the ids 1 to {len(ids)}")
     if len(set(wnids)) < len(wnids):
         problems.append("a wnid is given to two classes")
-    if problems or not found:
+    if problems or not classes:
         raise SourceError(f"{where}:\n{listed(problems or ['has no class'], 10)}\nExpected the devkit of ILSVRC2012: {NAMES[0]}.")
-    return dict(found)
+    return dict(classes)
 
 
 def _read_labels(path: Path) -> Truth:

@@ -21,78 +21,66 @@ from ...manifests.reader import open as open_build
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
 from .decoding import MAX_FILE_BYTES, decode
-from .npy import image_shape, numbered_classes, whole_labels
-from .source import BadSample, Loaded, Probe, Sample
+from .labels import numbered_classes, whole_labels
+from .npy import image_shape
+from .places import Stamp, stamp
+from .source import BadSample, Loaded, Sample, Source
 
 MOST_RATIO = 1100
 """How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
 MOST_AHEAD = 64
-"""Rows that are read with the one that is asked for, at most: what a request costs is then little beside them."""
+"""Rows that are read at once, at most: a request then costs little beside them."""
 AHEAD_BYTES = 4 << 20
 
 
-@dataclass(frozen=True)
-class Row(Sample):
-    """A sample of a file: which row it is."""
+class Hdf5Source(Source):
+    """Rows of an HDF5 file: pixels, or encoded images. A process of its own reads them, as the library may hang on a damaged file.
 
-    row: int = 0
-
-
-class Hdf5Source:
-    """Rows of an HDF5 file: pixels, or encoded images. A process of its own reads them, for the library may hang on a damaged file."""
+    Parameters
+    ----------
+    path : Path
+    dataset : str
+    shape : (H, W, C) or None
+        None where images are encoded.
+    samples : tuple of Sample
+        One a row, in the order of the rows.
+    classes : tuple of ClassRecord
+    """
 
     scheme = "hdf5"
-    license: str | None = None
-    notes: tuple[tuple[str, str], ...] = ()
 
     def __init__(
-        self,
-        path: Path,
-        dataset: str,
-        shape: tuple[int, int, int] | None,
-        rows: int,
-        samples: tuple[Sample, ...],
-        classes: tuple[ClassRecord, ...],
+        self, path: Path, dataset: str, shape: tuple[int, int, int] | None, samples: tuple[Sample, ...], classes: tuple[ClassRecord, ...]
     ) -> None:
         self.path = path
         self.dataset = dataset
         self.shape = shape
-        """(H, W, C); None where images are encoded."""
-        self.rows = rows
+        self.rows = len(samples)
         self.samples = samples
         self.classes = classes
 
     def load(self, sample: Sample) -> Loaded:
         """Read a row; an encoded one is decoded."""
         stored = self._read(sample)
-        if self.shape is None:
-            return Loaded(decode(stored.tobytes()), sha256_bytes(stored.data))
-        return Loaded(stored, sha256_bytes(stored.data))
+        return Loaded(decode(stored.tobytes()) if self.shape is None else stored, sha256_bytes(stored.data))
 
     def fingerprint(self, sample: Sample) -> str:
         """Return the sha256 of a row: of its pixels, or of its encoded bytes."""
         return sha256_bytes(self._read(sample).data)
 
-    def probe(self, sample: Sample) -> Probe:
-        """Read a row and keep nothing."""
-        loaded = self.load(sample)
-        height, width, channels = loaded.image.shape
-        return Probe(loaded.sha256, width, height, channels)
-
     def _read(self, sample: Sample) -> NDArray[np.uint8]:
-        assert isinstance(sample, Row)
-        window = _window(self, sample.row)
-        row = window.rows[sample.row - window.first]
+        window = _window(self, sample.index)
+        row = window.rows[sample.index - window.first]
         if row is None:
             raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image may have: leave it out")
-        return row.copy()  # so that the other rows are let go with the window
+        return row.copy()  # a view would keep all rows of the window in memory
 
 
 @dataclass
 class _Window:
     """Rows that were read together."""
 
-    key: tuple[Path, str, int, int, int]
+    key: tuple[Path, str, Stamp]
     """Which dataset, of which file: a file that has changed is read again."""
     first: int
     rows: list[NDArray[np.uint8] | None]
@@ -107,8 +95,7 @@ _last: _Window | None = None
 def _window(source: Hdf5Source, row: int) -> _Window:
     """Return rows of which this is one. Rows that are asked for in order are read ahead, twice as many each time."""
     global _last
-    status = source.path.stat()
-    key = (source.path, source.dataset, status.st_ino, status.st_size, status.st_mtime_ns)
+    key = (source.path, source.dataset, stamp(source.path))
     last, _last = (_last if _last is not None and _last.key == key else None), None
     if last is None or not last.first <= row < last.first + len(last.rows):
         ahead = 2 * len(last.rows) if last is not None and not last.alone and row == last.first + len(last.rows) else 1
@@ -117,7 +104,7 @@ def _window(source: Hdf5Source, row: int) -> _Window:
     return last
 
 
-def _read_window(source: Hdf5Source, key: tuple[Path, str, int, int, int], first: int, count: int, *, alone: bool) -> _Window:
+def _read_window(source: Hdf5Source, key: tuple[Path, str, Stamp], first: int, count: int, *, alone: bool) -> _Window:
     size = int(np.prod(source.shape)) if source.shape is not None else 0
     count = max(1, min(count, MOST_AHEAD, AHEAD_BYTES // max(size, 1), source.rows - first))
     try:
@@ -133,19 +120,18 @@ def _read_window(source: Hdf5Source, key: tuple[Path, str, int, int, int], first
 
 def _rows(source: Hdf5Source, first: int, count: int) -> list[NDArray[np.uint8] | None]:
     if source.shape is not None:
-        said, data = GUARD.ask("rows", source.path, dataset=source.dataset, first=first, count=count)
-        if tuple(said["shape"][1:3]) != source.shape[:2] or not said["shape"][0]:
+        answer, data = GUARD.ask("rows", source.path, dataset=source.dataset, first=first, count=count)
+        if tuple(answer["shape"][1:3]) != source.shape[:2] or not answer["shape"][0]:
             raise Refused("its images have another shape than before")
         return list(data.reshape(-1, *source.shape))
-    said, data = GUARD.ask("encoded", source.path, dataset=source.dataset, first=first, count=count, most=MAX_FILE_BYTES)
-    if not len(data) and any(said["sizes"]):
+    answer, data = GUARD.ask("encoded", source.path, dataset=source.dataset, first=first, count=count, most=MAX_FILE_BYTES)
+    if not len(data) and any(answer["sizes"]):
         return [None]
-    ends = np.cumsum(said["sizes"])
-    return [data[end - size : end] for end, size in zip(ends.tolist(), said["sizes"], strict=True)]
+    return list(np.split(data, np.cumsum(answer["sizes"])[:-1]))
 
 
 def no_answer(path: Path, what: str, e: NoAnswer) -> str:
-    """Return what to say of a file that hangs or crashes the library."""
+    """Return the error for a file that hangs or crashes the library."""
     return (
         f"{path}: {what} cannot be read: {e}. The file is damaged, or its disk does not answer: compare the file with its published "
         f"checksum and copy it again. {SECONDS_VARIABLE}=600 in the environment waits longer."
@@ -168,10 +154,9 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
         No HDF5 file, no such datasets, images that are not uint8, labels that do not belong to them.
     """
     path = Path(rest).expanduser()
-    what = file_problem(path) if rest else None
-    if not rest or what is not None:
-        said = f": {path} {what}" if rest else " needs a path: hdf5:FILE"
-        raise SourceError(f"The source hdf5{said}. Expected one HDF5 file with datasets of images and labels.")
+    problem = f": {path} {file_problem(path)}" if rest else " needs a path: hdf5:FILE"
+    if not rest or file_problem(path) is not None:
+        raise SourceError(f"The source hdf5{problem}. Expected one HDF5 file with datasets of images and labels.")
     path = path.resolve()
     try:
         return _listed(path, images, labels.as_posix() if labels is not None else None)
@@ -182,8 +167,8 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
 
 
 def _listed(path: Path, images: str | None, labels: str | None) -> Hdf5Source:
-    said, _ = GUARD.ask("look", path, images=images, labels=labels)
-    stored, given = _dataset(said["images"], path, "--images"), _dataset(said["labels"], path, "--labels")
+    contents, _ = GUARD.ask("look", path, images=images, labels=labels)
+    stored, given = _dataset(contents["images"], path, "--images"), _dataset(contents["labels"], path, "--labels")
     dtype, size = np.dtype(stored["dtype"]), os.stat(path).st_size
     name, count = stored["name"], stored["shape"][0] if stored["shape"] else 0
     if dtype.kind == "O" and not stored["encoded"]:
@@ -195,29 +180,29 @@ def _listed(path: Path, images: str | None, labels: str | None) -> Hdf5Source:
         if dataset["size"] > MOST_RATIO * size:
             raise SourceError(f"{path}: {dataset['name']} claims {dataset['size']:,} bytes, more than its file can hold. Copy it again.")
     values = whole_labels(_numbers(path, given), count, f"{path}: {given['name']}")
-    if said["own"]:
-        index = _numbers(path, _dataset(said["index"], path, "--images"))
-        samples, classes = _of_build(path, said["set"].count("/"), index, values)
+    if contents["own"]:
+        index = _numbers(path, _dataset(contents["index"], path, "--images"))
+        samples, classes = _of_build(path, contents["set"].count("/"), index, values)
     else:
-        samples = tuple(Row(i, f"data/{i}", label, None, None, i) for i, label in enumerate(values.tolist()))
+        samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values.tolist()))
         classes = numbered_classes(int(values.max()))
-    return Hdf5Source(path, name, shape, count, samples, classes)
+    return Hdf5Source(path, name, shape, samples, classes)
 
 
-def _dataset(found: dict[str, Any], path: Path, option: str) -> dict[str, Any]:
-    if "others" in found:
-        here = ", ".join(found["others"]) or "none"
-        raise SourceError(f"{path} has no dataset {found['name']!r} of its own. It has {here}: name one with {option}.")
-    return found
+def _dataset(dataset: dict[str, Any], path: Path, option: str) -> dict[str, Any]:
+    if "others" in dataset:
+        others = ", ".join(dataset["others"]) or "none"
+        raise SourceError(f"{path} has no dataset {dataset['name']!r} of its own. It has {others}: name one with {option}.")
+    return dataset
 
 
-def _numbers(path: Path, found: dict[str, Any]) -> NDArray[Any]:
-    """Return a dataset of whole numbers; of another kind only what it would be, for `whole_labels` to refuse."""
-    dtype = np.dtype(found["dtype"])
-    if dtype.kind not in "iu" or len(found["shape"]) != 1:
-        return np.broadcast_to(np.empty((), dtype), found["shape"])
-    said, data = GUARD.ask("column", path, dataset=found["name"])
-    values: NDArray[Any] = data.view(said["dtype"]).reshape(said["shape"])
+def _numbers(path: Path, dataset: dict[str, Any]) -> NDArray[Any]:
+    """Return a dataset of whole numbers; of another kind an empty stand-in of its type and shape, which `whole_labels` refuses."""
+    dtype = np.dtype(dataset["dtype"])
+    if dtype.kind not in "iu" or len(dataset["shape"]) != 1:
+        return np.broadcast_to(np.empty((), dtype), dataset["shape"])
+    answer, data = GUARD.ask("column", path, dataset=dataset["name"])
+    values: NDArray[Any] = data.view(answer["dtype"]).reshape(answer["shape"])
     return values
 
 
@@ -232,11 +217,10 @@ def _of_build(path: Path, depth: int, index: NDArray[Any], labels: NDArray[np.in
         )
     try:
         data = open_build(build)
-        known = data.samples
-        rows = [known[int(i)] for i in index]
+        rows = [data.samples[int(i)] for i in index]
     except (CorruptsetError, IndexError) as e:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None
     if [r.label for r in rows] != labels.tolist() or [r.index for r in rows] != index.tolist():
         raise SourceError(f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again.")
-    samples = tuple(Row(i, r.id, r.label, None, r.split, i) for i, r in enumerate(rows))
+    samples = tuple(Sample(i, r.id, r.label, None, r.split) for i, r in enumerate(rows))
     return samples, tuple(data.classes)

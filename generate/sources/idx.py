@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import SourceError
-from .streams import MAX_EXPANDED, Place, expanded_size, is_zipped, read_place, reading, unpacking_anew
+from .places import Place, expanded_size, is_zipped, read_place
 
 UNSIGNED_BYTE = 0x08
 TYPES = {0x08: "unsigned bytes", 0x09: "signed bytes", 0x0B: "short integers", 0x0C: "integers", 0x0D: "floats", 0x0E: "doubles"}
@@ -29,8 +28,8 @@ class Idx:
     place: Place
 
 
-def read_idx(path: Path, dimensions: int, look: Callable[[Idx], None] | None = None) -> Idx:
-    """Read an IDX file's head, and hold its size to it.
+def read_idx(path: Path, dimensions: int) -> Idx:
+    """Read an IDX file's head, and compare its size with it; a gzipped one is unpacked for that.
 
     Parameters
     ----------
@@ -38,9 +37,6 @@ def read_idx(path: Path, dimensions: int, look: Callable[[Idx], None] | None = N
         Gzipped or not.
     dimensions : int
         1 for labels, 3 for images.
-    look : callable, optional
-        Given what the head of a gzipped file says, while the elements are the next to be read: what is read there need not be
-        unpacked once more. Whether the file is cut or damaged is found only after that.
 
     Raises
     ------
@@ -48,20 +44,9 @@ def read_idx(path: Path, dimensions: int, look: Callable[[Idx], None] | None = N
         Another magic number, another number of elements than the head says, a cut or damaged file.
     """
     zipped = is_zipped(path)
+    size = expanded_size(path) if zipped else path.stat().st_size
     length = 4 + 4 * dimensions
-    if zipped:
-        with reading(path):
-            head = unpacking_anew(path).read(0, length)
-        if look is not None and len(head) == length:
-            number, *sides = struct.unpack(f">{dimensions + 1}I", head)
-            said = Idx(tuple(sides), Place(path, length, math.prod(sides), zipped))
-            right = number == (UNSIGNED_BYTE << 8) + dimensions and max(sides[1:], default=1) <= MOST_SIDE
-            if right and 0 < said.place.size <= MAX_EXPANDED:
-                look(said)
-        size = expanded_size(path)
-    else:
-        size = path.stat().st_size
-        head = read_place(Place(path, 0, min(size, length)))
+    head = read_place(Place(path, 0, min(size, length), zipped))
     kind = "labels" if dimensions == 1 else "images"
     expected = f"expected an IDX file of {kind} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
     if size < length:

@@ -1,4 +1,4 @@
-"""Labels of a flat folder: a CSV with the columns ``file,label``."""
+"""Labels and the classes that they number: of a flat folder's CSV (``file,label``), of arrays, and of lists of names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import SourceError, listed, suggest
 from ...files import read_text, reason
@@ -116,9 +120,7 @@ def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, .
         problems += [f"the label {v} is above {MAX_LABEL}" for v in values if v > MAX_LABEL]
         if values[-1] > MAX_LABEL:
             return ()
-        width = len(str(values[-1]))
-        # Those without an image too: a manifest numbers its classes without gaps.
-        return tuple(ClassRecord(index=v, name=str(v), folder=f"{v:0{width}d}") for v in range(values[-1] + 1))
+        return numbered_classes(values[-1])
     folded: dict[str, str] = {}
     for name in names:
         problem = name_problem(name)
@@ -129,3 +131,67 @@ def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, .
         elif folded.setdefault(name.casefold(), name) != name:
             problems.append(f"the class names {folded[name.casefold()]!r} and {name!r} differ only in case")
     return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
+
+
+def whole_labels(values: NDArray[Any], count: int, where: str) -> NDArray[np.int64]:
+    """Return labels, or refuse them."""
+    if values.dtype.kind not in "iu" or values.ndim != 1:
+        raise SourceError(
+            f"{where} holds {values.dtype} of shape {values.shape}; expected whole numbers of shape ({count},), one an image."
+        )
+    if len(values) != count:
+        raise SourceError(f"{where} has {len(values)} labels for {count} images; expected one an image. Do the two files belong together?")
+    wrong = np.flatnonzero((values < 0) | (values > MAX_LABEL))
+    if len(wrong):
+        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MAX_LABEL}.")
+    return values.astype(np.int64)
+
+
+def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
+    """Return classes that have numbers for names, 0 up to the last label: a manifest numbers its classes without gaps.
+
+    Examples
+    --------
+    >>> [c.folder for c in numbered_classes(10)][:3]
+    ['00', '01', '02']
+    """
+    width = len(str(last))
+    return tuple(ClassRecord(index=i, name=str(i), folder=f"{i:0{width}d}") for i in range(last + 1))
+
+
+def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
+    """Return the classes of a list of names; a folder is the name, with its index in front where names do not sort as they are numbered.
+
+    Raises
+    ------
+    SourceError
+        A name is empty, given twice, or cannot be a folder's.
+
+    Examples
+    --------
+    >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
+    (['cat', 'dog'], ['0_dog', '1_cat'])
+    """
+    problems = []
+    for i, name in enumerate(names):
+        problem = name_problem(name) or ("cannot be a folder's name" if not name or "/" in name or name.startswith(".") else None)
+        if problem is not None:
+            problems.append(f"class {i}, {name!r}, {problem}")
+    if not problems and len({n.casefold() for n in names}) < len(names):
+        problems.append("a class name is given twice")
+    if problems or not names:
+        raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
+    sorts = list(names) == sorted(names)
+    width = len(str(len(names) - 1))
+    return tuple(ClassRecord(index=i, name=n, folder=n if sorts else f"{i:0{width}d}_{n}") for i, n in enumerate(names))
+
+
+def check_labels(labels: NDArray[np.int64], low: int, high: int, where: str) -> None:
+    """Refuse labels outside ``low`` .. ``high``."""
+    wrong = np.flatnonzero((labels < low) | (labels > high))
+    if len(wrong):
+        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
+        raise SourceError(
+            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected {low} to {high}. "
+            "Download it again, or make it anew."
+        )

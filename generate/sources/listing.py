@@ -30,6 +30,21 @@ class Listing:
     notes: list[tuple[str, str]] = field(default_factory=list)
     """(path, reason) of what cannot be used."""
 
+    def add(self, path: str, called: str, remedy: str) -> None:
+        """Add a file by its name: to the images, to the notes (as it is `called`, with what to do), or nowhere if it is a document."""
+        name = path.rpartition("/")[2].lower()
+        stem, _, suffix = name.rpartition(".")
+        kind = suffix if stem else ""
+        if kind in IMAGE_SUFFIXES:
+            self.images.append(path)
+        elif kind not in DOCUMENT_SUFFIXES and name.split(".")[0] not in DOCUMENT_NAMES:
+            self.notes.append((called, f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): {remedy}"))
+
+    def empty_folders(self, remedy: str) -> list[tuple[str, str]]:
+        """Return notes for the class folders without an image, with what to do; not for those with a note of their own."""
+        filled = {path.partition("/")[0] for path in (*self.images, *(noted for noted, _ in self.notes)) if "/" in path}
+        return [(f"{folder}/", f"is a class folder without an image: {remedy}") for folder in self.folders if folder not in filled]
+
 
 def ignored(name: str) -> bool:
     """Whether a file or folder of this name is none of the data set's: hidden, or left by an operating system.
@@ -52,7 +67,7 @@ def list_folder(root: Path, *, ignore: Path | None = None) -> Listing:
     ignore : Path, optional
         A file that may lie inside and is no part of it (the labels).
     """
-    found = Listing()
+    listing = Listing()
     skip = ignore.resolve() if ignore is not None else None
     waiting = [""]
     while waiting:
@@ -61,42 +76,38 @@ def list_folder(root: Path, *, ignore: Path | None = None) -> Listing:
             with os.scandir(root / folder) as entries:
                 ordered = sorted(entries, key=lambda e: os.fsencode(e.name))
         except OSError as e:
-            found.notes.append((folder + "/" if folder else "./", f"cannot be listed ({e.strerror}): mend its permissions"))
+            listing.notes.append((folder + "/" if folder else "./", f"cannot be listed ({e.strerror}): mend its permissions"))
             continue
         for entry in ordered:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if ignored(entry.name) or (skip is not None and root / path == skip):
                 continue
-            _enter(root, entry, path, found, waiting)
-    found.folders.sort()
-    found.images.sort()
-    return found
-
-
-def _enter(root: Path, entry: os.DirEntry[str], path: str, found: Listing, waiting: list[str]) -> None:
-    try:
-        if entry.is_symlink():
-            problem = _link_problem(root, entry)
+            mode, problem = _kind(root, entry)
             if problem is not None:
-                found.notes.append((path, problem))
-                return
+                listing.notes.append((path, problem))
+            elif stat.S_ISREG(mode):
+                listing.add(path, path, "name it as what it is, or move it away")
+            else:
+                waiting.append(path)
+                if not folder:
+                    listing.folders.append(path)
+    listing.folders.sort()
+    listing.images.sort()
+    return listing
+
+
+def _kind(root: Path, entry: os.DirEntry[str]) -> tuple[int, str | None]:
+    """Return the mode of a file or folder, and why it cannot be used."""
+    try:
+        problem = _link_problem(root, entry) if entry.is_symlink() else None
+        if problem is not None:
+            return 0, problem
         mode = entry.stat().st_mode
     except OSError as e:
-        found.notes.append((path, f"cannot be looked at ({e.strerror}): mend its permissions, or remove it"))
-        return
-    if stat.S_ISDIR(mode):
-        if "/" not in path:
-            found.folders.append(path)
-        waiting.append(path)
-        return
-    stem, _, suffix = entry.name.lower().rpartition(".")
-    kind = suffix if stem else ""
-    if not stat.S_ISREG(mode):
-        found.notes.append((path, "is a device, a pipe or a socket, not a file: remove it"))
-    elif kind in IMAGE_SUFFIXES:
-        found.images.append(path)
-    elif kind not in DOCUMENT_SUFFIXES and entry.name.lower().split(".")[0] not in DOCUMENT_NAMES:
-        found.notes.append((path, f"has no suffix of an image ({', '.join(IMAGE_SUFFIXES)}): name it as what it is, or move it away"))
+        return 0, f"cannot be looked at ({e.strerror}): mend its permissions, or remove it"
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        return mode, "is a device, a pipe or a socket, not a file: remove it"
+    return mode, None
 
 
 def _link_problem(root: Path, entry: os.DirEntry[str]) -> str | None:

@@ -5,7 +5,6 @@ Rows keep the order of the files, pixels are stored as they are (EMNIST's are tr
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +15,10 @@ from numpy.typing import NDArray
 
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
-from .blocks import PIECE, Block
-from .idx import Idx, read_idx
-from .npy import numbered_classes
-from .rows import RowSource, check_labels, wanted_splits
-from .streams import read_place
+from .idx import read_idx
+from .labels import check_labels, numbered_classes
+from .places import read_place
+from .rows import RowSource, Table, wanted_splits
 
 FILE = re.compile(r"^(?P<prefix>.*?)(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 SPLIT_OF = {"train": "train", "t10k": "test", "test": "test"}
@@ -48,27 +46,25 @@ def open(rest: str, *, labels: Path | None = None, split: str | None = None) -> 
         raise SourceError("The source mnist takes no --labels: they are in a file of their own beside the images.")
     splits = wanted_splits(split)
     pairs = _pairs(rest)
-    missing = [one for one in splits if one not in pairs]
+    missing = [name for name in splits if name not in pairs]
     if missing:
         raise SourceError(
             f"The source mnist:{rest} has no files of the split {missing[0]} (it has {', '.join(sorted(pairs))}). "
             "Expected images and labels, such as t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz for test."
         )
-    # All splits that are there say what the classes are, so that those of one split are those of the other.
-    values = {one: _labels(pair) for one, pair in sorted(pairs.items())}
-    high = _last(values, pairs)
-    blocks = []
-    for one in splits:
-        block = _images(pairs[one].images, one)
-        count, (height, width, _) = block.rows, block.shape
+    # The labels of all splits together say what the classes are, so that one split has the classes of the other.
+    values = {name: _labels(pair) for name, pair in sorted(pairs.items())}
+    high = _last_label(values, pairs)
+    tables = []
+    for name in splits:
+        pair, idx = pairs[name], read_idx(pairs[name].images, 3)
+        count, height, width = idx.shape
         if min(height, width) < LEAST_SIDE:
-            raise SourceError(f"{pairs[one].images} holds images of {width}x{height}; both sides must have at least {LEAST_SIDE} pixels.")
-        if count != len(values[one]):
-            raise SourceError(
-                f"{pairs[one].images} holds {count} images and {pairs[one].labels.name} {len(values[one])} labels. Download both again."
-            )
-        blocks.append(block)
-    return RowSource("mnist", blocks, [values[one] for one in splits], numbered_classes(high))
+            raise SourceError(f"{pair.images} holds images of {width}x{height}; both sides must have at least {LEAST_SIDE} pixels.")
+        if count != len(values[name]):
+            raise SourceError(f"{pair.images} holds {count} images and {pair.labels.name} {len(values[name])} labels. Download both again.")
+        tables.append(Table(name, idx.place, count, (height, width, 1)))
+    return RowSource("mnist", tables, [values[name] for name in splits], numbered_classes(high))
 
 
 def _pairs(rest: str) -> Mapping[str, Pair]:
@@ -80,52 +76,33 @@ def _pairs(rest: str) -> Mapping[str, Pair]:
     if path.is_file() or not folder.is_dir():
         what = "is a file, not the folder that it lies in" if path.is_file() else "is not there"
         raise SourceError(f"The source mnist:{rest}: {path} {what}. Expected the folder of {{train,t10k}}-{{images,labels}}-...-ubyte.gz.")
-    found: dict[str, dict[tuple[str, str], Path]] = {}
+    sets: dict[str, dict[tuple[str, str], Path]] = {}
     for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
-        for file in sorted(place.iterdir()) if place.is_dir() and not found else ():
+        for file in sorted(place.iterdir()) if place.is_dir() and not sets else ():
             match = FILE.match(file.name)
             if match and file.is_file() and prefix in (None, match["prefix"].rstrip("-")):
-                found.setdefault(match["prefix"].rstrip("-"), {}).setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
-    if not found:
+                sets.setdefault(match["prefix"].rstrip("-"), {}).setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
+    if not sets:
         raise SourceError(
             f"The source mnist:{rest} {'is not there, nor does the name of an IDX file begin so' if prefix else 'has no IDX files'}. "
             "Expected train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz."
         )
-    if len(found) > 1:
-        names = ", ".join(f"mnist:{folder / name}" for name in sorted(found))
-        raise SourceError(f"The source mnist:{rest} holds {len(found)} data sets; say which one: {names}.")
-    (files,) = found.values()
-    single = sorted(file.name for (one, kind), file in files.items() if (one, "labels" if kind == "images" else "images") not in files)
+    if len(sets) > 1:
+        names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
+        raise SourceError(f"The source mnist:{rest} holds {len(sets)} data sets; say which one: {names}.")
+    (files,) = sets.values()
+    single = sorted(file.name for (split, kind), file in files.items() if (split, "labels" if kind == "images" else "images") not in files)
     if single:
         raise SourceError(f"The source mnist:{rest} has {', '.join(single)} without the labels or images that belong to it. Download both.")
-    return {one: Pair(files[one, "images"], files[one, "labels"]) for one, kind in files if kind == "images"}
-
-
-def _images(path: Path, split: str) -> Block:
-    """Return the rows of a file of images; those of a gzipped one are digested while it is unpacked to see that it is whole."""
-    digested: list[Block] = []
-
-    def look(said: Idx) -> None:
-        block = _block(said, split)
-        if block.size <= PIECE:
-            with contextlib.suppress(SourceError):  # which is said when it is known how long the file is
-                digested.append(block.digested())
-
-    idx = read_idx(path, 3, look)
-    return digested[0] if digested else _block(idx, split)
-
-
-def _block(idx: Idx, split: str) -> Block:
-    count, height, width = idx.shape
-    return Block(split, idx.place, count, height * width, 0, (height, width, 1), planes=False)
+    return {split: Pair(files[split, "images"], files[split, "labels"]) for split, kind in files if kind == "images"}
 
 
 def _labels(pair: Pair) -> NDArray[np.int64]:
     return np.frombuffer(read_place(read_idx(pair.labels, 1).place), np.uint8).astype(np.int64)
 
 
-def _last(values: Mapping[str, NDArray[np.int64]], pairs: Mapping[str, Pair]) -> int:
+def _last_label(values: Mapping[str, NDArray[np.int64]], pairs: Mapping[str, Pair]) -> int:
     """Return the last label of the published set that all labels fit into; those of EMNIST's letters begin at 1."""
     least, most = min(int(v.min()) for v in values.values()), max(int(v.max()) for v in values.values())
     letters = any("letters" in pair.labels.name for pair in pairs.values())
@@ -133,6 +110,6 @@ def _last(values: Mapping[str, NDArray[np.int64]], pairs: Mapping[str, Pair]) ->
         if low <= least and most <= high:
             return high
     low, high = (1, 26) if letters else (0, CLASSES[-1][1])
-    for one, labels in values.items():
-        check_labels(labels, low, high, str(pairs[one].labels))
+    for split, labels in values.items():
+        check_labels(labels, low, high, str(pairs[split].labels))
     raise AssertionError("labels outside every range are refused above")

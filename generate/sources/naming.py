@@ -1,11 +1,11 @@
-"""Naming: from a path to a sample id, and which names cannot be ids."""
+"""Names: from a path to a sample id, and which names cannot be ids."""
 
 from __future__ import annotations
 
 import os
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .source import stored_path
 
@@ -64,19 +64,24 @@ def name_problem(path: str) -> str | None:
 
 def find_equal(named: Mapping[str, str]) -> dict[str, str]:
     """Return path -> reason for the class folders whose names are equal, or equal under case folding."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for path, name in named.items():
-        groups[_folded(name)].append(path)
     return {
-        path: f"has the same name as {', '.join(p for p in group if p != path)} on disks that ignore case or Unicode forms: rename one"
-        for group in groups.values()
-        if len(group) > 1
-        for path in group
+        path: f"has the same name as {others} on disks that ignore case or Unicode forms: rename one"
+        for path, others in _same_names(named.items())
     }
 
 
+def _same_names(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield every path whose name, folded, other paths have too, with these."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for path, name in named:
+        groups[_folded(name)].append(path)
+    for group in groups.values():
+        for path in group if len(group) > 1 else ():
+            yield path, ", ".join(other for other in group if other != path)
+
+
 def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Return what is wrong with images whose names stand in each other's way.
+    """Return what is wrong with images that would have one id, or one place on a disk.
 
     Parameters
     ----------
@@ -89,17 +94,10 @@ def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
         stored under one name; an image that would be stored where another needs a folder.
     """
     problems: dict[str, str] = {}
-    keys: tuple[Callable[[tuple[str, str, str]], str], ...] = (lambda e: e[0], lambda e: stored_path(e[0], e[1]))
-    for key in keys:
-        groups: dict[str, list[str]] = defaultdict(list)
-        for entry in named:
-            groups[_folded(key(entry))].append(entry[2])
-        for group in groups.values():
-            for path in group if len(group) > 1 else ():
-                others = ", ".join(p for p in group if p != path)
-                problems.setdefault(
-                    path, f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one"
-                )
+    ids = ((path, identity) for identity, _, path in named)
+    stored = ((path, stored_path(identity, folder)) for identity, folder, path in named)
+    for path, others in (*_same_names(ids), *_same_names(stored)):
+        problems.setdefault(path, f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one")
     folders = {_folded(parent) for identity, folder, _ in named for parent in _parents(stored_path(identity, folder))}
     for identity, folder, path in named:
         if any(_folded(stored_path(identity, folder)) + suffix in folders for suffix in (".jpeg", ".png")):

@@ -12,12 +12,10 @@ from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
 from ...files import file_problem
 from ...manifests.images.arrays import NotAShard, map_array
-from ...manifests.records.models import ClassRecord
-from .blocks import Block
 from .decoding import MAX_PIXELS
-from .labels import MAX_LABEL
-from .rows import RowSource
-from .streams import Place
+from .labels import numbered_classes, whole_labels
+from .places import Place
+from .rows import RowSource, Table
 
 
 def open(rest: str, *, labels: Path | None = None) -> RowSource:
@@ -41,10 +39,8 @@ def open(rest: str, *, labels: Path | None = None) -> RowSource:
         )
     values, _ = _mapped(labels_path)
     given = whole_labels(values, len(images), str(labels_path))
-    stride = shape[0] * shape[1] * shape[2]
-    place = Place(images_path, offset, len(images) * stride)
-    block = Block("data", place, len(images), stride, 0, shape, planes=False)
-    return RowSource("npy", [block], [given], numbered_classes(int(given.max())), width=1)
+    table = Table("data", Place(images_path, offset, images.nbytes), len(images), shape)
+    return RowSource("npy", [table], [given], numbered_classes(int(given.max())), width=1)
 
 
 def _mapped(path: Path) -> tuple[NDArray[Any], int]:
@@ -81,29 +77,3 @@ def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tup
     if shape[1] * shape[2] > MAX_PIXELS:
         raise SourceError(f"{where} has images of {shape[1]}x{shape[2]}, more than the {MAX_PIXELS:,} pixels that one image may have.")
     return shape[1], shape[2], shape[3]
-
-
-def whole_labels(values: NDArray[Any], count: int, where: str) -> NDArray[np.int64]:
-    """Return labels, or refuse them."""
-    if values.dtype.kind not in "iu" or values.ndim != 1:
-        raise SourceError(
-            f"{where} holds {values.dtype} of shape {values.shape}; expected whole numbers of shape ({count},), one an image."
-        )
-    if len(values) != count:
-        raise SourceError(f"{where} has {len(values)} labels for {count} images; expected one an image. Do the two files belong together?")
-    wrong = np.flatnonzero((values < 0) | (values > MAX_LABEL))
-    if len(wrong):
-        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MAX_LABEL}.")
-    return values.astype(np.int64)
-
-
-def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
-    """Return classes that have numbers for names: 0 up to the last label, those without an image among them.
-
-    Examples
-    --------
-    >>> [c.folder for c in numbered_classes(10)][:3]
-    ['00', '01', '02']
-    """
-    width = len(str(last))
-    return tuple(ClassRecord(index=i, name=str(i), folder=f"{i:0{width}d}") for i in range(last + 1))

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import codecs
+import functools
+import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -12,63 +17,96 @@ from numpy.typing import NDArray
 from ...errors import SourceError
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
-from .blocks import Block, read_image
-from .naming import name_problem
-from .source import Loaded, Probe, Sample
+from .places import PIECE, Place, Stamp, read_place, stamp
+from .source import BadSample, Loaded, Sample, Source
 
 SPLITS = ("test", "train", "all")
-LARGEST = (1 << 31) - 1
-"""Pixels of a row, at most."""
 
 
-class RowSource:
-    """Rows of one or more blocks; ids are ``<split>/<row, five digits>``.
+@dataclass(frozen=True)
+class Table:
+    """Equal images, one behind the other in one file."""
+
+    split: str
+    place: Place
+    rows: int
+    shape: tuple[int, int, int]
+    """(H, W, C)"""
+    skip: int = 0
+    """Bytes before the pixels in a row: the labels of CIFAR's binary form."""
+    planes: bool = False
+    """Whether a row holds its channels one behind the other, as CIFAR's do."""
+    latin: bool = False
+    """Whether the bytes were pickled as text, each as a letter of Latin-1: they are held as a whole while they are read."""
+
+    def image(self, row: int) -> NDArray[np.uint8]:
+        """Return a row as (H, W, C), C-contiguous and writable; or raise `BadSample`."""
+        size = math.prod(self.shape)
+        start = row * (self.skip + size) + self.skip
+        try:
+            data = latin_bytes(self.place)[start : start + size] if self.latin else read_place(self.place.part(start, size))
+        except (SourceError, OSError, UnicodeError) as e:
+            raise BadSample(f"cannot be read any more: {e}") from None
+        pixels = np.frombuffer(data, np.uint8)
+        if not self.planes:
+            return pixels.reshape(self.shape).copy()
+        height, width, channels = self.shape
+        return np.array(pixels.reshape(channels, height, width).transpose(1, 2, 0), order="C")
+
+
+def latin_bytes(place: Place) -> bytearray:
+    """Return the bytes of text in UTF-8, each of them a letter.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be read.
+    UnicodeError
+        It is no such text.
+    """
+    return _latin_bytes(place, stamp(place.path))
+
+
+@functools.lru_cache(maxsize=1)
+def _latin_bytes(place: Place, stamped: Stamp) -> bytearray:
+    decoder, data = codecs.getincrementaldecoder("utf-8")(), bytearray()
+    for start in range(0, place.size, PIECE):
+        piece = read_place(place.part(start, min(PIECE, place.size - start)))
+        data += decoder.decode(piece, start + PIECE >= place.size).encode("latin-1")
+    return data
+
+
+class RowSource(Source):
+    """Rows of one or more tables; ids are ``<split>/<row, five digits>``.
 
     A sample's sha256 is of its C-order (H, W, C) pixel bytes, so it does not depend on the form that the rows came in.
     """
 
-    license: str | None = None
-    notes: tuple[tuple[str, str], ...] = ()
-
     def __init__(
-        self, scheme: str, blocks: Sequence[Block], labels: Sequence[NDArray[np.int64]], classes: tuple[ClassRecord, ...], width: int = 5
+        self, scheme: str, tables: Sequence[Table], labels: Sequence[NDArray[np.int64]], classes: tuple[ClassRecord, ...], width: int = 5
     ) -> None:
         self.scheme = scheme
         self.classes = classes
-        self.blocks = tuple(blocks)
+        self.tables = tuple(tables)
         self.firsts = [0]
         samples: list[Sample] = []
-        done: dict[str, int] = {}
-        for block, given in zip(blocks, labels, strict=True):
-            begun = done.get(block.split, 0)
-            done[block.split] = begun + block.rows
-            split = None if block.split == "data" else block.split
+        rows_of: Counter[str] = Counter()
+        for table, values in zip(tables, labels, strict=True):
+            begun = rows_of[table.split]
+            rows_of[table.split] += table.rows
+            split = None if table.split == "data" else table.split
             samples += [
-                Sample(self.firsts[-1] + row, f"{block.split}/{begun + row:0{width}d}", label, None, split)
-                for row, label in enumerate(given.tolist())
+                Sample(self.firsts[-1] + row, f"{table.split}/{begun + row:0{width}d}", label, None, split)
+                for row, label in enumerate(values.tolist())
             ]
             self.firsts.append(len(samples))
         self.samples = tuple(samples)
 
     def load(self, sample: Sample) -> Loaded:
         """Read a row."""
-        image = read_image(*self._place(sample))
-        return Loaded(image, sha256_bytes(image.data))
-
-    def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 of a row's pixels; nothing is read where it is known from the listing."""
-        block, row = self._place(sample)
-        return block.known(row) or sha256_bytes(read_image(block, row).data)
-
-    def probe(self, sample: Sample) -> Probe:
-        """Return what a row is; nothing is read where the sha256 is known from the listing."""
-        height, width, channels = self._place(sample)[0].shape
-        return Probe(self.fingerprint(sample), width, height, channels)
-
-    def _place(self, sample: Sample) -> tuple[Block, int]:
-        """Return the block that a sample is in, and its row there."""
         number = bisect.bisect_right(self.firsts, sample.index) - 1
-        return self.blocks[number], sample.index - self.firsts[number]
+        image = self.tables[number].image(sample.index - self.firsts[number])
+        return Loaded(image, sha256_bytes(image.data))
 
 
 def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "test") -> tuple[str, ...]:
@@ -84,41 +122,3 @@ def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "tes
     if split not in SPLITS:
         raise SourceError(f"--split is {split!r}; expected one of {', '.join(SPLITS)}.")
     return ("test", "train") if split == "all" else (split,)
-
-
-def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
-    """Return the classes of a list of names; a folder is the name, with its index in front where names do not sort as they are numbered.
-
-    Raises
-    ------
-    SourceError
-        A name is empty, given twice, or cannot be a folder's.
-
-    Examples
-    --------
-    >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
-    (['cat', 'dog'], ['0_dog', '1_cat'])
-    """
-    problems = []
-    for i, name in enumerate(names):
-        problem = name_problem(name) or ("cannot be a folder's name" if not name or "/" in name or name.startswith(".") else None)
-        if problem is not None:
-            problems.append(f"class {i}, {name!r}, {problem}")
-    if not problems and len({n.casefold() for n in names}) < len(names):
-        problems.append("a class name is given twice")
-    if problems or not names:
-        raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
-    sorts = list(names) == sorted(names)
-    width = len(str(len(names) - 1))
-    return tuple(ClassRecord(index=i, name=n, folder=n if sorts else f"{i:0{width}d}_{n}") for i, n in enumerate(names))
-
-
-def check_labels(labels: NDArray[np.int64], low: int, high: int, where: str) -> None:
-    """Refuse labels outside ``low`` .. ``high``."""
-    wrong = np.flatnonzero((labels < low) | (labels > high))
-    if len(wrong):
-        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
-        raise SourceError(
-            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected {low} to {high}. "
-            "Download it again, or make it anew."
-        )

@@ -7,14 +7,11 @@ import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...errors import SourceError, listed
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
 from .decoding import decode
-from .source import BadSample, Loaded, Probe, Sample
+from .source import BadSample, Loaded, Sample, Source
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ PHOTOGRAPHS = {
 }
 
 
-class SampleSource:
+class SampleSource(Source):
     """The eight photographs, each a class of its own; labels follow the order of their names."""
 
     scheme = "sample"
@@ -78,21 +75,7 @@ class SampleSource:
         self.samples = tuple(Sample(index, name, label) for index, (label, name) in enumerate(present))
 
     def load(self, sample: Sample) -> Loaded:
-        """Return a photograph's pixels, held to their pinned sha256."""
-        image, sha256 = self._read(sample)
-        return Loaded(image, sha256)
-
-    def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 of a photograph's pixels, which must be read for it."""
-        return self._read(sample)[1]
-
-    def probe(self, sample: Sample) -> Probe:
-        """Decode a photograph and keep nothing."""
-        image, sha256 = self._read(sample)
-        height, width, channels = image.shape
-        return Probe(sha256, width, height, channels)
-
-    def _read(self, sample: Sample) -> tuple[NDArray[np.uint8], str]:
+        """Return a photograph's pixels, whose sha256 must be the pinned one."""
         photograph = PHOTOGRAPHS[sample.id]
         try:
             image = decode((self.folder / photograph.file).read_bytes())
@@ -104,17 +87,17 @@ class SampleSource:
                 f"has other pixels in the installed scikit-image {_version()} ({sha256}) than those that are pinned here "
                 f"({photograph.sha256}): install scikit-image 0.26 and Pillow 13, or build without it"
             )
-        return image, sha256
+        return Loaded(image, sha256)
 
 
 def open(rest: str, *, labels: Path | None = None) -> SampleSource:
     """Open the eight photographs; nothing follows ``sample``, and they have labels of their own."""
     if rest or labels is not None:
         raise SourceError("The source sample takes no path and no --labels: its eight photographs are one class each.")
-    found = importlib.util.find_spec("skimage")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("skimage")
+    if package is None or package.origin is None:
         raise SourceError("The source sample needs scikit-image, which is not installed: pip install scikit-image.")
-    source = SampleSource(Path(found.origin).parent / "data")
+    source = SampleSource(Path(package.origin).parent / "data")
     if not source.samples:
         raise SourceError(f"The installed scikit-image ships none of the photographs:\n{listed([f'{p}: {r}' for p, r in source.notes])}")
     return source

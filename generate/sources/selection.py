@@ -27,7 +27,7 @@ def select(
 ) -> list[Sample]:
     """Return the chosen samples, in the source's order.
 
-    Where several options are given, each chooses from what the one before left: ids, first, per class, samples.
+    Where several options are given, each chooses from the result of the one before: ids, first, per class, samples.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def select(
     per_class : int, optional
         The first so many of every class; all of a class that has no more.
     ids : path or sequence of str, optional
-        Just these: a text file with an id, or a file's path in the source, a line; or the ids themselves.
+        These: a text file with an id, or a file's path in the source, a line; or the ids themselves.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def selection_record(
     per_class: int | None = None,
     ids: str | Path | Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Return what a manifest says of the selection: what was asked, of how many, and how many were chosen (bad ones among them).
+    """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among them).
 
-    Given ids stand in it as their number and the sha256 of their canonical JSON, in the source's order; a path never does.
+    Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path.
     """
     named = None
     if ids is not None:
@@ -108,21 +108,21 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
     number_of = {sample.id: i for i, sample in enumerate(source)}
     by_path = {sample.path: i for i, sample in enumerate(source) if sample.path is not None}
     problems: list[str] = []
-    found: dict[int, int] = {}
+    line_of: dict[int, int] = {}
     for line, name in lines:
         stem = name.rpartition("/")[2].rpartition(".")[0]
         number = number_of.get(name, by_path.get(name, number_of.get(stem)))
         if number is None:
             near = suggest(name, number_of) if len(problems) < 3 and len(number_of) < 5000 else ""
             problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")
-        elif number in found:
-            problems.append(f"line {line}: {name!r} was given on line {found[number]} already")
+        elif number in line_of:
+            problems.append(f"line {line}: {name!r} was given on line {line_of[number]} already")
         else:
-            found[number] = line
-    if problems or not found:
-        lines_said = listed(problems) if problems else "  it names no sample"
-        raise SourceError(f"{where} has {len(problems) or 'a'} mistake{'s' * (len(problems) > 1)}:\n{lines_said}\nExpected one id a line.")
-    return [source[i] for i in sorted(found)]
+            line_of[number] = line
+    if problems or not line_of:
+        reasons = listed(problems) if problems else "  it names no sample"
+        raise SourceError(f"{where} has {len(problems) or 'a'} mistake{'s' * (len(problems) > 1)}:\n{reasons}\nExpected one id a line.")
+    return [source[i] for i in sorted(line_of)]
 
 
 def _lines(ids: str | Path | Sequence[str]) -> tuple[str, list[tuple[int, str]]]:

@@ -39,7 +39,7 @@ class Loaded:
 
 
 class Probe(NamedTuple):
-    """What is known of a sample that was decoded and let go."""
+    """What is known of a sample that was decoded and is not kept."""
 
     sha256: str
     """As of `Loaded`."""
@@ -58,11 +58,11 @@ class Source(Protocol):
 
     scheme: str
     """What stands in the manifest as the source's name; never a path."""
-    license: str | None
+    license: str | None = None
     classes: tuple[ClassRecord, ...]
     samples: tuple[Sample, ...]
     """Ordered by id (code points), or by row where the source is a table of rows."""
-    notes: tuple[tuple[str, str], ...]
+    notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
 
     def load(self, sample: Sample) -> Loaded:
@@ -71,11 +71,13 @@ class Source(Protocol):
 
     def fingerprint(self, sample: Sample) -> str:
         """Return the sha256 that `load` would, without more work than it needs; or raise `BadSample`."""
-        ...
+        return self.load(sample).sha256
 
     def probe(self, sample: Sample) -> Probe:
         """Decode a sample fully, keep nothing, and return what it is; or raise `BadSample`."""
-        ...
+        loaded = self.load(sample)
+        height, width, channels = loaded.image.shape
+        return Probe(loaded.sha256, width, height, channels)
 
 
 @dataclass(frozen=True)

@@ -21,24 +21,12 @@ from hypothesis import strategies as st
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
-from corruptset.generate.sources import blocks, pickles, streams
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import BadSample, open_source
 
 TEST, TRAIN = a.crops(13), [a.crops(13, seed) for seed in (1, 2, 3)]
 EXPECTED = np.concatenate([TEST[0], *(images for images, _ in TRAIN)])
 SHA256 = ["sha256:" + hashlib.sha256(image.tobytes()).hexdigest() for image in EXPECTED]
-
-
-@pytest.fixture
-def small(monkeypatch):
-    """Pieces that are smaller than a few rows, and that no row ends with."""
-    for module, name, value in (
-        (streams, "CHUNK", 5000), (streams, "PACKED", 700), (streams, "SAVE_EVERY", 9000), (streams, "MOST_SAVED", 5),
-        (blocks, "PIECE", 10_000), (blocks, "TEXT_PIECE", 4001), (blocks, "AHEAD", 5),
-        (pickles, "PIECE", 100), (pickles, "HELD", 1000), (pickles, "HELD_TOGETHER", 3000),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, value)
 
 
 def forms(root):
@@ -59,9 +47,9 @@ def forms(root):
     return made
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_any_order_of_loads_gives_the_same_rows(small, tmp_path_factory, data):
+def test_any_order_of_loads_gives_the_same_rows(tmp_path_factory, data):
     root = tmp_path_factory.mktemp("forms")
     for path in forms(root):
         source = open_source(f"cifar10:{path}", split="all")
@@ -78,13 +66,12 @@ def test_any_order_of_loads_gives_the_same_rows(small, tmp_path_factory, data):
         assert [source.fingerprint(s) for s in source.samples] == [again.fingerprint(s) for s in source.samples] == SHA256
 
 
-def test_mnist_in_any_order(small, tmp_path):
+def test_mnist_in_any_order(tmp_path):
     images = EXPECTED[..., 0]
     files = {f"{name}-{kind}-ubyte.gz": a.zipped(a.idx(array[part]))
              for name, part in (("t10k", slice(20)), ("train", slice(20, 52)))
              for kind, array in (("images-idx3", images), ("labels-idx1", np.arange(52) % 10))}  # fmt: skip
     source = open_source(f"mnist:{a.write(tmp_path, files)}", split="all")
-    assert all(block.digests is not None for block in source.blocks)
     again = pickle.loads(pickle.dumps(source))
     for i in random.Random(1).choices(range(52), k=150):
         assert np.array_equal(again.load(again.samples[i]).image[..., 0], images[i])
@@ -92,38 +79,38 @@ def test_mnist_in_any_order(small, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["plain", "text", "binary"])
-def test_an_archive_is_unpacked_once_to_list_it_and_once_to_build_from_it(small, tmp_path, monkeypatch, name):
+def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch, name):
     files = {"plain": a.ten_python, "text": lambda *p: a.ten_python(*p, dump=a.modern_batch(2)), "binary": a.ten_binary}[name](TEST, TRAIN)
+    # in the order in which rows are read
     path = a.tar(tmp_path / "x.tar.gz", files, "w:gz")
-    size = path.stat().st_size
-    taken = a.packed_bytes(monkeypatch)
+    with gzip.open(path) as file:
+        size = len(file.read())
+    taken = a.unpacked_bytes(monkeypatch)
     source = open_source(f"cifar10:{path}", split="all")
-    # the tar's headers are read before the files behind them, and the pickle's labels lie behind the rows
-    assert size <= sum(taken) <= 1.2 * size
+    # to list its files, and to read its batches; text is decoded to find its rows
+    assert sum(taken) <= (5 if name == "text" else 2) * size
     taken.clear()
-    found = check(source, source.samples, jobs=1)
-    assert [good[1] for good in found.good] == SHA256
-    assert (sum(taken), found.bad) == (0, [])
     for sample in source.samples:
         source.load(sample)
-    assert sum(taken) <= 1.4 * size
+    assert sum(taken) <= size
     taken.clear()
-    streams._open_files.clear()
+    found = check(source, source.samples, jobs=1)
+    assert ([good[1] for good in found.good], found.bad) == (SHA256, [])
+    assert sum(taken) <= size
+    taken.clear()
     build("cifar10-c", f"cifar10:{path}", tmp_path / "out", sets=["contrast/1"], split="all", format="hdf5", metrics=0, jobs=1)
-    assert sum(taken) <= 2.8 * size
+    assert sum(taken) <= (10 if name == "text" else 5) * size
 
 
-def test_digests_of_the_listing_hold_for_the_file_that_was_listed(tmp_path):
+def test_an_archive_that_changed_since_it_was_listed(tmp_path):
     path = a.tar(tmp_path / "x.tar.gz", a.ten_python(TEST), "w:gz")
     source = open_source(f"cifar10:{path}")
-    sample = source.samples[4]
-    assert source.blocks[0].known(4) == SHA256[4]
     copy = pickle.loads(pickle.dumps(source))
-    assert copy.blocks[0].digests is None  # 32 bytes a row, that would travel with every task
+    sample = source.samples[4]
+    assert source.load(sample).sha256 == SHA256[4]
     other = 255 - TEST[0]
     a.tar(path, a.ten_python((other, TEST[1])), "w:gz")
     os.utime(path, ns=(1, 1))
-    assert source.blocks[0].known(4) is None
     expected = "sha256:" + hashlib.sha256(other[4].tobytes()).hexdigest()
     assert source.fingerprint(sample) == source.probe(sample)[0] == source.load(sample).sha256 == copy.fingerprint(sample) == expected
     path.unlink()
@@ -154,7 +141,6 @@ def test_a_file_of_the_same_size_may_be_another(tmp_path, zipped):
     os.utime(file, ns=(1, 1))
     assert (file.stat().st_size, file.stat().st_ino) == (before.st_size, before.st_ino)
     expected = "sha256:" + hashlib.sha256((255 - images[4]).tobytes()).hexdigest()
-    assert source.blocks[0].known(4) is None
     assert source.load(source.samples[4]).sha256 == source.fingerprint(source.samples[4]) == expected
 
 
@@ -194,7 +180,7 @@ print(json.dumps([good, peak() - before]))
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
 @pytest.mark.parametrize("form", ["bytes", "text", "binary"])
 def test_memory_does_not_grow_with_a_batch(tmp_path, form):
-    """30 MB in one batch, after one of 600 kB: what is held of a row is its name, its label and its digest."""
+    """30 MB in one batch, after one of 600 kB: of a row its name, its label and its digest are held; text is held as a whole."""
     paths = []
     for count in (200, 10_000):
         images = np.resize(EXPECTED, (count, 32, 32, 3))
@@ -210,4 +196,4 @@ def test_memory_does_not_grow_with_a_batch(tmp_path, form):
     done = subprocess.run([sys.executable, "-c", PEAK, *paths], check=True, capture_output=True, text=True)
     good, grown = json.loads(done.stdout)
     assert good == 10_000
-    assert grown < 16 << 20
+    assert grown < (64 if form == "text" else 16) << 20
