@@ -13,7 +13,7 @@ from functools import cached_property
 from ...canonical import canonical_sha256
 from ...manifests.layout import set_path
 from ...manifests.records.models import Manifest
-from ...manifests.release.croissant import document, file_object, file_set, of_files, record_set
+from ...manifests.release.croissant import CROISSANT, CroissantDocument, image_field
 from ..sources.source import stored_path
 from .layout import SetRef, Subject, ViewOptions
 from .tar_layout import TarLayout, TarPlan
@@ -26,13 +26,13 @@ class Croissant(TarLayout):
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest of the build, which there is: nothing is built straight into this view."""
+        """The manifest of the build, which exists: no build writes straight into this view."""
         assert self.subject.manifest is not None
         return self.subject.manifest
 
     @cached_property
     def folder(self) -> str:
-        """The folder of the archives: its digits are others where an archive has other images, labels or names.
+        """The folder of the archives: its digits differ where an archive has other images, labels or names.
 
         The pixels of lossless images follow from the digest, whichever library stored them. Those of JPEGs do not: their hashes are in the
         rows.
@@ -55,22 +55,22 @@ class Croissant(TarLayout):
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield croissant.json."""
-        archives, images, records = [], [], []
+        document = CroissantDocument(self.manifest)
         for plan in self.archives():
-            name = plan.ref.id
-            path = plan.path.removeprefix(f"{self.top}/")
-            archives.append(file_object(f"{name}.tar", path, "application/x-tar", hashes.get(plan.path, "")))
-            images.append(file_set(f"{name}.images", [f"{name}.tar"], self.subject.encoding, f"*.{self.subject.suffix}"))
+            set_id, count = plan.ref.id, len(plan.samples)
+            archive = f"{set_id}.tar"
+            document.add_file(archive, plan.path.removeprefix(f"{self.top}/"), "application/x-tar", hashes.get(plan.path, ""))
+            document.add_images(set_id, [archive], "*")
             fields = {
-                "image": of_files(f"{name}.images", "content"),
-                "index": of_files(f"{name}.images", "fullpath", r"(\d+)-"),
-                "label": of_files(f"{name}.images", "fullpath", r"\d+-label=(\d+)/"),
-                "class": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/([^/]+)/"),
-                "path": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/(.+)$"),
+                "image": image_field(set_id),
+                "index": image_field(set_id, r"(\d+)-"),
+                "label": image_field(set_id, r"\d+-label=(\d+)/"),
+                "class": image_field(set_id, r"\d+-label=\d+/([^/]+)/"),
+                "path": image_field(set_id, r"\d+-label=\d+/(.+)$"),
             }
-            records.append(record_set(name, f"The set {name}: {len(plan.samples)} images, in the order of the samples.", fields))
+            document.add_records(set_id, f"The set {set_id}: {count} images, in the order of the samples.", fields)
         about = f"{len(self.subject.samples)} images in {len(self.subject.sets)} sets of corruptions"
-        yield f"{self.top}/croissant.json", document(self.manifest, about, [*archives, *images], records)
+        yield f"{self.top}/{CROISSANT}", document.encode(about)
 
 
 def layout(subject: Subject, options: ViewOptions) -> Croissant:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from corruptset.errors import CorruptsetError
-from corruptset.manifests.release.archives import BadArchive, Writer, name_problem
+from corruptset.manifests.release.archives import ArchiveWriter, BadArchive, name_problem
 from corruptset.manifests.release.pack import pack
 from corruptset.manifests.release.unpack import unpack
 
@@ -338,8 +338,8 @@ def test_links_in_the_way_are_not_followed(good: Members, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", OUTSIDE + ODD, ids=lambda n: repr(n)[:40])
 def test_such_names_are_not_packed_either(name: str) -> None:
-    with pytest.raises(CorruptsetError, match="cannot go into an archive"), Writer(io.BytesIO(), "tar").member(name, 3):
-        pass
+    with pytest.raises(CorruptsetError, match="cannot go into an archive"):
+        ArchiveWriter(io.BytesIO(), "tar").add(name, 3, io.BytesIO(b"abc"))
 
 
 def test_a_refusal_names_the_member_in_print(good: Members, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from corruptset.manifests.partial import PARTIAL
 from corruptset.manifests.reader import open as open_data
 from corruptset.manifests.records.digests import sha256_file
 from corruptset.manifests.release import pack as packing
-from corruptset.manifests.release.pack import Release, pack
+from corruptset.manifests.release.pack import Bag, pack
 from corruptset.manifests.release.unpack import unpack
 from corruptset.manifests.verify.ladder import verify_directory
 
@@ -38,15 +38,15 @@ def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda fd: None)
 
 
-def packed(root: Path, out: Path, **options: Any) -> Release:
+def packed(root: Path, out: Path, **options: Any) -> Bag:
     return pack(root, out, **{"family": FAMILIES.__getitem__, **options})
 
 
-def archives(release: Release) -> list[Path]:
+def archives(release: Bag) -> list[Path]:
     return [release.path / a.path for a in release.archives]
 
 
-def plain(release: Release) -> dict[str, tuple[str, ...]]:
+def plain(release: Bag) -> dict[str, tuple[str, ...]]:
     """Return name -> sets, without what no other pack has in its names."""
     start = re.compile(r"tiny-c-1\.0\.0-[0-9a-f]{12}-")
     assert len({start.match(a.file.path)[0] for a in release.archives}) == 1  # type: ignore[index]
