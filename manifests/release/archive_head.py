@@ -71,14 +71,6 @@ def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
     return heads, contents
 
 
-def checked_members(archive: Path) -> Iterator[Member]:
-    """Yield the members of an archive, whose names are plain."""
-    for member in read_members(archive):
-        if (problem := name_problem(member.name)) is not None:
-            raise BadArchive(archive, problem, member.name)
-        yield member
-
-
 def expected_member(archive: Path, members: Iterator[Member], name: str, file: FileRecord, earlier: Set[str] = frozenset()) -> Member:
     """Return the next member, which must have the name and size of a record; `earlier` are the names of members before it."""
     member = next(members, None)
@@ -102,7 +94,7 @@ def unnamed(member: Member, expected: str, earlier: Set[str] = frozenset()) -> B
 
 
 def _read_head(archive: Path) -> ArchiveHead:
-    members = checked_members(archive)
+    members = read_members(archive)
     member = next(members, None)
     if member is None:
         raise BadArchive(archive, "is empty")

@@ -190,23 +190,25 @@ class Member:
 def read_members(archive: Path) -> Iterator[Member]:
     """Yield the members of a tar or zip in their order.
 
-    Only the encoding of names is checked here: the caller compares each name with the one that it expects.
-
     Raises
     ------
     BadArchive
-        It is neither, is damaged, or has a member that is not a plain, uncompressed file.
+        It is neither, is damaged, or has a member that is not a plain, uncompressed file with a plain name.
     OSError
         It cannot be read.
     """
     with open_regular(archive) as file:
         head = file.read(tarfile.BLOCKSIZE)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            yield from _zip_members(archive, file)
+            members = _zip_members(archive, file)
         elif len(head) == tarfile.BLOCKSIZE and head[257:262] == b"ustar":
-            yield from _tar_members(archive, file)
+            members = _tar_members(archive, file)
         else:
             raise BadArchive(archive, "is neither a tar nor a zip as `corruptset pack` writes them")
+        for member in members:
+            if (problem := name_problem(member.name)) is not None:
+                raise BadArchive(archive, problem, member.name)
+            yield member
 
 
 def _tar_members(archive: Path, file: BinaryIO) -> Iterator[Member]:

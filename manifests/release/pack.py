@@ -163,6 +163,7 @@ def _finished_archives(out: Path, identity: str) -> dict[str, Any]:
     """Return name -> bytes and sha256 of the archives that an interrupted pack of the same kind finished."""
     state = out / WORK_FOLDER / STATE
     if not state.exists():
+        _check_target(out)  # again: another process may have packed since
         return {}
     noted = json.loads(state.read_bytes())
     if noted.get("identity") != identity:

@@ -26,8 +26,8 @@ from ..partial import CONTACT, PARTIAL, Partial, Span, load_partial
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..verify.rules import sample_problems
-from .archive_head import ArchiveHead, checked_members, expected_member, read_heads, unnamed
-from .archives import BadArchive, Member
+from .archive_head import ArchiveHead, expected_member, read_heads, unnamed
+from .archives import BadArchive, Member, read_members
 from .division import ArchiveRecord, Contents, UnitRecord, top_folder
 
 STATE = "unpack.json"
@@ -200,7 +200,7 @@ class _Unpacker:
     def unpack(self, head: ArchiveHead) -> None:
         """Unpack an archive."""
         top = top_folder(self.contents.manifest)
-        members = checked_members(head.archive)
+        members = read_members(head.archive)
         record = next(members, None)
         if record is None or record.name != f"{top}/archives/{head.record.archive}.json":
             raise BadArchive(head.archive, "has changed since it was opened")
