@@ -27,47 +27,36 @@ LAST = ("start, records, the rest", "#e6c229")
 WIDTH, LEFT, BAR, GAP = 900, 190, 26, 16
 
 
-def bars(figures: dict[str, Any]) -> list[tuple[str, float, list[tuple[str, float]]]]:
-    """Return (build, its ratio to the floor, (colour, part of the floor) of every group)."""
-    found = []
-    for name, build in figures["builds"].items():
-        stages = grouped(build["stages"])
-        total = sum(stages.values())
-        scale = build["ratio"] / total
-        pieces = [(colour, sum(stages.pop(stage, 0.0) for stage in members) * scale) for colour, members in GROUPS.values()]
-        found.append((name, build["ratio"], [*pieces, (LAST[1], sum(stages.values()) * scale)]))
-    return found
-
-
 def draw(figures: dict[str, Any]) -> str:
     """Return the picture as SVG."""
-    rows = bars(figures)
-    longest = max(ratio for _, ratio, _ in rows)
+    builds = figures["builds"]
+    longest = max(build["ratio"] for build in builds.values())
     unit = (WIDTH - LEFT - 70) / longest
-    height = 70 + len(rows) * (BAR + GAP) + 40
+    bottom = 70 + len(builds) * (BAR + GAP)
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 40}" font-family="sans-serif" font-size="13">',
+        f'<rect width="{WIDTH}" height="{bottom + 40}" fill="white"/>',
         '<text x="10" y="22" font-size="16">Whole builds, one process, as multiples of their floors</text>',
     ]
     x = 10.0
     for label, colour in [*((name, colour) for name, (colour, _) in GROUPS.items()), LAST]:
         out.append(f'<rect x="{x:.0f}" y="36" width="12" height="12" fill="{colour}"/><text x="{x + 17:.0f}" y="47">{escape(label)}</text>')
         x += 32 + 7.2 * len(label)
-    for i, (name, ratio, pieces) in enumerate(rows):
+    for i, (name, build) in enumerate(builds.items()):
         y = 70 + i * (BAR + GAP)
         out.append(f'<text x="{LEFT - 8}" y="{y + 18}" text-anchor="end">{escape(name)}</text>')
+        stages = grouped(build["stages"])
+        width = build["ratio"] / sum(stages.values()) * unit
+        pieces = [(colour, sum(stages.pop(stage, 0.0) for stage in members)) for colour, members in GROUPS.values()]
         x = float(LEFT)
-        for colour, part in pieces:
-            out.append(f'<rect x="{x:.1f}" y="{y}" width="{part * unit:.1f}" height="{BAR}" fill="{colour}"/>')
-            x += part * unit
-        out.append(f'<text x="{x + 6:.1f}" y="{y + 18}">{ratio:.2f}</text>')
-    bottom = 70 + len(rows) * (BAR + GAP)
+        for colour, seconds in [*pieces, (LAST[1], sum(stages.values()))]:
+            out.append(f'<rect x="{x:.1f}" y="{y}" width="{seconds * width:.1f}" height="{BAR}" fill="{colour}"/>')
+            x += seconds * width
+        out.append(f'<text x="{x + 6:.1f}" y="{y + 18}">{build["ratio"]:.2f}</text>')
     for step in range(int(longest) + 1):
-        at = LEFT + step * unit
-        out.append(f'<text x="{at:.1f}" y="{bottom + 16}" text-anchor="middle">{step}</text>')
-    at = LEFT + unit
-    out.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="62" y2="{bottom}" stroke="black" stroke-dasharray="4 3"/>')
+        out.append(f'<text x="{LEFT + step * unit:.1f}" y="{bottom + 16}" text-anchor="middle">{step}</text>')
+    x = LEFT + unit
+    out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="62" y2="{bottom}" stroke="black" stroke-dasharray="4 3"/>')
     return "\n".join([*out, "</svg>", ""])
 
 

@@ -8,77 +8,73 @@ deleted in the last minutes before it takes a free one.
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import shutil
 import statistics
-import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from .timing import options, save, seconds, show
 
 SETS = 75
 BYTES = 15_000
 RUN = 13
 """Images of a set that a build writes before it goes on to the next set."""
-FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
-def _write(fd: int, data: bytes) -> None:
+def _write(path: str, data: bytes, folder: int | None = None) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666, dir_fd=folder)
     os.write(fd, data)
     os.close(fd)
 
 
-def by_file_object(root: Path, set_id: int, numbers: range, data: bytes) -> None:
+def by_file_object(root: Path, numbers: range, data: bytes) -> None:
     for i in numbers:
-        with open(root / f"{set_id}/class/{i}.JPEG", "wb") as f:
+        with open(root / f"class/{i}.JPEG", "wb") as f:
             f.write(data)
 
 
-def by_path(root: Path, set_id: int, numbers: range, data: bytes) -> None:
+def by_path(root: Path, numbers: range, data: bytes) -> None:
     for i in numbers:
-        _write(os.open(f"{root}/{set_id}/class/{i}.JPEG", FLAGS, 0o666), data)
+        _write(f"{root}/class/{i}.JPEG", data)
 
 
-def by_folder_handle(root: Path, set_id: int, numbers: range, data: bytes) -> None:
-    folder = os.open(f"{root}/{set_id}/class", os.O_RDONLY)
+def by_folder_handle(root: Path, numbers: range, data: bytes) -> None:
+    folder = os.open(f"{root}/class", os.O_RDONLY)
     for i in numbers:
-        _write(os.open(f"{i}.JPEG", FLAGS, 0o666, dir_fd=folder), data)
+        _write(f"{i}.JPEG", data, folder)
     os.close(folder)
 
 
-def renamed(root: Path, set_id: int, numbers: range, data: bytes) -> None:
+def renamed(root: Path, numbers: range, data: bytes) -> None:
     for i in numbers:
-        _write(os.open(f"{root}/{set_id}/class/.part", FLAGS, 0o666), data)
-        os.replace(f"{root}/{set_id}/class/.part", f"{root}/{set_id}/class/{i}.JPEG")
+        _write(f"{root}/class/.part", data)
+        os.replace(f"{root}/class/.part", f"{root}/class/{i}.JPEG")
 
 
-def raw(root: Path, set_id: int, numbers: range, data: bytes) -> None:
-    with open(f"{root}/{set_id}/{numbers.start}.raw", "wb") as f:
-        for _ in numbers:
-            f.write(data)
+def raw(root: Path, numbers: range, data: bytes) -> None:
+    with open(root / "all.raw", "wb") as f:
+        f.writelines(data for _ in numbers)
         f.flush()
         os.fsync(f.fileno())
 
 
-def tar(root: Path, set_id: int, numbers: range, data: bytes) -> None:
-    with open(f"{root}/{set_id}/{numbers.start}.tar", "wb") as f:
+def tar(root: Path, numbers: range, data: bytes) -> None:
+    with open(root / "all.tar", "wb") as f:
         with tarfile.open(fileobj=f, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for i in numbers:
-                member = tarfile.TarInfo(f"{set_id}/class/{i}.JPEG")
+                member = tarfile.TarInfo(f"class/{i}.JPEG")
                 member.size = len(data)
                 archive.addfile(member, io.BytesIO(data))
         f.flush()
         os.fsync(f.fileno())
 
 
-WAYS: dict[str, Callable[[Path, int, range, bytes], None]] = {
+Way = Callable[[Path, range, bytes], None]
+WAYS: dict[str, Way] = {
     "a file object each": by_file_object,
     "three system calls each, by path": by_path,
     "three system calls each, by the folder's handle": by_folder_handle,
@@ -88,43 +84,40 @@ WAYS: dict[str, Callable[[Path, int, range, bytes], None]] = {
 }
 
 
-def seconds(way: Callable[[Path, int, range, bytes], None], root: Path, count: int, step: int) -> float:
-    """Return the seconds of `count` images of every set, in runs of `step`, set by set as a build writes them."""
-    for set_id in range(SETS):
-        (root / f"{set_id}/class").mkdir(parents=True)
+def written(way: Way, root: Path, count: int) -> float:
+    """Return the seconds of `count` images of every set, in runs, set by set as a build writes them."""
+    folders = [root / str(number) for number in range(SETS)]
+    for folder in folders:
+        (folder / "class").mkdir(parents=True)
     data = os.urandom(BYTES)
-    start = time.perf_counter()
-    for first in range(0, count, step):
-        for set_id in range(SETS):
-            way(root, set_id, range(first, first + step), data)
-    return time.perf_counter() - start
+    run = count if way in (raw, tar) else RUN
+    runs = [range(first, first + run) for first in range(0, count, run)]
+    return seconds(lambda: [way(folder, numbers, data) for numbers in runs for folder in folders])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__, repeats=5)
     parser.add_argument("--images", type=int, default=104, help="images of each of 75 sets, a multiple of 13")
-    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="on the disk that is meant; by default the system's folder for temporary files")
     parser.add_argument("--after-deleting", action="store_true", help="delete as many files right before each")
     arguments = parser.parse_args()
-    table = Table(title=f"{SETS} sets x {arguments.images} images of {BYTES:,} bytes, medians of {arguments.repeats}", title_justify="left")
-    for heading in ("way", "us an image", "fastest", "slowest"):
-        table.add_column(heading, justify="left" if heading == "way" else "right")
-    found: dict[str, list[float]] = {name: [] for name in WAYS}
+    costs: dict[str, list[float]] = {name: [] for name in WAYS}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for repeat in range(arguments.repeats):
             for name, way in WAYS.items():
                 root = Path(folder) / f"{name} {repeat}"
                 if arguments.after_deleting:
-                    seconds(by_path, root, arguments.images, RUN)
+                    written(by_path, root, arguments.images)
                     shutil.rmtree(root)
                 os.sync()
-                step = arguments.images if way in (raw, tar) else RUN
-                found[name].append(seconds(way, root, arguments.images, step) / (arguments.images * SETS) * 1e6)
-    for name, times in found.items():
-        table.add_row(name, f"{statistics.median(times):.0f}", f"{min(times):.0f}", f"{max(times):.0f}")
-    Console(width=110).print(table)
+                costs[name].append(written(way, root, arguments.images) / (arguments.images * SETS) * 1e6)
+    show(
+        f"{SETS} sets x {arguments.images} images of {BYTES:,} bytes, medians of {arguments.repeats}",
+        ("way", "us an image", "fastest", "slowest"),
+        [(name, f"{statistics.median(us):.0f}", f"{min(us):.0f}", f"{max(us):.0f}") for name, us in costs.items()],
+    )
+    save(arguments.json, costs)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,7 +1,8 @@
-"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"recipe": ..., "source": ..., ...}'`` prints seconds.
+"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"recipe": ..., "source": ..., "like": ...}'``.
 
-The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as the build's, with no corruption, digest or
-record. Corrupted pixels are made beforehand, untimed. Arrays are written as the same bytes in as many files, each waited for.
+The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build, `like`, with no
+corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the same bytes in as many files, each
+waited for. The seconds are printed as JSON.
 """
 
 from __future__ import annotations
@@ -15,56 +16,46 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.stages import check_images
-from corruptset.generate.build import job_of
+import corruptset
 from corruptset.generate.pixels.preprocessing import preprocess
-from corruptset.generate.plan.build_spec import BuildOptions, prepare
-from corruptset.generate.plan.parts import runs
-from corruptset.generate.plan.tree import grow, walk
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.sources.source import open_source
 
 
-def floor(recipe: str, source: str, out: Path, *, format: str, optimize: bool = False, sets: list[str] | None = None) -> float:
+def floor(recipe: str, source: str, like: str, out: Path) -> float:
     """Return the floor's seconds."""
-    prepared = prepare(recipe, source, BuildOptions(seed=0, jobs=1, sets=sets, format=format, optimize=optimize))
-    job = job_of(prepared, out, (), prepared.asked)
-    tree = grow([job.sets[s] for s in job.sets], job.seed, job.coupling)
-    for set_id in job.sets:
-        for record in prepared.classes:
-            (out / set_id / record.folder).mkdir(parents=True, exist_ok=True)
+    manifest = corruptset.open(like).manifest
+    folders = [c.folder for c in manifest.classes]
+    images = open_source(source)
+    preprocessing = load_recipe(recipe).preprocessing
+    in_shards = manifest.encoding["containers"] == ["hdf5"]
+    for record in manifest.sets:
+        for folder in folders:
+            (out / record.id / folder).mkdir(parents=True, exist_ok=True)
     total = 0.0
-    rows = 0
-    for number, sample in enumerate(prepared.selected):
+    for number, sample in enumerate(images.samples):
         start = time.perf_counter()
-        pixels = preprocess(prepared.source.load(sample).image, prepared.recipe.preprocessing)
+        pixels = preprocess(images.load(sample).image, preprocessing)
         total += time.perf_counter() - start
-        if format == "hdf5":
-            rows = max(rows, pixels.nbytes)
+        if in_shards:
             continue
-        batch, keys = check_images(pixels[None]), sample_keys([sample.id])
-        made = [
-            (s, images[0].copy())
-            for s, images in walk(tree, batch, keys, side=job.side, scale=job.scale, resources=job.resources)
-        ]  # fmt: skip
-        folder = prepared.classes[sample.label].folder
+        corrupted = [(s.id, corruptset.corrupt(pixels, s.id, key=sample.id)) for s in manifest.sets]
+        options = [cv2.IMWRITE_JPEG_QUALITY, manifest.encoding["quality"], cv2.IMWRITE_JPEG_OPTIMIZE, int(manifest.encoding["optimize"])]
         start = time.perf_counter()
-        for set_id, image in made:
-            (out / set_id / folder / f"{number}.{job.encoding.suffix}").write_bytes(job.encoding.encode(image))
+        for set_id, image in corrupted:
+            _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
+            (out / set_id / folders[sample.label] / f"{number}.JPEG").write_bytes(data)
         total += time.perf_counter() - start
-    if format == "hdf5":
-        total += _arrays(out, list(job.sets), [r.count for r in runs(len(prepared.selected), rows)], rows)
-    return total
+    return total + (_shards(out, [f.bytes for f in manifest.files if f.path.startswith("hdf5/")]) if in_shards else 0)
 
 
-def _arrays(out: Path, sets: list[str], counts: list[int], row: int) -> float:
-    """Write as many bytes as the pixels of every set have, one file for a run of a set, and wait for each."""
-    data = np.random.default_rng(0).integers(0, 256, max(counts) * row, np.uint8)
+def _shards(out: Path, sizes: list[int]) -> float:
+    data = np.random.default_rng(0).integers(0, 256, max(sizes), np.uint8)
     start = time.perf_counter()
-    for number, count in enumerate(counts):
-        for set_id in sets:
-            with open(out / set_id / f"{number}.raw", "wb") as f:
-                f.write(data[: count * row].data)
-                os.fsync(f.fileno())
+    for number, size in enumerate(sizes):
+        with open(out / f"{number}.raw", "wb") as f:
+            f.write(data[:size].data)
+            os.fsync(f.fileno())
     return time.perf_counter() - start
 
 
@@ -75,4 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

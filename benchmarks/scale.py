@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from .timing import show
 
 CORES = (2, 16, 256)
 
@@ -56,9 +55,7 @@ def main() -> None:
     parser.add_argument("--efficiency", type=float, default=1.0, help="of each core where all work; `growth --only workers` measures two")
     arguments = parser.parse_args()
     figures = json.loads(arguments.figures.read_text(encoding="utf-8"))
-    table = Table(title="hours, by cores", title_justify="left")
-    for heading in ("what", "outputs", *(f"{n} cores" for n in CORES), "TB", "files"):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
+    rows = []
     for full in FULL:
         if full.measured not in figures["builds"]:
             continue
@@ -67,8 +64,8 @@ def main() -> None:
         hours = [seconds_of(figures, full) / n / arguments.efficiency / 3600 for n in CORES]
         size = outputs * build["bytes"] / build["images"] / 1e12
         files = outputs if full.files else full.sets * 8
-        table.add_row(full.name, f"{outputs:,}", *(f"{h:.2f}" for h in hours), f"{size:.3f}", f"{files:,}")
-    Console(width=120).print(table)
+        rows.append((full.name, f"{outputs:,}", *(f"{h:.2f}" for h in hours), f"{size:.3f}", f"{files:,}"))
+    show("hours, by cores", ("what", "outputs", *(f"{n} cores" for n in CORES), "TB", "files"), rows)
 
 
 if __name__ == "__main__":

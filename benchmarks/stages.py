@@ -1,133 +1,92 @@
-"""One build, timed stage by stage: ``python -m benchmarks.stages '{"recipe": ..., "source": ..., "out": ...}'`` prints JSON.
+"""The processor time of a build, divided by stages.
 
-It is run in a process of its own by the other benchmarks. What a build calls is wrapped from outside, so the package itself holds no
-clocks; a stage's time is that of its thread, less that of the stages inside it, and the wrappers cost less than a microsecond a call.
+The functions of `STAGES` are wrapped from outside, so the package itself holds no clocks; the wrappers cost less than a microsecond a call.
+A function that is no longer where the table says is named, and its time counts as that of whatever calls it.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-import resource
+import importlib
 import sys
 import threading
 import time
 from collections import defaultdict
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
+
+STAGES = {
+    "prepare": ["generate.plan.build_spec:prepare"],
+    "check the source": ["generate.build:_check"],
+    "compile": ["generate.build:_compile"],
+    "begin": ["generate.commit.state:begin"],
+    "part: other": ["generate.work.worker:process"],
+    "read, decode": ["generate.work.worker:load_clean"],
+    "resize": ["generate.pixels.preprocessing:preprocess"],
+    "corrupt": ["corruptions.stages:apply_stage"],
+    "digest": [
+        "generate.pixels.hashes:hashes",
+        "manifests.records.digests:sha256_bytes",
+        "generate.sinks.set_writer:SetWriter.describe_rows",
+    ],
+    "put away": ["generate.sinks.set_writer:SetWriter.add", "generate.sinks.set_writer:SetWriter._add_rows"],
+    "records": ["generate.sinks.set_writer:SetWriter.lines"],
+    "metrics": ["generate.pixels.metrics:measure"],
+    "encode": ["generate.pixels.encoding:ImageEncoding.encode"],
+    "write files": ["generate.sinks.files:FolderSink.write"],
+    "lay out shards": ["generate.work.worker:_write_shard"],
+    "write arrays": ["generate.sinks.arrays:write_rows"],
+    "hash, write shards": ["manifests.disk.large:write_large"],
+    "commit": ["generate.work.sidecars:write_sidecar"],
+    "manifest, records": ["generate.commit.finish:finish"],
+    "contact sheet": ["generate.commit.finish:contact_of"],
+}
+"""Stage -> functions and methods below the package."""
 
 
 class Clock:
-    """Adds up the processor time of stages, each without the stages that it calls."""
+    """Adds up the processor time of stages, each in its own thread and without the stages that it calls."""
 
     def __init__(self) -> None:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._within = threading.local()
         self._lock = threading.Lock()
 
-    def wrap(self, owner: Any, name: str, stage: str | None = None) -> None:
-        """Time a function or method of a module or class; `stage` None takes the corruption's name."""
-        inner = getattr(owner, name)
+    def timed(self, function: Callable[..., Any], stage: str) -> Callable[..., Any]:
+        """Return a function with a clock; corruptions are told apart by their stage, the second argument."""
 
-        @functools.wraps(inner)
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            open_stages = self._within.__dict__.setdefault("stack", [])
-            open_stages.append(0.0)
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            inner = self._within.__dict__.setdefault("stack", [])
+            inner.append(0.0)
             start = time.thread_time()
             try:
-                return inner(*args, **kwargs)
+                return function(*args, **kwargs)
             finally:
                 spent = time.thread_time() - start
-                own = spent - open_stages.pop()
-                if open_stages:
-                    open_stages[-1] += spent
+                alone = spent - inner.pop()
+                if inner:
+                    inner[-1] += spent
                 with self._lock:
-                    self.seconds[stage or f"corrupt: {args[1].corruption}"] += own
+                    self.seconds[f"corrupt: {args[1].corruption}" if stage == "corrupt" else stage] += alone
 
-        setattr(owner, name, timed)
+        return call
 
 
 def instrument(clock: Clock) -> None:
-    """Wrap what a build calls."""
-    from corruptset.generate import build as building
-    from corruptset.generate.commit import finish as finishing
-    from corruptset.generate.pixels.encoding import ImageEncoding
-    from corruptset.generate.plan import tree
-    from corruptset.generate.sinks import set_writer
-    from corruptset.generate.work import pool as running
-    from corruptset.generate.work import worker
-
-    clock.wrap(building, "prepare", "prepare")
-    clock.wrap(building, "_check", "check the source")
-    clock.wrap(building, "_compile", "compile")
-    clock.wrap(building, "begin", "begin")
-    clock.wrap(running, "process", "part: other")
-    clock.wrap(worker, "load_clean", "read, decode")
-    clock.wrap(worker, "preprocess", "resize")
-    clock.wrap(worker, "hashes", "digest")
-    clock.wrap(tree, "apply_stage", None)
-    clock.wrap(set_writer, "hashes", "digest")
-    clock.wrap(set_writer, "sha256_bytes", "digest")
-    clock.wrap(set_writer.SetWriter, "describe_rows", "digest")
-    clock.wrap(set_writer.SetWriter, "_add_rows", "put away")
-    clock.wrap(set_writer.SetWriter, "add", "put away")
-    clock.wrap(set_writer.SetWriter, "lines", "records")
-    clock.wrap(set_writer, "measure", "metrics")
-    clock.wrap(ImageEncoding, "encode", "encode")
-    clock.wrap(set_writer.FolderSink, "write", "write files")
-    clock.wrap(worker, "_write_shard", "lay out shards")
-    clock.wrap(worker, "write_rows", "write arrays")
-    clock.wrap(worker, "write_large", "hash, write shards")
-    clock.wrap(worker, "write_sidecar", "commit")
-    clock.wrap(building, "finish", "manifest, records")
-    clock.wrap(finishing, "contact_of", "contact sheet")
-
-
-def peak() -> int:
-    """Return the most memory that this process has held, bytes; on Linux not getrusage's, which begins at what its parent held."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-
-def cpu() -> float:
-    """Return processor seconds of this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def main() -> None:
-    task = json.loads(sys.argv[1])
-    timed = task.pop("stages", True)
-    import corruptset
-
-    build = corruptset.build
-    clock = Clock()
-    if timed:
-        instrument(clock)
-    before, start = cpu(), time.perf_counter()
-    done = build(**task)
-    seconds = time.perf_counter() - start
-    known = sum(clock.seconds.values())
-    used = cpu() - before
-    print(
-        json.dumps(
-            {
-                "seconds": seconds,
-                "cpu": used,
-                "images": done.images,
-                "sets": len(done.manifest.sets),
-                "bytes": sum(s.bytes for s in done.manifest.sets),
-                "digest": done.digest,
-                "directory": str(done.directory),
-                "peak": peak(),
-                "stages": dict(clock.seconds) | ({"other": used - known} if timed else {}),
-            }
-        )
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    """Wrap the functions of all stages, in every module that has imported them."""
+    for stage, names in STAGES.items():
+        for name in names:
+            module, _, path = name.partition(":")
+            *owners, attribute = path.split(".")
+            try:
+                owner = functools.reduce(getattr, owners, importlib.import_module(f"corruptset.{module}"))
+                function = getattr(owner, attribute)
+            except (ImportError, AttributeError):
+                print(f"not timed: {name} is not there; mend benchmarks/stages.py", file=sys.stderr)
+                continue
+            timed = clock.timed(function, stage)
+            setattr(owner, attribute, timed)
+            for loaded in [m for n, m in sys.modules.items() if n.startswith("corruptset.") and not owners]:
+                for alias in [k for k, v in vars(loaded).items() if v is function]:
+                    setattr(loaded, alias, timed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,20 +11,8 @@ import typer
 from .options import AsJson
 from .output import put, put_json, size
 
-UNITS = {
-    "": 1,
-    "B": 1,
-    "kB": 1000,
-    "MB": 1000**2,
-    "GB": 1000**3,
-    "TB": 1000**4,
-    "KiB": 1 << 10,
-    "MiB": 1 << 20,
-    "GiB": 1 << 30,
-    "TiB": 1 << 40,
-}
 OTHER = "other"
-"""Where corruptions go that this release does not know."""
+"""The archive of corruptions that this release does not know."""
 
 
 class By(StrEnum):
@@ -159,7 +146,12 @@ def bytes_of(text: str, option: str) -> int:
     >>> bytes_of("1.5 GB", "--max-bytes"), bytes_of("2KiB", "--max-bytes")
     (1500000000, 2048)
     """
-    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([kKMGT]?i?B?)", text.strip(), re.ASCII)
-    if match is None or match[2] not in UNITS or not (count := int(float(match[1]) * UNITS[match[2]])):
+    from pydantic import ByteSize, TypeAdapter, ValidationError
+
+    try:
+        count = int(TypeAdapter(ByteSize).validate_python(text))
+    except ValidationError:
+        count = 0
+    if count < 1:
         raise typer.BadParameter(f"{text!r} is not a size such as 50GB, 4GiB or 1000000.", param_hint=f"'{option}'")
     return count

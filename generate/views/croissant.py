@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from ...canonical import canonical_sha256
 from ...manifests.layout import set_path
 from ...manifests.records.models import Manifest
-from ...manifests.release.croissant import document, file_object, file_set, of_files, record_set
+from ...manifests.release.croissant import CROISSANT, CroissantDocument, image_field
 from ..sources.source import stored_path
 from .layout import SetSlice, ViewOptions
 from .subject import Subject
@@ -40,22 +40,22 @@ class Croissant(TarLayout):
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield croissant.json."""
-        archives, images, records = [], [], []
+        document = CroissantDocument(self.manifest)
         for tar in self.slices:
-            name = tar.set_id
-            path = tar.path.removeprefix(f"{self.top}/")
-            archives.append(file_object(f"{name}.tar", path, "application/x-tar", hashes.get(tar.path, "")))
-            images.append(file_set(f"{name}.images", [f"{name}.tar"], self.subject.format, f"*.{self.subject.suffix}"))
+            set_id = tar.set_id
+            archive = f"{set_id}.tar"
+            document.add_file(archive, tar.path.removeprefix(f"{self.top}/"), "application/x-tar", hashes.get(tar.path, ""))
+            document.add_images(set_id, [archive], "*")
             fields = {
-                "image": of_files(f"{name}.images", "content"),
-                "index": of_files(f"{name}.images", "fullpath", r"(\d+)-"),
-                "label": of_files(f"{name}.images", "fullpath", r"\d+-label=(\d+)/"),
-                "class": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/([^/]+)/"),
-                "path": of_files(f"{name}.images", "fullpath", r"\d+-label=\d+/(.+)$"),
+                "image": image_field(set_id),
+                "index": image_field(set_id, r"(\d+)-"),
+                "label": image_field(set_id, r"\d+-label=(\d+)/"),
+                "class": image_field(set_id, r"\d+-label=\d+/([^/]+)/"),
+                "path": image_field(set_id, r"\d+-label=\d+/(.+)$"),
             }
-            records.append(record_set(name, f"The set {name}: {len(tar.samples)} images, in the order of the samples.", fields))
+            document.add_records(set_id, f"The set {set_id}: {len(tar.samples)} images, in the order of the samples.", fields)
         about = f"{len(self.subject.samples)} images in {len(self.subject.sets)} sets of corruptions"
-        yield f"{self.top}/croissant.json", document(self.manifest, about, [*archives, *images], records)
+        yield f"{self.top}/{CROISSANT}", document.encode(about)
 
 
 def _archives_id(manifest: Manifest) -> str:

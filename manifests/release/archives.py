@@ -1,20 +1,22 @@
-"""Archives member by member: deterministic tar and zip written, and strangers' ones read without trust.
+"""Archives member by member: deterministic tar and zip written, and those of strangers read without trust.
 
-Nothing is compressed (images are already) and nothing says when, by whom or where an archive was made, so equal members give equal
-bytes. The reader takes regular files alone, in the order in which they stand, and holds no more than a piece of one in memory.
+Nothing is compressed (images are already), and no time, user or machine is recorded, so equal members give equal bytes. The reader takes
+regular files alone, in the order of the archive, and holds one chunk of a file in memory.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import struct
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, Literal
+from typing import IO, BinaryIO, Literal, Protocol
 
 from ...errors import BuildError, VerificationError
 from ...files import open_regular
@@ -24,21 +26,21 @@ ArchiveFormat = Literal["tar", "zip"]
 FORMATS: dict[str, str] = {"tar": "application/x-tar", "zip": "application/zip"}
 """Archive format -> media type."""
 
-PIECE = 1 << 20
+CHUNK = 1 << 20
 """Bytes that are read, hashed and written at once."""
 NAME_CAP = 4096
 """Bytes of a member's name."""
 PART_CAP = 255
 """Bytes of a name between two slashes: what file systems take."""
-HEADER_CAP = 64 << 10
+EXTENDED_CAP = 64 << 10
 """Bytes of a tar member's extended header; a name of 4,096 bytes needs few more than that."""
+END_COST = tarfile.RECORDSIZE + 2 * tarfile.BLOCKSIZE
+"""Most bytes that stand at an archive's end."""
 
 _SHOWN = 300
 """Characters of a member's name in a message."""
-_BLOCK = tarfile.BLOCKSIZE
 _MODE = 0o644
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-_KINDS = {
+_TAR_KINDS = {
     tarfile.SYMTYPE: "a symbolic link",
     tarfile.LNKTYPE: "a hard link",
     tarfile.CHRTYPE: "a device",
@@ -48,15 +50,18 @@ _KINDS = {
 }
 _ZIP_ENCRYPTED = 0x1
 _ZIP_END = 22
-"""Bytes of the record at a zip's end, which has no comment here."""
+"""Bytes of the record at a zip's end, without a comment."""
+_ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, struct.error)
+"""What `zipfile` raises on damaged archives."""
 
 
 class BadArchive(VerificationError):
     """An archive that is damaged, or not one that `pack` writes."""
 
     def __init__(self, archive: Path, problem: str, member: str | None = None) -> None:
-        shown = None if member is None else printable(member if len(member) <= _SHOWN else member[:_SHOWN] + "...")
-        where = str(archive) if shown is None else f"{archive}: member '{shown}'"
+        where = str(archive)
+        if member is not None:
+            where += f": member '{printable(member if len(member) <= _SHOWN else member[:_SHOWN] + '...')}'"
         super().__init__(f"{where} {problem}. What was checked before it stays; fetch the archive again.")
 
 
@@ -79,24 +84,34 @@ def name_problem(name: str) -> str | None:
     if any(ord(c) < 32 or 127 <= ord(c) < 160 for c in name):
         return "has control characters in its name"
     try:
-        encoded = name.encode()
+        lengths = [len(part.encode()) for part in (name, *parts)]
     except UnicodeEncodeError:
         return "has a name that is not UTF-8"
-    if len(encoded) > NAME_CAP or any(len(p.encode()) > PART_CAP for p in parts):
+    if lengths[0] > NAME_CAP or max(lengths[1:]) > PART_CAP:
         return f"has too long a name (at most {NAME_CAP} bytes, {PART_CAP} between slashes)"
     return None
 
 
-class Writer:
-    """Writes members, one after the other, each with the size that was said."""
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class ArchiveWriter:
+    """Writes the members of an archive, one after the other."""
 
     def __init__(self, file: BinaryIO, form: ArchiveFormat) -> None:
-        self._file = file
-        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) if form == "zip" else None
+        self._archive: zipfile.ZipFile | tarfile.TarFile
+        if form == "zip":
+            self._archive = zipfile.ZipFile(file, "w")
+        else:
+            self._archive = tarfile.TarFile(
+                fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK
+            )
 
-    @contextmanager
-    def member(self, name: str, size: int) -> Iterator[IO[bytes]]:
-        """Yield what a member's bytes are written to.
+    def add(self, name: str, size: int, content: Readable) -> None:
+        """Write a member of exactly `size` bytes.
 
         Raises
         ------
@@ -105,221 +120,176 @@ class Writer:
         """
         if (problem := name_problem(name)) is not None:
             raise BuildError(f"{printable(name)!r} {problem}, so it cannot go into an archive. Rename it in the source and build again.")
-        if self._zip is not None:
-            info = zipfile.ZipInfo(name, _ZIP_DATE)
-            info.create_system = 3
-            info.external_attr = (0o100000 | _MODE) << 16
-            info.file_size = size
-            with self._zip.open(info, "w") as out:
-                yield out
-            return
-        self._file.write(tar_header(name, size))
-        yield self._file
-        self._file.write(bytes(-size % _BLOCK))
+        if isinstance(self._archive, tarfile.TarFile):
+            self._archive.addfile(_tar_info(name, size), content)
+            self._archive.getmembers().clear()  # they would be kept in memory until the end
+        else:
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr, info.file_size = 3, (0o100000 | _MODE) << 16, size
+            with self._archive.open(info, "w") as out:
+                shutil.copyfileobj(content, out, CHUNK)
 
     def close(self) -> None:
-        """Write what stands at an archive's end."""
-        if self._zip is not None:
-            self._zip.close()
-        else:
-            at = self._file.tell()
-            self._file.write(bytes(_tar_end(at) - at))
+        """Write the archive's end."""
+        self._archive.close()
 
 
-def tar_header(name: str, size: int) -> bytes:
-    """Return a member's header: ustar, with an extended one only where the name or size needs it."""
+def _tar_info(name: str, size: int) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.size, info.mode = size, _MODE
-    return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
+    return info
+
+
+def _padded(size: int, block: int = tarfile.BLOCKSIZE) -> int:
+    return size + -size % block
 
 
 def member_cost(form: ArchiveFormat, name: str, size: int) -> int:
     """Return how many bytes a member takes: exactly in a tar, at most in a zip."""
     if form == "tar":
-        return len(tar_header(name, size)) + size + -size % _BLOCK
+        return len(_tar_info(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + _padded(size)
     return size + 2 * len(name.encode()) + 200
-
-
-END_COST = tarfile.RECORDSIZE + 2 * _BLOCK
-"""At most so many bytes stand at an archive's end."""
 
 
 @dataclass
 class Member:
-    """A regular file in an archive.
-
-    Attributes
-    ----------
-    name : str
-    size : int
-        Bytes, as the archive says; `pieces` gives exactly so many or raises.
-    """
+    """A regular file in an archive; `chunks` gives exactly the `size` bytes that the archive promises, or raises."""
 
     archive: Path
     name: str
     size: int
-    _open: _Opener
+    _open: Callable[[], IO[bytes]]
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes, at most `PIECE` at a time.
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the bytes, at most `CHUNK` at a time.
 
         Raises
         ------
         BadArchive
-            There are fewer, or more, or a checksum of the archive's own is wrong.
+            There are fewer bytes, or a checksum of the archive is wrong.
         """
-        left = self.size
+        remaining = self.size
         try:
-            with self._open() as stream:
-                while left:
-                    piece = stream.read(min(left, PIECE))
-                    if not piece:
-                        raise BadArchive(self.archive, "is cut off", self.name)
-                    left -= len(piece)
-                    yield piece
-                if isinstance(stream, zipfile.ZipExtFile) and stream.read(1):
-                    raise BadArchive(self.archive, "is longer than the archive says", self.name)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, struct.error) as e:
+            stream = self._open()
+            while remaining:
+                chunk = stream.read(min(remaining, CHUNK))
+                if not chunk:
+                    raise BadArchive(self.archive, "is cut off", self.name)
+                remaining -= len(chunk)
+                yield chunk
+        except _ZIP_ERRORS as e:
             raise BadArchive(self.archive, f"cannot be read: {e}", self.name) from e
 
     def read(self, cap: int) -> bytes:
         """Return the bytes of a small member."""
         if self.size > cap:
             raise BadArchive(self.archive, f"has {self.size} bytes; at most {cap} are taken", self.name)
-        return b"".join(self.pieces())
-
-
-class _Opener:
-    """Opens the bytes of a member."""
-
-    def __init__(self, file: BinaryIO, start: int, archive: zipfile.ZipFile | None = None, info: zipfile.ZipInfo | None = None) -> None:
-        self._file, self._start, self._archive, self._info = file, start, archive, info
-
-    @contextmanager
-    def __call__(self) -> Iterator[IO[bytes]]:
-        if self._archive is not None and self._info is not None:
-            with self._archive.open(self._info) as stream:
-                yield stream
-        else:
-            self._file.seek(self._start)
-            yield self._file
+        return b"".join(self.chunks())
 
 
 def read_members(archive: Path) -> Iterator[Member]:
-    """Yield the members of a tar or zip in the order in which they stand.
-
-    Names are not looked at here but for their encoding: the caller compares each with the one that it expects.
+    """Yield the members of a tar or zip in their order.
 
     Raises
     ------
     BadArchive
-        It is neither, is damaged, or has a member that is not a plain, uncompressed file.
+        It is neither, is damaged, or has a member that is not a plain, uncompressed file with a plain name.
     OSError
         It cannot be read.
     """
-    with open_regular(archive) as f:
-        head = f.read(_BLOCK)
+    with open_regular(archive) as file:
+        head = file.read(tarfile.BLOCKSIZE)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            yield from _zip_members(archive, f)
-        elif len(head) == _BLOCK and head[257:262] == b"ustar":
-            yield from _tar_members(archive, f)
+            members = _zip_members(archive, file)
+        elif len(head) == tarfile.BLOCKSIZE and head[257:262] == b"ustar":
+            members = _tar_members(archive, file)
         else:
             raise BadArchive(archive, "is neither a tar nor a zip as `corruptset pack` writes them")
+        for member in members:
+            if (problem := name_problem(member.name)) is not None:
+                raise BadArchive(archive, problem, member.name)
+            yield member
 
 
-def _tar_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
-    size = os.fstat(f.fileno()).st_size
-    at = 0
+def _tar_members(archive: Path, file: BinaryIO) -> Iterator[Member]:
+    # tarfile parses each header, but does not walk the archive: it holds extended headers of any size in memory, and a crafted map of a
+    # sparse file makes it read for ever.
+    size = os.fstat(file.fileno()).st_size
+    offset = 0
     extended: dict[str, str] = {}
     while True:
-        f.seek(at)
-        block = f.read(_BLOCK)
-        if len(block) < _BLOCK:
+        file.seek(offset)
+        block = file.read(tarfile.BLOCKSIZE)
+        if len(block) < tarfile.BLOCKSIZE:
             raise BadArchive(archive, "is cut off: its end is missing")
-        if block == bytes(_BLOCK):
+        if block == bytes(tarfile.BLOCKSIZE):
             if extended:
                 raise BadArchive(archive, "ends in an extended header without a member")
-            _check_tar_end(archive, f, at, size)
-            return
+            return _check_tar_end(archive, file, offset, size)
         try:
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.HeaderError as e:
-            raise BadArchive(archive, f"has a damaged header at byte {at}: {e}") from e
-        start = at + _BLOCK
+            raise BadArchive(archive, f"has a damaged header at byte {offset}: {e}") from e
+        start = offset + tarfile.BLOCKSIZE
         if info.size < 0:
             raise BadArchive(archive, "has a size below zero", info.name)
         if info.type == tarfile.XHDTYPE and not extended:
-            if info.size > HEADER_CAP:
+            if info.size > EXTENDED_CAP:
                 raise BadArchive(archive, f"has an extended header of {info.size} bytes", info.name)
-            extended = _extended(archive, f.read(info.size), info)
-            at = start + info.size + -info.size % _BLOCK
+            extended = _extended_fields(archive, file.read(info.size), info.name)
+            offset = start + _padded(info.size)
             continue
-        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise BadArchive(archive, f"is {_KINDS.get(info.type, 'of an unknown kind')}, not a file", extended.get("path", info.name))
         name = extended.get("path", info.name)
-        count = int(extended["size"]) if "size" in extended else info.size
+        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            raise BadArchive(archive, f"is {_TAR_KINDS.get(info.type, 'of an unknown kind')}, not a file", name)
+        count = int(extended.get("size", info.size))
         extended = {}
         if start + count > size:
             raise BadArchive(archive, f"says that it has {count} bytes, beyond the archive's end", name)
-        yield Member(archive, name, count, _Opener(f, start))
-        at = start + count + -count % _BLOCK
+        yield Member(archive, name, count, partial(_at, file, start))
+        offset = start + _padded(count)
 
 
-def _check_tar_end(archive: Path, f: BinaryIO, at: int, size: int) -> None:
-    """Refuse whatever stands behind an archive's end, which programs that unpack do not show: another archive, put behind this one."""
-    end = _tar_end(at)
+def _at(file: BinaryIO, offset: int) -> BinaryIO:
+    file.seek(offset)
+    return file
+
+
+def _extended_fields(archive: Path, data: bytes, name: str) -> dict[str, str]:
+    """Return the fields of an extended header: a name, a size, and nothing else."""
+    fields: dict[str, str] = {}
+    while data:
+        match = re.match(rb"(\d{1,6}) (path|size)=", data)
+        end = int(match[1]) if match else 0
+        if match is None or match[2].decode() in fields or not match.end() < end <= len(data) or data[end - 1 : end] != b"\n":
+            raise BadArchive(archive, "has a damaged extended header, or one with other fields than one path and one size", name)
+        fields[match[2].decode()] = data[match.end() : end - 1].decode("utf-8", "surrogateescape")
+        data = data[end:]
+    if not re.fullmatch(r"[0-9]{1,18}", fields.get("size", "0")):
+        raise BadArchive(archive, "has an extended header with a size that is not a number", name)
+    return fields
+
+
+def _check_tar_end(archive: Path, file: BinaryIO, offset: int, size: int) -> None:
+    """Refuse bytes behind an archive's end: another archive there is invisible to most programs that unpack."""
+    end = _padded(offset + 2 * tarfile.BLOCKSIZE, tarfile.RECORDSIZE)  # two empty blocks, and up to whole records
     if size < end:
         raise BadArchive(archive, f"is cut off: it has {size} bytes of {end}")
-    f.seek(at)
-    padding = f.read(end - at)
-    if rest := padding.lstrip(b"\0"):
-        raise BadArchive(archive, f"has bytes behind its end, the first at byte {end - len(rest)}: something was put behind the archive")
-    if size > end:
-        raise BadArchive(archive, f"has {size - end} bytes behind its end, from byte {end}: something was put behind the archive")
+    file.seek(offset)
+    rest = file.read(end - offset).lstrip(b"\0")
+    if rest or size > end:
+        first = end - len(rest)
+        raise BadArchive(archive, f"has bytes behind its end, from byte {first} to {size}: something was put behind the archive")
 
 
-def _tar_end(at: int) -> int:
-    """Return how long a tar is whose last member, padded, ends at a byte: two empty blocks, and up to whole records as tar writes them."""
-    return at + 2 * _BLOCK + -(at + 2 * _BLOCK) % tarfile.RECORDSIZE
-
-
-def _extended(archive: Path, data: bytes, info: tarfile.TarInfo) -> dict[str, str]:
-    """Return the fields of an extended header: a name, a size, and nothing else."""
-    found: dict[str, str] = {}
-    while data:
-        length, space, _ = data.partition(b" ")
-        if not space or not length.isdigit() or len(length) > 6 or not len(length) < int(length) <= len(data):
-            raise BadArchive(archive, "has a damaged extended header", info.name)
-        record, data = data[len(length) + 1 : int(length)], data[int(length) :]
-        key, equals, value = record.partition(b"=")
-        if not equals or not value.endswith(b"\n") or key not in (b"path", b"size") or key.decode() in found:
-            raise BadArchive(archive, f"has an extended header with {printable(key.decode('utf-8', 'replace'))!r}", info.name)
-        found[key.decode()] = value[:-1].decode("utf-8", "surrogateescape")
-    size = found.get("size", "0")
-    if not (size.isascii() and size.isdigit() and len(size) < 19):
-        raise BadArchive(archive, "has an extended header with a size that is no number", info.name)
-    return found
-
-
-def _check_zip_ends(archive: Path, f: BinaryIO, opened: zipfile.ZipFile, size: int) -> None:
-    """Refuse what stands before the first member, or behind the directory: another archive, or a comment."""
-    first = min((info.header_offset for info in opened.infolist()), default=0)
-    if first:
-        raise BadArchive(archive, f"has {first} bytes before its first member: something was put before the archive")
-    f.seek(max(0, size - _ZIP_END))
-    end = f.read(_ZIP_END)
-    if not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
-        raise BadArchive(archive, f"has bytes behind its directory, within the last {_ZIP_END} of its {size}: pack writes none")
-
-
-def _zip_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
-    size = os.fstat(f.fileno()).st_size
+def _zip_members(archive: Path, file: BinaryIO) -> Iterator[Member]:
+    size = os.fstat(file.fileno()).st_size
     try:
-        opened = zipfile.ZipFile(f)
-    except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, UnicodeDecodeError) as e:
+        opened = zipfile.ZipFile(file)
+    except _ZIP_ERRORS as e:
         raise BadArchive(archive, f"is not a sound zip: {e}") from e
     with opened:
-        _check_zip_ends(archive, f, opened, size)
+        _check_zip_ends(archive, file, opened, size)
         total = 0
         for info in opened.infolist():
             name = info.orig_filename
@@ -329,12 +299,20 @@ def _zip_members(archive: Path, f: BinaryIO) -> Iterator[Member]:
             # without compression nothing grows, whatever the archive says of its sizes
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
                 raise BadArchive(archive, f"is compressed ({info.compress_size} bytes to {info.file_size}); pack compresses nothing", name)
-            if kind == 0o12:
-                raise BadArchive(archive, "is a symbolic link, not a file", name)
             if kind not in (0, 0o10) or info.is_dir():
-                raise BadArchive(archive, "is a folder or a device, not a file", name)
+                raise BadArchive(archive, f"is {'a symbolic link' if kind == 0o12 else 'a folder or a device'}, not a file", name)
             total += info.file_size
-            # members that share bytes
-            if total > size:
+            if total > size:  # members share bytes
                 raise BadArchive(archive, f"and those before it have {total} bytes; the whole archive has {size}", name)
-            yield Member(archive, name, info.file_size, _Opener(f, 0, opened, info))
+            yield Member(archive, name, info.file_size, partial(opened.open, info))
+
+
+def _check_zip_ends(archive: Path, file: BinaryIO, opened: zipfile.ZipFile, size: int) -> None:
+    """Refuse bytes before the first member or behind the directory: another archive, or a comment."""
+    first = min((info.header_offset for info in opened.infolist()), default=0)
+    if first:
+        raise BadArchive(archive, f"has {first} bytes before its first member: something was put before the archive")
+    file.seek(max(0, size - _ZIP_END))
+    end = file.read(_ZIP_END)
+    if not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
+        raise BadArchive(archive, f"has bytes behind its directory, within the last {_ZIP_END} of its {size}: pack writes none")

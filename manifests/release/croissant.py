@@ -1,7 +1,7 @@
-"""Croissant 1.0 (JSON-LD): what every croissant.json is made of, and the one beside packed archives.
+"""Croissant 1.0 (JSON-LD): the document of every croissant.json, and the one beside packed archives.
 
-mlcroissant extracts an archive once for each ``contentUrl`` that it sees, whatever is in it. So the name of an archive has to be another
-where its content is another.
+mlcroissant extracts an archive once for each ``contentUrl`` that it sees, whatever is in it. So archives with different content need
+different names.
 """
 
 from __future__ import annotations
@@ -18,204 +18,171 @@ from ..images.pictures import FORMATS
 from ..layout import SAMPLES, set_path, set_places
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
-from .bag import Packed
+from .bag import PackedArchive
 from .division import Contents, top_folder
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
 """The samples once more, beside the archives: by column, as mlcroissant reads JSON without taking digits for numbers."""
-CONTEXT: dict[str, Any] = {
+_TERMS = (
+    "citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes isLiveDataset jsonPath key md5 "
+    "parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
+)
+_SPECIAL: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
-_KINDS = {"image": "sc:ImageObject", "index": "sc:Integer", "label": "sc:Integer"}
-"""Name of a field -> its type; of all others ``sc:Text``."""
+CONTEXT = dict(sorted({**_SPECIAL, **{term: f"cr:{term}" for term in _TERMS.split()}}.items()))
+_TYPES = {"image": "sc:ImageObject", "index": "sc:Integer", "label": "sc:Integer"}
+"""Name of a field -> its type; all others are ``sc:Text``."""
+
+Source = Mapping[str, Any]
+"""Where the values of a field come from."""
 
 
-def document(manifest: Manifest, about: str, distribution: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]]) -> bytes:
-    """Return croissant.json.
+class CroissantDocument:
+    """A croissant.json: archives and tables, the images in them, and record sets over both.
 
     Parameters
     ----------
     manifest : Manifest
-    about : str
-        What is in it, in words.
-    distribution : sequence of mapping
-        Of `file_object` and `file_set`.
-    records : sequence of mapping
-        Of `record_set`.
     """
-    title = " ".join(str(manifest.recipe.get("title") or manifest.name).split())
-    value = {
-        "@context": CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": top_folder(manifest),
-        "description": f"{manifest.name} {manifest.version}: {about}, made by corruptset; digest {manifest.digest}.",
-        "version": manifest.version,
-        "citeAs": f"{title} ({manifest.name} {manifest.version}), {manifest.digest}",
-        **({"license": manifest.source.license} if manifest.source.license else {}),
-        "distribution": distribution,
-        "recordSet": records,
-    }
-    return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._files: list[dict[str, Any]] = []
+        self._images: list[dict[str, Any]] = []
+        self._records: list[dict[str, Any]] = []
+
+    def add_file(self, name: str, url: str, media_type: str, sha256: str, **more: str) -> None:
+        """Add a file: its id, its place beside croissant.json, media type and ``sha256:<hex>``."""
+        file = {"@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": url, **more}
+        self._files.append({**file, "encodingFormat": media_type, "sha256": sha256.removeprefix("sha256:")})
+
+    def add_images(self, set_id: str, archives: Sequence[str], pattern: str) -> None:
+        """Add the images of a set: what archives, by their ids, have under a glob."""
+        name, encoding = f"{set_id}.images", self.manifest.encoding["format"]
+        inside = [{"@id": archive} for archive in archives]
+        self._images.append(
+            {
+                "@type": "cr:FileSet",
+                "@id": name,
+                "name": name,
+                "containedIn": inside[0] if len(inside) == 1 else inside,
+                "encodingFormat": f"image/{encoding}",
+                "includes": f"{pattern}.{FORMATS[encoding][1]}",
+            }
+        )
+
+    def add_records(self, name: str, about: str, sources: Mapping[str, Source], **more: Any) -> None:
+        """Add a record set; `sources` are its fields."""
+        fields = []
+        for field, source in sources.items():
+            field_id = f"{name}/{field}"
+            fields.append({"@type": "cr:Field", "@id": field_id, "name": field_id, "dataType": _TYPES.get(field, "sc:Text"), **source})
+        self._records.append({"@type": "cr:RecordSet", "@id": name, "name": name, "description": about, "field": fields, **more})
+
+    def encode(self, about: str) -> bytes:
+        """Return the bytes of croissant.json; `about` says in words what it describes."""
+        m = self.manifest
+        title = " ".join(str(m.recipe.get("title") or m.name).split())
+        value = {
+            "@context": CONTEXT,
+            "@type": "sc:Dataset",
+            "conformsTo": "http://mlcommons.org/croissant/1.0",
+            "name": top_folder(m),
+            "description": f"{m.name} {m.version}: {about}, made by corruptset; digest {m.digest}.",
+            "version": m.version,
+            "citeAs": f"{title} ({m.name} {m.version}), {m.digest}",
+            **({"license": m.source.license} if m.source.license else {}),
+            "distribution": [*self._files, *self._images],
+            "recordSet": self._records,
+        }
+        return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
-def file_object(name: str, url: str, media: str, sha256: str, **more: str) -> dict[str, Any]:
-    """Return a file: its id, where it is beside croissant.json, media type and ``sha256:<hex>``."""
-    return {
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "contentUrl": url,
-        **more,
-        "encodingFormat": media,
-        "sha256": sha256.removeprefix("sha256:"),
-    }
+def image_field(set_id: str, regex: str | None = None) -> Source:
+    """Return the source of a field: the images of a set or, with `regex`, the group that it matches in their paths."""
+    source: dict[str, Any] = {"fileSet": {"@id": f"{set_id}.images"}}
+    if regex is None:
+        return {"source": {**source, "extract": {"fileProperty": "content"}}}
+    return {"source": {**source, "extract": {"fileProperty": "fullpath"}, "transform": {"regex": regex}}}
 
 
-def file_set(name: str, archives: Sequence[str], encoding: str, pattern: str) -> dict[str, Any]:
-    """Return the images that archives, by their ids, have under a glob."""
-    inside = [{"@id": a} for a in archives]
-    return {
-        "@type": "cr:FileSet",
-        "@id": name,
-        "name": name,
-        "containedIn": inside[0] if len(inside) == 1 else inside,
-        "encodingFormat": f"image/{encoding}",
-        "includes": pattern,
-    }
-
-
-def record_set(name: str, about: str, sources: Mapping[str, Mapping[str, Any]], **more: Any) -> dict[str, Any]:
-    """Return a record set: `sources` are its fields, name -> what goes into the field beside its name and type."""
-    fields = [
-        {"@type": "cr:Field", "@id": f"{name}/{n}", "name": f"{name}/{n}", "dataType": _KINDS.get(n, "sc:Text"), **source}
-        for n, source in sources.items()
-    ]
-    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about, "field": fields, **more}
-
-
-def of_files(name: str, what: str, regex: str | None = None) -> dict[str, Any]:
-    """Return the source of a field: the content or the path of the files of a file set, of a path what a group of `regex` matches."""
-    source: dict[str, Any] = {"fileSet": {"@id": name}, "extract": {"fileProperty": what}}
-    return {"source": source if regex is None else {**source, "transform": {"regex": regex}}}
-
-
-def of_field(field: str, **more: str) -> dict[str, Any]:
+def joined_field(field: str, **more: str) -> Source:
     """Return the source of a field: that of another record set; ``references`` is the field that it has to equal."""
-    return {key: {"field": {"@id": of}} for key, of in {"source": field, **more}.items()}
+    return {key: {"field": {"@id": field_id}} for key, field_id in {"source": field, **more}.items()}
 
 
-def beside(root: Path, contents: Contents, archives: Sequence[Packed]) -> dict[str, bytes]:
+def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedArchive]) -> dict[str, bytes]:
     """Return the files that describe packed archives, by name: croissant.json, and the table of samples that it reads.
 
-    The images of a set lie in archives sorted by path. A record set joins the table of samples with them, which is in the order of the
-    samples and knows their labels.
-
-    Parameters
-    ----------
-    root : Path
-        The build.
-    contents : Contents
-    archives : sequence of Packed
+    The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the labels and the
+    order of the samples.
 
     Raises
     ------
     VerificationError
-        The build's records are not what its manifest says.
+        A record of the build, in the folder `root`, has another hash than its manifest says.
     """
     manifest = contents.manifest
-    places = {one: paths[0] for one, paths in set_places(manifest).items() if contents.single(one)}
+    places = {set_id: paths[0] for set_id, paths in set_places(manifest).items() if contents.in_single_files(set_id)}
     table = _table(root, manifest, places)
     text = json.dumps(table, ensure_ascii=False).encode() + b"\n"
-    distribution = [
-        *(file_object(a.file.path, a.path, a.media, a.file.sha256, contentSize=f"{a.file.bytes} B") for a in archives),
-        file_object(TABLE, TABLE, "application/json", sha256_bytes(text)),
-    ]
-    columns = {n: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{n}[*]"}}} for n in table}
-    records = [
-        record_set("samples", "The samples in their order, which is that of the images of every set.", columns),
-        record_set(
-            "classes",
-            "Label, class and the name of its folder.",
-            {"index": {}, "name": {}, "folder": {}},
-            data=[{"classes/index": c.index, "classes/name": c.name, "classes/folder": c.folder} for c in manifest.classes],
-        ),
-    ]
-    top = top_folder(manifest)
-    suffix = FORMATS[manifest.encoding["format"]][1]
-    for one in manifest.sets:
-        holding = [a.file.path for a in archives if one.id in a.sets]
-        if one.id not in places or not holding:
-            continue
-        # what is left of a path after the class folder may have folders of its own
-        distribution.append(file_set(f"{one.id}.images", holding, manifest.encoding["format"], f"{top}/{places[one.id]}/*.{suffix}"))
-        records += _records(one.id, one.count, top, places[one.id])
-    return {CROISSANT: document(manifest, f"{len(manifest.sets)} sets of corrupted images", distribution, records), TABLE: text}
+    document = CroissantDocument(manifest)
+    for a in archives:
+        document.add_file(a.file.path, a.path, a.media_type, a.file.sha256, contentSize=f"{a.file.bytes} B")
+    document.add_file(TABLE, TABLE, "application/json", sha256_bytes(text))
+    columns = {name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table}
+    document.add_records("samples", "The samples in their order, which is that of the images of every set.", columns)
+    document.add_records(
+        "classes",
+        "Label, class and the name of its folder.",
+        {"index": {}, "name": {}, "folder": {}},
+        data=[{"classes/index": c.index, "classes/name": c.name, "classes/folder": c.folder} for c in manifest.classes],
+    )
+    for record in manifest.sets:
+        holding = [a.file.path for a in archives if record.id in a.sets]
+        if record.id in places and holding:
+            _add_set(document, record.id, record.count, f"{top_folder(manifest)}/", places[record.id], holding)
+    return {CROISSANT: document.encode(f"{len(manifest.sets)} sets of corrupted images"), TABLE: text}
 
 
-def _records(set_id: str, count: int, top: str, place: str) -> list[dict[str, Any]]:
-    """Return the record set of a set's images, and the one of its files as they lie in archives, which it is joined from."""
+def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, place: str, archives: Sequence[str]) -> None:
+    """Add the record set of a set's images, and the one of its files in the archives, which it is joined from."""
+    document.add_images(set_id, archives, f"{top}{place}/*")
     files = f"{set_id}.files"
-    # matched from the beginning of the path in the archive
+    # a regex is matched from the beginning of the path in the archive
     stored = {
-        "image": of_files(f"{set_id}.images", "content"),
-        "path": of_files(f"{set_id}.images", "fullpath", rf"{re.escape(top)}/(.+)$"),
-        "file": of_files(f"{set_id}.images", "fullpath", rf"{re.escape(f'{top}/{place}')}/(.+)$"),
+        "image": image_field(set_id),
+        "path": image_field(set_id, rf"{re.escape(top)}(.+)$"),
+        "file": image_field(set_id, rf"{re.escape(f'{top}{place}')}/(.+)$"),
     }
     joined = {
-        "image": of_field(f"{files}/image"),
-        "label": of_field("samples/label"),
-        "class": of_field("samples/folder"),
-        "id": of_field("samples/id"),
-        "path": of_field(f"{files}/path"),
-        "file": of_field("samples/file", references=f"{files}/file"),
+        "image": joined_field(f"{files}/image"),
+        "label": joined_field("samples/label"),
+        "class": joined_field("samples/folder"),
+        "id": joined_field("samples/id"),
+        "path": joined_field(f"{files}/path"),
+        "file": joined_field("samples/file", references=f"{files}/file"),
     }
-    return [
-        record_set(files, f"The files of the set {set_id}, sorted by path.", stored),
-        record_set(set_id, f"The set {set_id}: {count} images, in the order of the samples.", joined),
-    ]
+    document.add_records(files, f"The files of the set {set_id}, sorted by path.", stored)
+    document.add_records(set_id, f"The set {set_id}: {count} images, in the order of the samples.", joined)
 
 
 def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[str, list[Any]]:
     """Return the columns of the table of samples; ``file`` is an image's path in the folder of its set, the same in every set."""
     known = {f.path: f.sha256 for f in manifest.files}
-    for path in (SAMPLES, *map(set_path, list(places)[:1])):
+    first = next(iter(places), None)
+    for path in (SAMPLES, *([set_path(first)] if first else ())):
         if sha256_file(root / path) != known[path]:
             raise VerificationError(f"{root / path} is not what the records say. Run `corruptset verify` on the build.")
     samples = list(read_jsonl(root / SAMPLES, SampleRecord))
@@ -228,7 +195,7 @@ def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[st
         "sha256": [s.sha256 for s in samples],
         "pixels": [s.pixels for s in samples],
     }
-    for set_id, place in list(places.items())[:1]:
-        rows = read_jsonl(root / set_path(set_id), ImageRecord)
-        table["file"] = [f.path.removeprefix(f"{place}/") for row in rows for f in row.files if f.row is None]
+    if first:
+        rows = read_jsonl(root / set_path(first), ImageRecord)
+        table["file"] = [f.path.removeprefix(f"{places[first]}/") for row in rows for f in row.files if f.row is None]
     return table

@@ -1,12 +1,12 @@
-"""What goes into which archive: by family, corruption or set, split where an archive would be too large.
+"""What goes into which archive: by family, corruption or set, and split where an archive would be too large.
 
 A unit is what cannot be divided by sets: one set, or the sets that share an array. The order of everything follows from the manifest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ...errors import BuildError, VerificationError
 from ..disk.jsonl import read_jsonl
-from ..layout import CONTACT, IMAGES, MANIFEST, SAMPLES, SHA256SUMS, SHARDS, set_path, set_places
+from ..layout import CONTACT, IMAGES, MANIFEST, SHA256SUMS, SHARDS, set_path, set_places
 from ..partial import owners
 from ..records.digests import set_digest
 from ..records.models import Count, FileRecord, ImageRecord, Manifest, Record, SetId, SetRecord, Sha256
@@ -24,16 +24,23 @@ from .archives import END_COST, ArchiveFormat, member_cost, name_problem
 Division = Literal["family", "corruption", "set"]
 DIVISIONS = ("family", "corruption", "set")
 METADATA = "metadata"
+EXTRA = "extra"
+"""The archive of validation sets, as in the published ImageNet-C."""
+CLEAN = "clean"
 ARCHIVE_SCHEMA = 1
 """Of `ArchiveRecord`."""
-EXTRA = "extra"
-"""Where validation sets go, as in the published ImageNet-C."""
-CLEAN = "clean"
 
 _RECORD_COST = 8192
 """Bytes of an archive's record without its lists."""
-_MEMBER_COST = 4096
-"""At most so many bytes stand around a member's, but for very long names; for an estimate alone."""
+_LINE_COST = 256
+"""Most bytes of a file's or set's entry in an archive's record, without its name."""
+_MOST_OVERHEAD = 4096
+"""Most bytes that a member takes beside its content, but for very long names."""
+_MEAN_OVERHEAD: dict[str, int] = {"tar": 768, "zip": 250}
+"""About what a member takes beside its content: a tar's header and half a block to fill the last one; a zip's two headers."""
+
+Unit = tuple[str, ...]
+"""Set ids, sorted."""
 
 
 class UnitRecord(Record):
@@ -63,25 +70,16 @@ class ArchiveRecord(Record):
 
 
 @dataclass(frozen=True)
-class Slice:
-    """A run of the files of a unit; `stop` is None for all that there are."""
-
-    sets: tuple[str, ...]
-    first: int = 0
-    stop: int | None = None
-
-
-@dataclass(frozen=True)
-class Planned:
-    """An archive to be: its name without suffix, and what is in it."""
+class ArchivePlan:
+    """An archive before it is written: its name without suffix, and what is in it; the archive of metadata has no units."""
 
     name: str
-    slices: tuple[Slice, ...]
+    units: list[UnitRecord] = field(default_factory=list)
 
     @property
-    def sets(self) -> tuple[str, ...]:
+    def sets(self) -> Unit:
         """The ids of the sets, sorted."""
-        return tuple(sorted({s for one in self.slices for s in one.sets}))
+        return tuple(sorted({set_id for unit in self.units for set_id in unit.sets}))
 
 
 def top_folder(manifest: Manifest) -> str:
@@ -96,211 +94,175 @@ def common_files(manifest: Manifest) -> list[FileRecord]:
 
 
 class Contents:
-    """Which files of a data set hold the images of what.
-
-    Parameters
-    ----------
-    manifest : Manifest
-
-    Attributes
-    ----------
-    units : list of tuple of str
-        The sets of each unit, sorted; sets that share an array are one.
-    whole : dict
-        Unit -> its shards and arrays, by path.
-    """
+    """Which files of a data set hold the images of which sets: `containers` are the shards and arrays of each unit, by path."""
 
     def __init__(self, manifest: Manifest) -> None:
         self.manifest = manifest
-        self.records = {s.id: s for s in manifest.sets}
+        self.sets = {s.id: s for s in manifest.sets}
         self._places = set_places(manifest)
         owned = owners(manifest)
-        joined = {s.id: {s.id} for s in manifest.sets}
-        for of in owned.values():
-            together = set().union(*(joined[s] for s in of))
-            for s in together:
-                joined[s] = together
-        self.units = sorted({tuple(sorted(sets)) for sets in joined.values()})
-        unit_of = {s: unit for unit in self.units for s in unit}
+        joined = {set_id: {set_id} for set_id in self.sets}
+        for set_ids in owned.values():
+            union = set().union(*(joined[set_id] for set_id in set_ids))
+            joined.update(dict.fromkeys(union, union))
+        self.units: list[Unit] = sorted({tuple(sorted(sets)) for sets in joined.values()})
+        unit_of = {set_id: unit for unit in self.units for set_id in unit}
         files = {f.path: f for f in manifest.files}
-        self.whole: dict[tuple[str, ...], list[FileRecord]] = {unit: [] for unit in self.units}
-        for path, of in owned.items():
-            self.whole[unit_of[of[0]]].append(files[path])
+        self.containers: dict[Unit, list[FileRecord]] = {unit: [] for unit in self.units}
+        for path, set_ids in owned.items():
+            self.containers[unit_of[set_ids[0]]].append(files[path])
 
-    def total(self, unit: tuple[str, ...]) -> int:
-        """Return how many files hold the images of a unit, as the manifest says it."""
-        return len(self.whole[unit]) + sum(self.records[s].count for s in unit if self.single(s))
+    def count(self, unit: Unit) -> int:
+        """Return how many files hold the images of a unit, according to the manifest."""
+        return len(self.containers[unit]) + sum(self.sets[s].count for s in unit if self.in_single_files(s))
 
-    def single(self, set_id: str) -> bool:
-        """Return whether the images of a set are stored as single files."""
+    def in_single_files(self, set_id: str) -> bool:
+        """Return whether each image of a set is a file of its own."""
         containers = self.manifest.encoding["containers"]
         return "folder" in containers or (containers == ["view"] and not self._places[set_id][0].endswith(".npy"))
 
-    def files(self, root: Path, unit: tuple[str, ...]) -> list[FileRecord]:
+    def files(self, root: Path, unit: Unit) -> list[FileRecord]:
         """Return the files that hold the images of a unit, sorted by path.
 
         Raises
         ------
         VerificationError
-            Rows are missing, are not those that the manifest's digest is of, or name files where no image of this set is.
+            Rows are missing, do not have the manifest's digest, or name files outside the folder of their set.
         """
-        found = list(self.whole[unit])
-        for set_id in unit:
-            found += self._images(root, set_id)
-        different = len({f.path.casefold() for f in found})
-        if len(found) != self.total(unit) or different != len(found):
+        files = [*self.containers[unit], *(file for set_id in unit for file in self._images(root, set_id))]
+        different = len({f.path.casefold() for f in files})
+        if len(files) != self.count(unit) or different != len(files):
             raise VerificationError(
                 f"{root / set_path(unit[0])}: the rows name {different} different files (capitals aside) where the manifest has "
-                f"{self.total(unit)}. Run `corruptset verify` on the build."
+                f"{self.count(unit)}. Run `corruptset verify` on the build."
             )
-        return sorted(found, key=lambda f: f.path)
+        return sorted(files, key=lambda f: f.path)
 
     def _images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
         path = root / set_path(set_id)
-        single, place = self.single(set_id), self._places[set_id][0]
+        single, place = self.in_single_files(set_id), self._places[set_id][0]
         pixels = []
         for row in read_jsonl(path, ImageRecord):
             pixels.append(row.pixels)
-            for f in row.files if single else ():
-                if f.row is not None:
+            for file in row.files if single else ():
+                if file.row is not None:
                     continue
-                if not f.path.startswith(f"{place}/") or (problem := name_problem(f.path)) is not None:
-                    problem = f"is not below {place}" if not f.path.startswith(f"{place}/") else problem
-                    raise VerificationError(f"{path}: the file {printable(f.path)!r} {problem}. Do not use this data set.")
-                yield FileRecord(path=f.path, bytes=f.bytes, sha256=f.sha256)
-        if set_digest(pixels) != self.records[set_id].pixel_digest:
-            raise VerificationError(f"{path}: the rows are not those that the manifest's pixel_digest is of.")
+                problem = name_problem(file.path) if file.path.startswith(f"{place}/") else f"is not below {place}"
+                if problem is not None:
+                    raise VerificationError(f"{path}: the file {printable(file.path)!r} {problem}. Do not use this data set.")
+                yield FileRecord(path=file.path, bytes=file.bytes, sha256=file.sha256)
+        if set_digest(pixels) != self.sets[set_id].pixel_digest:
+            raise VerificationError(f"{path}: the digest of the rows is not the manifest's pixel_digest.")
 
 
-def divide(
-    root: Path,
-    contents: Contents,
-    start: str,
-    *,
-    by: Division,
-    family: Callable[[str], str],
-    form: ArchiveFormat,
-    max_bytes: int,
-) -> list[Planned]:
-    """Return the archives of a build but for that of metadata.
+class ArchiveSizes:
+    """The bytes that archives of one format take, known before they are written."""
 
-    Parameters
-    ----------
-    root : Path
-    contents : Contents
-    start : str
-        What every archive's name begins with.
-    by : {"family", "corruption", "set"}
-    family : callable
-        The family of a corruption.
-    form : {"tar", "zip"}
-    max_bytes : int
-        Of an archive.
+    def __init__(self, root: Path, contents: Contents, form: ArchiveFormat) -> None:
+        self.root, self.contents, self.form = root, contents, form
+        manifest = contents.manifest
+        self._top = top_folder(manifest)
+        self._files = {f.path: f.bytes for f in manifest.files}
+        sums = sum(len(f.path.encode()) + 67 for f in manifest.files) + 128
+        common = {f.path: f.bytes for f in common_files(manifest)}
+        self._common = {**common, MANIFEST: (root / MANIFEST).stat().st_size, SHA256SUMS: sums}
+        self.base = END_COST + _RECORD_COST + sum(self._listed(path, size) for path, size in self._common.items())
+        """Most bytes of what every archive has."""
+
+    def _member(self, path: str, size: int) -> int:
+        return member_cost(self.form, f"{self._top}/{path}", size)
+
+    def _listed(self, path: str, size: int) -> int:
+        return self._member(path, size) + len(path.encode()) + _LINE_COST
+
+    def rows(self, unit: Unit) -> int:
+        """Return most bytes of what accompanies any file of a unit."""
+        return sum(self._listed(set_path(s), self._files[set_path(s)]) + len(s) + _LINE_COST for s in unit)
+
+    def images(self, unit: Unit) -> list[int]:
+        """Return most bytes of each file of a unit, as member; its rows are read."""
+        return [self._member(f.path, f.bytes) for f in self.contents.files(self.root, unit)]
+
+    def bound(self, unit: Unit) -> int:
+        """Return most bytes of a unit, without reading its rows."""
+        sets = [self.contents.sets[s] for s in unit]
+        containers = sum(f.bytes + _MOST_OVERHEAD for f in self.contents.containers[unit])
+        return self.rows(unit) + containers + sum(s.bytes + _MOST_OVERHEAD * s.files for s in sets)
+
+    def estimate(self, plans: Sequence[ArchivePlan]) -> int:
+        """Return about how many bytes all archives of a build have together; no rows are read."""
+        overhead = _MEAN_OVERHEAD[self.form]
+        common = sum(size + overhead for size in self._common.values()) + (END_COST if self.form == "tar" else 0)
+        rows = {unit: sum(self._files[set_path(s)] + overhead for s in unit) for unit in self.contents.units}
+        total = len(plans) * common + sum(rows.values())  # the archive of metadata has all rows
+        for unit in {tuple(unit.sets) for plan in plans for unit in plan.units}:
+            # a set's bytes are those of its images, which shards that hold them exceed
+            containers = sum(f.bytes for f in self.contents.containers[unit])
+            images = max(sum(self.contents.sets[s].bytes for s in unit), containers)
+            total += images + self.contents.count(unit) * overhead + rows[unit]
+        return total
+
+
+def divide(sizes: ArchiveSizes, start: str, *, by: Division, family: Callable[[str], str], max_bytes: int) -> list[ArchivePlan]:
+    """Return the archives of a build but for that of metadata; `start` begins the name of each, `family` gives that of a corruption.
 
     Raises
     ------
     BuildError
         A single file does not fit into `max_bytes`, or two archives would share a name.
     """
-    sizing = _Sizing(root, contents, form, max_bytes)
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    for unit in contents.units:
-        groups.setdefault(group(contents.records[unit[0]], by, family), []).append(unit)
+    groups: dict[str, list[Unit]] = {}
+    for unit in sizes.contents.units:
+        groups.setdefault(_group(sizes.contents.sets[unit[0]], by, family), []).append(unit)
     if METADATA in groups:
         raise BuildError(f"A {by} of this data set is called '{METADATA}', as the archive of metadata is. Choose another --by.")
-    planned = []
+    plans = []
     for name in sorted(groups):
-        pieces = sizing.split(groups[name])
-        one = f"{start}-{name}"
-        names = [one] if len(pieces) == 1 else [f"{one}-{number:04d}" for number in range(len(pieces))]
-        planned += [Planned(n, tuple(slices)) for n, slices in zip(names, pieces, strict=True)]
-    return planned
+        runs = _split(groups[name], sizes, max_bytes)
+        for number, units in enumerate(runs):
+            plans.append(ArchivePlan(f"{start}-{name}" if len(runs) == 1 else f"{start}-{name}-{number:04d}", units))
+    return plans
 
 
-def group(record: SetRecord, by: Division, family: Callable[[str], str]) -> str:
-    """Return the part of an archive's name that says what is in it.
-
-    A chain goes with its first stage, clean images by themselves; by family, validation sets are the extra ones.
-    """
+def _group(record: SetRecord, by: Division, family: Callable[[str], str]) -> str:
+    """Return the part of an archive's name that says what is in it; a chain goes with its first stage."""
     if by == "set":
-        # no id has a dot, so no two sets share a name
-        return record.id.replace("/", ".")
+        return record.id.replace("/", ".")  # no id has a dot, so no two sets share a name
     if not record.stages:
         return CLEAN
     if by == "family" and record.role == "validation":
         return EXTRA
-    first = record.stages[0].corruption
-    return family(first) if by == "family" else first
+    corruption = record.stages[0].corruption
+    return family(corruption) if by == "family" else corruption
 
 
-@dataclass
-class _Sizing:
-    """Sums up what an archive takes."""
+def _split(units: list[Unit], sizes: ArchiveSizes, max_bytes: int) -> list[list[UnitRecord]]:
+    """Return units in as many runs as are needed."""
 
-    root: Path
-    contents: Contents
-    form: ArchiveFormat
-    max_bytes: int
+    def files(unit: Unit, first: int, stop: int) -> UnitRecord:
+        return UnitRecord(sets=list(unit), first=first, count=stop - first, total=sizes.contents.count(unit))
 
-    def __post_init__(self) -> None:
-        manifest = self.contents.manifest
-        self.files = {f.path: f for f in manifest.files}
-        self.top = top_folder(manifest)
-        size = (self.root / MANIFEST).stat().st_size
-        small = [*common_files(manifest), FileRecord(path=MANIFEST, bytes=size, sha256=self.files[SAMPLES].sha256)]
-        sums = sum(len(f.path.encode()) + 67 for f in manifest.files) + 128
-        self.base = END_COST + _RECORD_COST + sum(self._text(f.path, f.bytes) for f in small) + self._text(SHA256SUMS, sums)
-
-    def _text(self, path: str, size: int) -> int:
-        # with its line in the archive's record
-        return member_cost(self.form, f"{self.top}/{path}", size) + len(path.encode()) + 256
-
-    def rows(self, unit: tuple[str, ...]) -> int:
-        """Return what comes with any file of a unit."""
-        return sum(self._text(set_path(s), self.files[set_path(s)].bytes) + len(s) + 256 for s in unit)
-
-    def bound(self, unit: tuple[str, ...]) -> int:
-        """Return what a unit takes at most, without a look at its rows."""
-        records = [self.contents.records[s] for s in unit]
-        whole = sum(f.bytes + _MEMBER_COST for f in self.contents.whole[unit])
-        return self.rows(unit) + whole + sum(r.bytes + _MEMBER_COST * r.files for r in records)
-
-    def split(self, group: list[tuple[str, ...]]) -> list[list[Slice]]:
-        """Return the units of a group in as many runs as are needed."""
-        if self.base + sum(map(self.bound, group)) <= self.max_bytes:
-            return [[Slice(unit) for unit in group]]
-        runs: list[list[Slice]] = [[]]
-        used = self.base
-        for unit in group:
-            costs = [member_cost(self.form, f"{self.top}/{f.path}", f.bytes) for f in self.contents.files(self.root, unit)]
-            rows = self.rows(unit)
-            if used + rows + sum(costs) > self.max_bytes and runs[-1]:
+    if sizes.base + sum(map(sizes.bound, units)) <= max_bytes:
+        return [[files(unit, 0, sizes.contents.count(unit)) for unit in units]]
+    runs: list[list[UnitRecord]] = [[]]
+    used = sizes.base
+    for unit in units:
+        rows, costs = sizes.rows(unit), sizes.images(unit)
+        if used + rows + sum(costs) > max_bytes and runs[-1]:
+            runs.append([])
+            used = sizes.base
+        first = 0
+        used += rows
+        for number, cost in enumerate(costs):  # only a unit that is larger than a whole archive is split between its files
+            if used + cost > max_bytes:
+                if number == first:
+                    raise BuildError(
+                        f"An archive of {max_bytes} bytes is too small: the records of set {unit[0]} and one of its files take "
+                        f"{used + cost}. Give a larger --max-bytes."
+                    )
+                runs[-1].append(files(unit, first, number))
                 runs.append([])
-                used = self.base
-            if used + rows + sum(costs) <= self.max_bytes:
-                runs[-1].append(Slice(unit))
-                used += rows + sum(costs)
-                continue
-            # larger than an archive by itself: split between its files
-            first = 0
-            used = self.base + rows
-            for number, cost in enumerate(costs):
-                if used + cost > self.max_bytes:
-                    if number == first:
-                        raise BuildError(
-                            f"An archive of {self.max_bytes} bytes is too small: the records of set {unit[0]} and one of its files take "
-                            f"{self.base + rows + cost}. Give a larger --max-bytes."
-                        )
-                    runs[-1].append(Slice(unit, first, number))
-                    runs.append([])
-                    first, used = number, self.base + rows
-                used += cost
-            runs[-1].append(Slice(unit, first, None))
-        return runs
-
-
-def unit_record(contents: Contents, one: Slice) -> UnitRecord:
-    """Return the record of a slice."""
-    total = contents.total(one.sets)
-    stop = total if one.stop is None else one.stop
-    return UnitRecord(sets=list(one.sets), first=one.first, count=stop - one.first, total=total)
+                first, used = number, sizes.base + rows
+            used += cost
+        runs[-1].append(files(unit, first, len(costs)))
+    return runs

@@ -1,7 +1,7 @@
 """Pack a finished build into archives for publishing: the same bytes on every machine, checked while they are read.
 
-An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its hash is noted, so that a pack
-that was stopped goes on with the archive that it was at. SHA256SUMS is written last.
+An archive is written beside its place (``.part``) and renamed when it is whole and on the disk; then its hash is noted, so that an
+interrupted pack resumes with the archive that it was writing. SHA256SUMS is written last.
 """
 
 from __future__ import annotations
@@ -10,73 +10,46 @@ import hashlib
 import json
 import os
 import shutil
-import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
+from ...files import open_regular
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
-from ..records.digests import sha256_bytes, sha256_file
-from ..records.models import FileRecord, Manifest
+from ..records.digests import sha256_file
+from ..records.models import FileRecord
 from ..records.report import printable
-from .archives import END_COST, FORMATS, PIECE, ArchiveFormat, Writer
-from .bag import PAYLOAD, Packed, release_card, tag_files
-from .croissant import beside
+from .archives import FORMATS, ArchiveFormat, ArchiveWriter
+from .bag import PAYLOAD, Bag, PackedArchive, release_card, tag_files
+from .croissant import packed_croissant
 from .division import (
     ARCHIVE_SCHEMA,
     DIVISIONS,
     METADATA,
+    ArchivePlan,
     ArchiveRecord,
+    ArchiveSizes,
     Contents,
     Division,
-    Planned,
     common_files,
     divide,
     top_folder,
-    unit_record,
 )
 
 MAX_BYTES = 50_000_000_000
-"""What Zenodo takes in a record."""
-MEMBER_BYTES: dict[str, int] = {"tar": 768, "zip": 250}
-"""About what a member takes beside its bytes: its header, and half a block to fill the last one; its two headers."""
+"""The limit of a Zenodo record."""
 STATE = "pack.json"
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True)
-class Release:
-    """What `pack` wrote.
-
-    Attributes
-    ----------
-    path : Path
-    digest : str
-        The build's.
-    archives : list of Packed
-    kept : int
-        Archives that stood from an earlier, interrupted pack.
-    """
-
-    path: Path
-    digest: str
-    archives: list[Packed]
-    kept: int
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of all archives."""
-        return sum(a.file.bytes for a in self.archives)
 
 
 def pack(
@@ -89,8 +62,8 @@ def pack(
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
     progress: Progress | None = None,
-) -> Release:
-    """Write archives of a finished build, and what goes with them: SHA256SUMS, BagIt's files, croissant.json, a data card.
+) -> Bag:
+    """Write archives of a finished build, with SHA256SUMS, BagIt's files, croissant.json and a data card.
 
     Parameters
     ----------
@@ -99,7 +72,7 @@ def pack(
     out : path
         Receives everything; new, empty, or left by the same pack when it was interrupted.
     family : callable
-        The family of a corruption's name: the archives of ``by="family"``.
+        Corruption -> its family: the archives of ``by="family"``.
     by : {"family", "corruption", "set"}
     form : {"tar", "zip"}
     max_bytes : int
@@ -111,14 +84,14 @@ def pack(
 
     Returns
     -------
-    Release
+    Bag
 
     Raises
     ------
     IncompleteBuild
         The build is not finished, or is itself a part of one.
     VerificationError
-        A file of the build is missing or is not what the records say; names it.
+        A file of the build is missing or differs from its record; names it.
     BuildError
         `out` holds something else, or an archive cannot be made as asked.
     MachineError
@@ -136,79 +109,74 @@ def pack(
     _check_target(out)
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / WORK_FOLDER / "pack.lock", busy):
-        noted = _noted(out, identity)
-        packing = _Packing(root, out, Contents(manifest), form, not manifest_only, progress or (lambda *_: None))
-        # whoever keeps what an archive held by its name, as mlcroissant does, must not take it for another's
+        finished = _finished_archives(out, identity)
+        contents = Contents(manifest)
+        packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, progress)
+        sizes = ArchiveSizes(root, contents, form)
+        # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         start = f"{top_folder(manifest)}-{identity.removeprefix('sha256:')[:12]}"
-        divided = [] if manifest_only else divide(root, packing.contents, start, by=by, family=family, form=form, max_bytes=max_bytes)
-        planned = [*divided, Planned(f"{start}-{METADATA}", ())]
-        standing = sum(one["bytes"] for name, one in noted.items() if (out / PAYLOAD / name).exists())
-        check_space(out, packing.bytes_of(planned) - standing, "the pack", "Free some space, or choose another --out.")
-        _note(out, identity, noted)  # whatever stands here from now on is known for a pack's
+        plans = [] if manifest_only else divide(sizes, start, by=by, family=family, max_bytes=max_bytes)
+        plans.append(ArchivePlan(f"{start}-{METADATA}"))
+        standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
+        check_space(out, sizes.estimate(plans) - standing, "the pack", "Free some space, or choose another --out.")
+        _note(out, identity, finished)  # from now on, what stands here is known as this pack's
         (out / PAYLOAD).mkdir(exist_ok=True)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
             stray.unlink()
-        archives: list[Packed] = []
+        archives: list[PackedArchive] = []
         kept = 0
-        for one in planned:
-            name = f"{one.name}.{form}"
-            there = _standing(out / PAYLOAD / name, noted.get(name))
-            kept += there is not None
-            file = there or packing.write(one)
-            noted[name] = {"bytes": file.bytes, "sha256": file.sha256}
-            _note(out, identity, noted)
-            archives.append(Packed(file, one.sets, FORMATS[form]))
-        count = manifest.sets[0].count if manifest.sets else _lines(root / SAMPLES)
-        card = release_card(manifest, archives, samples=count, pixels=not manifest_only)
-        texts = {README: card, **beside(root, packing.contents, archives)}
+        for plan in plans:
+            name = f"{plan.name}.{form}"
+            record = _standing(out / PAYLOAD / name, finished.get(name))
+            kept += record is not None
+            record = record or packer.write(name, plan)
+            finished[name] = {"bytes": record.bytes, "sha256": record.sha256}
+            _note(out, identity, finished)
+            archives.append(PackedArchive(record, plan.sets, FORMATS[form]))
+        samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
+        card = release_card(manifest, archives, samples=samples, pixels=not manifest_only)
+        texts = {README: card, **packed_croissant(root, contents, archives)}
         for path, data in tag_files(manifest, archives, texts).items():
             write_atomic(out / path, data)
         shutil.rmtree(out / WORK_FOLDER)
-    return Release(out, manifest.digest, archives, kept)
+    return Bag(out, manifest.digest, archives, kept)
 
 
 def _check_target(out: Path) -> None:
+    """Refuse a folder that holds anything but an interrupted pack."""
     out.mkdir(parents=True, exist_ok=True)
-    if (out / SHA256SUMS).exists() and not (out / WORK_FOLDER).exists():
-        raise _finished(out)
-    others = sorted(p.name for p in out.iterdir())
-    if others and WORK_FOLDER not in others:
-        raise BuildError(f"{out} is not empty ({', '.join(others[:5])}): archives go into a folder of their own. Choose another --out.")
-
-
-def _finished(out: Path) -> BuildError:
-    return BuildError(f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out.")
+    if (out / WORK_FOLDER / STATE).exists():
+        return
+    names = sorted(p.name for p in out.iterdir() if p.name != WORK_FOLDER)
+    if SHA256SUMS in names:
+        shutil.rmtree(out / WORK_FOLDER, ignore_errors=True)  # of a pack that was killed while it removed that folder
+        raise BuildError(f"{out} holds a finished pack; `sha256sum --check {SHA256SUMS}` in it checks that. Choose another --out.")
+    if names:
+        raise BuildError(f"{out} is not empty ({', '.join(names[:5])}): archives go into a folder of their own. Choose another --out.")
 
 
 def _note(out: Path, identity: str, archives: Mapping[str, Any]) -> None:
     write_atomic(out / WORK_FOLDER / STATE, json.dumps({"identity": identity, "archives": archives}).encode())
 
 
-def _noted(out: Path, identity: str) -> dict[str, Any]:
-    """Return the archives that an interrupted pack of the same kind finished."""
+def _finished_archives(out: Path, identity: str) -> dict[str, Any]:
+    """Return name -> bytes and sha256 of the archives that an interrupted pack of the same kind finished."""
     state = out / WORK_FOLDER / STATE
     if not state.exists():
-        if (out / SHA256SUMS).exists():
-            # killed while it cleaned up
-            shutil.rmtree(out / WORK_FOLDER)
-            raise _finished(out)
-        # nothing was finished; what else could be here is not a pack's
-        others = sorted(p.name for p in out.iterdir() if p.name not in (WORK_FOLDER, PAYLOAD))
-        if others or any(p.suffix != ".part" for p in (out / PAYLOAD).glob("*")):
-            raise BuildError(f"{out} is not empty: archives go into a folder of their own. Choose another --out.")
+        _check_target(out)  # again: another process may have packed since
         return {}
-    found = json.loads(state.read_bytes())
-    if found.get("identity") != identity:
+    noted = json.loads(state.read_bytes())
+    if noted.get("identity") != identity:
         raise BuildError(
             f"{out} holds an interrupted pack of another build, or one with other options. Finish that with its own command, or choose "
             "another --out."
         )
-    archives: dict[str, Any] = found["archives"]
+    archives: dict[str, Any] = noted["archives"]
     return archives
 
 
-def _standing(path: Path, noted: dict[str, Any] | None) -> FileRecord | None:
-    """Return the record of an archive that is there as it was noted."""
+def _standing(path: Path, noted: Mapping[str, Any] | None) -> FileRecord | None:
+    """Return the record of an archive that still is as it was noted."""
     if noted is None or not path.is_file() or path.stat().st_size != noted["bytes"] or sha256_file(path) != noted["sha256"]:
         return None
     return FileRecord(path=path.name, bytes=noted["bytes"], sha256=noted["sha256"])
@@ -220,63 +188,66 @@ def _hash(root: Path, path: str) -> str:
     return sha256_file(root / path)
 
 
-def _lines(path: Path) -> int:
-    with path.open("rb") as f:
-        return sum(1 for _ in f)
+class _CheckedFile:
+    """A file of a build that is read as its record says, or raises."""
 
-
-class _Packing:
-    """Writes archives of one build."""
-
-    def __init__(self, root: Path, out: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress) -> None:
-        self.root, self.out, self.contents, self.form = root, out, contents, form
-        self.manifest: Manifest = contents.manifest
-        self.pixels = pixels
-        self.files = {f.path: f for f in self.manifest.files}
-        # nothing but these two files records itself; what SHA256SUMS says of the manifest is compared below
-        for path in (MANIFEST, SHA256SUMS):
-            self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=_hash(root, path))
-        self._check_sums()
-        self._progress = progress
-        self._done = 0
-        self._total = sum(f.bytes for f in self.files.values())
-        if pixels:
-            self._total += sum(s.bytes for s in self.manifest.sets)
-
-    def _check_sums(self) -> None:
-        own = f"{self.files[MANIFEST].sha256.removeprefix('sha256:')}  {MANIFEST}".encode()
-        if own not in (self.root / SHA256SUMS).read_bytes().splitlines():
+    def __init__(self, file: BinaryIO, name: str, record: FileRecord) -> None:
+        self._file, self._name, self._record = file, printable(name), record
+        self._hash = hashlib.sha256()
+        size = os.fstat(file.fileno()).st_size
+        if size != record.bytes:
             raise VerificationError(
-                f"{self.root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
+                f"{self._name} has {size} bytes, the records say {record.bytes}. Run `corruptset verify` on the build for everything that "
+                "is wrong."
+            )
+        self._remaining = size
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._file.read(self._remaining if size < 0 else min(size, self._remaining))
+        self._hash.update(data)
+        self._remaining -= len(data)
+        if not data or not self._remaining:
+            self.check()
+        return data
+
+    def check(self) -> None:
+        if self._remaining or f"sha256:{self._hash.hexdigest()}" != self._record.sha256:
+            raise VerificationError(
+                f"{self._name} has another hash than the records say. Build it again, or run `corruptset verify` for everything that is "
+                "wrong."
             )
 
-    def bytes_of(self, planned: Sequence[Planned]) -> int:
-        """Return about how many bytes archives have together, as the manifest says it; rows are not looked at."""
-        contents, records = self.contents, self.contents.records
-        member, end = MEMBER_BYTES[self.form], END_COST if self.form == "tar" else 0
-        common = [self.files[MANIFEST], self.files[SHA256SUMS], *common_files(self.manifest)]
-        rows = {s: self.files[set_path(s)].bytes + member for s in records}
-        total = len(planned) * (end + sum(f.bytes + member for f in common)) + sum(rows.values())
-        for unit in {one.sets for p in planned for one in p.slices}:
-            # a set's bytes are of its images in whatever holds them; of shards alone it is their own that count
-            images = max(sum(records[s].bytes for s in unit), sum(f.bytes for f in contents.whole[unit]))
-            total += images + contents.total(unit) * member + sum(rows[s] for s in unit)
-        return total
 
-    def write(self, planned: Planned) -> FileRecord:
+class _Packer:
+    """Writes archives of one build into a folder."""
+
+    def __init__(self, root: Path, folder: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress | None) -> None:
+        self.root, self.folder, self.contents, self.form, self.pixels = root, folder, contents, form, pixels
+        self.manifest = contents.manifest
+        self.files = {f.path: f for f in self.manifest.files}
+        for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
+            self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=_hash(root, path))
+        line = f"{self.files[MANIFEST].sha256.removeprefix('sha256:')}  {MANIFEST}".encode()
+        if line not in (root / SHA256SUMS).read_bytes().splitlines():
+            raise VerificationError(
+                f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
+            )
+        self._progress = progress or (lambda *_: None)
+        self._done = 0
+        self._total = sum(f.bytes for f in self.files.values()) + (sum(s.bytes for s in self.manifest.sets) if pixels else 0)
+
+    def write(self, name: str, plan: ArchivePlan) -> FileRecord:
         """Write an archive and return its record."""
-        name = f"{planned.name}.{self.form}"
-        target = self.out / PAYLOAD / name
+        target = self.folder / name
         part = target.with_name(name + ".part")
         try:
-            with part.open("wb") as f:
-                writer = Writer(f, self.form)
-                for path, data in self._members(planned):
-                    self._member(writer, path, data)
+            with part.open("wb") as file:
+                writer = ArchiveWriter(file, self.form)
+                self._write_members(writer, plan)
                 writer.close()
-                f.flush()
-                os.fsync(f.fileno())
-            # hashed from the disk: a zip's headers are completed after the fact
+                file.flush()
+                os.fsync(file.fileno())
+            # read again from the disk: zipfile completes headers after their members
             record = FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
             os.replace(part, target)
         except BaseException as e:
@@ -284,66 +255,42 @@ class _Packing:
                 part.unlink(missing_ok=True)
             name_target(e, part, target)
             raise
-        fsync_folder(target.parent)
+        fsync_folder(self.folder)
         return record
 
-    def _members(self, planned: Planned) -> Iterator[tuple[FileRecord, bytes | None]]:
-        """Yield the members of an archive: records of files, and the bytes of the one that is made here."""
-        whole = planned.name.endswith(f"-{METADATA}") and not planned.slices
-        sets = [s.id for s in self.manifest.sets] if whole else planned.sets
-        small = [SHA256SUMS, *(f.path for f in common_files(self.manifest))]
-        small += [CONTACT] if whole and self.pixels and CONTACT in self.files else []
-        paths = [MANIFEST, *sorted(small), *map(set_path, sets)]
+    def _write_members(self, writer: ArchiveWriter, plan: ArchivePlan) -> None:
+        small = self._small_files(plan)
         record = ArchiveRecord(
             schema_version=ARCHIVE_SCHEMA,
-            archive=planned.name,
+            archive=plan.name,
             name=self.manifest.name,
             version=self.manifest.version,
             digest=self.manifest.digest,
-            files=[self.files[p] for p in paths],
-            units=[unit_record(self.contents, one) for one in planned.slices],
+            files=small,
+            units=plan.units,
         )
+        top = top_folder(self.manifest)
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-        yield FileRecord(path=f"archives/{planned.name}.json", bytes=len(data), sha256=sha256_bytes(data)), data
-        for path in paths:
-            yield self.files[path], None
-        for one in planned.slices:
-            for file in self.contents.files(self.root, one.sets)[one.first : one.stop]:
-                yield file, None
+        writer.add(f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
+        for file in self._with_images(small, plan):
+            path = self.root / file.path
+            if not plain_file(self.root, file.path):
+                raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")
+            with open_regular(path) as opened:
+                checked = _CheckedFile(opened, str(path), file)
+                writer.add(f"{top}/{file.path}", file.bytes, checked)
+                checked.check()
+            self._done += file.bytes
+            self._progress("bytes", min(self._done, self._total), self._total)
 
-    def _member(self, writer: Writer, file: FileRecord, data: bytes | None) -> None:
-        name = f"{top_folder(self.manifest)}/{file.path}"
-        with writer.member(name, file.bytes) as out:
-            if data is not None:
-                out.write(data)
-            else:
-                self._copy(file, out)
+    def _small_files(self, plan: ArchivePlan) -> list[FileRecord]:
+        sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets)
+        small = [SHA256SUMS, *(f.path for f in common_files(self.manifest))]
+        if not plan.units and self.pixels and CONTACT in self.files:
+            small.append(CONTACT)
+        return [self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, sets))]
 
-    def _copy(self, file: FileRecord, out: IO[bytes]) -> None:
-        """Copy a file of the build, and hold it to its record."""
-        path = self.root / file.path
-        if not plain_file(self.root, file.path):
-            raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")
-        hashed = hashlib.sha256()
-        with path.open("rb") as f:
-            self._expect_size(f, file)
-            left = file.bytes
-            while left and (piece := f.read(min(left, PIECE))):
-                hashed.update(piece)
-                out.write(piece)
-                left -= len(piece)
-        if left or "sha256:" + hashed.hexdigest() != file.sha256:
-            raise VerificationError(
-                f"{printable(str(path))} is not what the records say (its hash is another). Build it again, or run "
-                "`corruptset verify` for everything that is wrong."
-            )
-        self._done += file.bytes
-        self._progress("bytes", min(self._done, self._total), self._total)
-
-    def _expect_size(self, f: BinaryIO, file: FileRecord) -> None:
-        info = os.fstat(f.fileno())
-        if not stat.S_ISREG(info.st_mode) or info.st_size != file.bytes:
-            raise VerificationError(
-                f"{printable(str(self.root / file.path))} has {info.st_size} bytes, the records say {file.bytes}. Run `corruptset verify` "
-                "on the build for everything that is wrong."
-            )
+    def _with_images(self, small: list[FileRecord], plan: ArchivePlan) -> Iterator[FileRecord]:
+        yield from small
+        for unit in plan.units:
+            yield from self.contents.files(self.root, tuple(unit.sets))[unit.first : unit.first + unit.count]

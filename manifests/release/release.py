@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,13 +20,10 @@ from ..records.models import ImageRecord, SampleRecord, SetRecord
 from ..records.report import Problem
 from ..verify.rules import manifest_problems, sample_problems, sums_problems
 
-PIXELS_BYTES = 32
-"""Of a pixel digest."""
-
 
 @dataclass(frozen=True)
 class Release:
-    """What a release says, checked.
+    """The checked records of a release.
 
     Attributes
     ----------
@@ -51,19 +48,13 @@ class Release:
 
 
 def open_release(place: str | Path) -> DataSet:
-    """Return the data set whose manifest.json is `place`, or stands in the folder `place`; nothing but the manifest is looked at."""
+    """Return the data set of a manifest.json, or of the folder that holds it; only the manifest is read."""
     path = Path(place)
     return DataSet(path.parent if path.name == MANIFEST else path)
 
 
 def read_release(data: DataSet, sets: Sequence[str]) -> Release:
-    """Check the records of a release and return them.
-
-    Parameters
-    ----------
-    data : DataSet
-    sets : sequence of str
-        The sets whose rows are needed.
+    """Check the records of a release, with the rows of some of its sets, and return them.
 
     Raises
     ------
@@ -71,49 +62,42 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
         Records are missing, contradict each other, or are not those that the manifest lists; says all of it.
     """
     problems = list(manifest_problems(data.manifest))
-    problems += _sums(data)
+    sums = data.path / SHA256SUMS
+    if plain_file(data.path, SHA256SUMS) and sums.stat().st_size <= SUMS_CAP:  # it need not be there
+        problems += sums_problems(data.manifest, sha256_file(data.path / MANIFEST), sums.read_bytes())
     hashes = {f.path: f.sha256 for f in data.manifest.files}
     wanted = [s for s in data.manifest.sets if s.id in set(sets)]
     for path in [SAMPLES, *(set_path(s.id) for s in wanted)]:
-        problems += _record_file(data.path, path, hashes.get(path))
+        if not plain_file(data.path, path):
+            problems.append(Problem(path, "missing", "a release without pixels has it beside manifest.json; fetch it"))
+        elif path in hashes and (sha256 := sha256_file(data.path / path)) != hashes[path]:
+            problems.append(Problem(path, "hash", f"has {sha256}, recorded is {hashes[path]}"))
     _refuse(data, problems)
     problems += sample_problems(data.manifest, data.samples)
     pixels: dict[str, NDArray[np.uint8]] = {}
     for record in wanted:
-        pixels[record.id], found = _pixels(data, record)
-        problems += found
+        pixels[record.id], row_problems = _pixels(data, record)
+        problems += row_problems
     if not data.samples:
         problems.append(Problem(SAMPLES, "records", "there is no sample"))
     _refuse(data, problems)
     return Release(data, pixels)
 
 
-def _sums(data: DataSet) -> Iterator[Problem]:
-    """Hold the manifest against SHA256SUMS, where it came along."""
-    if plain_file(data.path, SHA256SUMS) and (data.path / SHA256SUMS).stat().st_size <= SUMS_CAP:
-        yield from sums_problems(data.manifest, sha256_file(data.path / MANIFEST), (data.path / SHA256SUMS).read_bytes())
-
-
-def _record_file(root: Path, path: str, sha256: str | None) -> Iterator[Problem]:
-    if not plain_file(root, path):
-        yield Problem(path, "missing", "a release without pixels has it beside manifest.json; fetch it")
-    elif sha256 is not None and (found := sha256_file(root / path)) != sha256:
-        yield Problem(path, "hash", f"has {found}, recorded is {sha256}")
-
-
 def _pixels(data: DataSet, record: SetRecord) -> tuple[NDArray[np.uint8], list[Problem]]:
-    """Return the pixel digests of a set, and what is wrong with its rows."""
+    """Return the pixel digests of a set, and the problems of its rows."""
     path = set_path(record.id)
-    problems = []
-    digests = []
+    problems, digests = [], []
     for number, row in enumerate(read_jsonl(data.path / path, ImageRecord)):
         if row.index != number:
             problems.append(Problem(path, "records", f"row {number} has index {row.index}"))
         digests.append(row.pixels)
-    if (found := set_digest(digests)) != record.pixel_digest:
-        problems.append(Problem(path, "digest", f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {found}"))
+    if (digest := set_digest(digests)) != record.pixel_digest:
+        problems.append(
+            Problem(path, "digest", f"the manifest's pixel_digest of this set is {record.pixel_digest}, the rows give {digest}")
+        )
     raw = b"".join(bytes.fromhex(d.removeprefix("blake3:")) for d in digests)
-    return np.frombuffer(raw, np.uint8).reshape(len(digests), PIXELS_BYTES), problems
+    return np.frombuffer(raw, np.uint8).reshape(len(digests), 32), problems
 
 
 def _refuse(data: DataSet, problems: Sequence[Problem]) -> None:

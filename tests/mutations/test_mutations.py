@@ -133,7 +133,7 @@ def test_every_variant_applies():
         assert variant.right != variant.wrong
     assert len(VARIANTS) >= 45
     assert len({v.id for v in VARIANTS}) == len(VARIANTS)
-    published = {stage.corruption for name in recipe_names() for spec in load_recipe(name).resolve() for stage in spec.stages}
+    published = {stage.corruption for name in recipe_names() for spec in load_recipe(name).resolve().sets for stage in spec.stages}
     without = sorted(published - {v.of for v in VARIANTS})
     assert not without, f"add a wrong variant of {', '.join(without)} to tests/mutations/variants.py, and the test that notices it"
 

@@ -48,8 +48,10 @@ def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
     return out
 
 
-def cifar(path: Path, count: int) -> str:
+def cifar(folder: Path, count: int) -> str:
     """Write `count` images as the test batch of ``cifar-10-python.tar.gz``; return the source."""
+    folder.mkdir(parents=True)
+    path = folder / "cifar-10-python.tar.gz"
     # rows of 3072 bytes, the red plane first
     rows = np.ascontiguousarray(crops(count).transpose(0, 3, 1, 2)).reshape(count, -1)
     files = {

@@ -1,0 +1,86 @@
+"""What the benchmarks share: options, processes of their own for what is measured, medians, memory, tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+
+def options(doc: str | None, *, repeats: int | None = None) -> argparse.ArgumentParser:
+    """Return a parser with the option ``--json`` and, where something is repeated, ``--repeats``."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
+    if repeats is not None:
+        parser.add_argument("--repeats", type=int, default=repeats)
+    return parser
+
+
+def save(path: Path | None, figures: Mapping[str, Any]) -> None:
+    """Write figures where ``--json`` says."""
+    if path is not None:
+        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Return the seconds of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def median_seconds(call: Callable[[], object], repeats: int) -> float:
+    """Return the median seconds of a call, which is made once before."""
+    call()
+    return statistics.median(seconds(call) for _ in range(repeats))
+
+
+def memory(process: str = "self") -> int:
+    """Return the most memory that a process has held, in bytes; 0 where it has ended."""
+    # not getrusage: on Linux it begins at what the parent process held
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+        return int(status.split("VmHWM:")[1].split()[0]) * 1024
+    except (OSError, IndexError):
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if process == "self" and sys.platform != "linux" else 0
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+def as_installed(**more: str) -> dict[str, str]:
+    """Return the environment without the switch that keeps Python from keeping bytecode: an installed package has its bytecode."""
+    return {**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **more}
+
+
+def child(module: str, task: Mapping[str, Any], **environment: str) -> dict[str, Any]:
+    """Run a module of benchmarks with a task, in a process of its own, and return the JSON that it prints last."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=as_installed(**environment))
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def show(title: str, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table: text in the first column, figures in the others."""
+    table = Table(title=title, title_justify="left")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=150).print(table)

@@ -1,0 +1,44 @@
+"""Data sets packed once for all tests here."""
+
+from __future__ import annotations
+
+import json
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packs import RECORD, TOP, Make, Members, Packs, packed
+
+from corruptset.manifests.release.bag import Bag
+
+
+@pytest.fixture(autouse=True)
+def no_power_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting for the disk takes most of the time of these tests, and a killed process needs none of it."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+
+
+@pytest.fixture(scope="session")
+def packs(tmp_path_factory: pytest.TempPathFactory, templates: Make) -> Packs:
+    """Return a function that packs a kind of data set (`of`: options of write_dataset) in some way, once."""
+    made: dict[str, tuple[Path, Bag]] = {}
+
+    def make(of: dict[str, Any] | None = None, **options: Any) -> tuple[Path, Bag]:
+        key = repr((of, options))
+        if key not in made:
+            root = templates(**(of or {}))
+            made[key] = root, packed(root, tmp_path_factory.mktemp("packed"), **options)
+        return made[key]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def good(packs: Packs) -> Members:
+    """The members of a good archive, in order; it has a short name, as archives had before each pack had names of its own."""
+    _, bag = packs({"containers": ("folder",)})
+    with tarfile.open(next(bag.path.glob("data/*-clean.tar"))) as t:
+        first, *others = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+    return {RECORD: json.dumps({**json.loads(first[1]), "archive": f"{TOP}-clean"}).encode(), **dict(others)}

@@ -1,0 +1,208 @@
+"""Archives of strangers, as archives: odd names, members that are no files, bombs, sizes that lie."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, refused, write_archive
+
+from corruptset.errors import CorruptsetError
+from corruptset.manifests.release.archives import ArchiveWriter, BadArchive, name_problem
+from corruptset.manifests.release.unpack import unpack
+
+
+@pytest.mark.parametrize("form", ["tar", "zip"])
+@pytest.mark.parametrize("at", [0, 2, -1], ids=["first", "third", "last"])
+@pytest.mark.parametrize("name", OUTSIDE + ODD, ids=lambda n: repr(n)[:40])
+def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path, name: str, at: int, form: str) -> None:
+    members = list(good.items())
+    members.insert(at if at >= 0 else len(members), (name, b"escaped"))
+    refused(write_archive(tmp_path / "a", members, form), tmp_path, r"member '.*(path|leads out|control|too long|records name)")
+    assert name_problem(name) is not None
+
+
+@pytest.mark.parametrize("name", OUTSIDE + ODD, ids=lambda n: repr(n)[:40])
+def test_such_names_are_not_packed_either(name: str) -> None:
+    with pytest.raises(CorruptsetError, match="cannot go into an archive"):
+        ArchiveWriter(io.BytesIO(), "tar").add(name, 3, io.BytesIO(b"abc"))
+
+
+def test_a_refusal_names_the_member_in_print(good: Members, tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "a", [(f"{TOP}/\x1b]0;x\x07", b"")])
+    with pytest.raises(BadArchive) as e:
+        unpack([archive], tmp_path / "out")
+    assert "\x1b" not in str(e.value)
+    assert "\\x1b]0;x\\x07" in str(e.value)
+    assert not (tmp_path / "out").exists()
+
+
+KINDS = {
+    "link": (tarfile.SYMTYPE, "a symbolic link"),
+    "hard link": (tarfile.LNKTYPE, "a hard link"),
+    "device": (tarfile.CHRTYPE, "a device"),
+    "block device": (tarfile.BLKTYPE, "a device"),
+    "pipe": (tarfile.FIFOTYPE, "a pipe"),
+    "folder": (tarfile.DIRTYPE, "a folder"),
+    "sparse": (tarfile.GNUTYPE_SPARSE, "unknown kind"),
+    "long name": (tarfile.GNUTYPE_LONGNAME, "unknown kind"),
+    "global header": (tarfile.XGLTYPE, "unknown kind"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("where", [IMAGE, f"{TOP}/samples.jsonl", RECORD])
+def test_members_that_are_no_files(good: Members, tmp_path: Path, kind: str, where: str) -> None:
+    flag, said = KINDS[kind]
+    with (tmp_path / "a").open("wb") as f:
+        for name, data in good.items():
+            if name == where:
+                info = tarfile.TarInfo(name)
+                info.type, info.linkname = flag, "/etc"
+                # TarInfo would write extended headers for the name with an umlaut; they are allowed
+                f.write(info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict"))
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            f.write(info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % 512))
+        f.write(bytes(1024))
+    refused(tmp_path / "a", tmp_path, said)
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"), [(0o120777, "a symbolic link"), (0o040755, "a folder or a device"), (0o020644, "a folder or a device")], ids=str
+)
+def test_zip_members_that_are_no_files(good: Members, tmp_path: Path, mode: int, said: str) -> None:
+    with zipfile.ZipFile(tmp_path / "a", "w") as z:
+        for name, data in good.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (mode if name == IMAGE else 0o100644) << 16
+            z.writestr(info, data)
+    refused(tmp_path / "a", tmp_path, said)
+
+
+def test_zip_bombs(good: Members, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "deflated", "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in good.items():
+            z.writestr(name, bytes(20_000_000) if name == IMAGE else data)
+    assert (tmp_path / "deflated").stat().st_size < 1_000_000
+    refused(tmp_path / "deflated", tmp_path, "is compressed")
+    with zipfile.ZipFile(tmp_path / "last", "w") as z:
+        for name, data in good.items():
+            z.writestr(name, bytes(20_000_000) if name == IMAGE else data, zipfile.ZIP_DEFLATED if name == IMAGE else zipfile.ZIP_STORED)
+    refused(tmp_path / "last", tmp_path, "zwei.png' is compressed")
+    # many members that share the bytes of one
+    data = write_archive(tmp_path / "shared", [("x", bytes(10_000))], "zip").read_bytes()
+    at = data.index(b"PK\x01\x02")
+    end = data.index(b"PK\x05\x06")
+    entry = data[at:end]
+    many = data[:at] + entry * 1000 + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1000, 1000, len(entry) * 1000, at, 0)
+    (tmp_path / "shared").write_bytes(many)
+    refused(tmp_path / "shared", tmp_path, "which says what is in it|whole archive")
+
+
+def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
+    """A header that promises more than the archive has is refused before anything is read."""
+    info = tarfile.TarInfo(RECORD)
+    info.size = 1 << 40
+    (tmp_path / "big").write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(2048))
+    refused(tmp_path / "big", tmp_path, "beyond the archive's end")
+    info = tarfile.TarInfo("y")
+    info.type, info.size = tarfile.XHDTYPE, 1 << 30
+    (tmp_path / "header").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + bytes(4096))
+    refused(tmp_path / "header", tmp_path, "extended header of 1073741824 bytes")
+    for records in (b"20 path=" + b"x" * 30, b"12 mtime=1.5\n", b"99999999 path=x\n", b"11 size=-1\n", b"25 GNU.sparse.major=100\n", b"x"):
+        info.size = len(records)
+        (tmp_path / "pax").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + bytes(2048))
+        refused(tmp_path / "pax", tmp_path, "extended header")
+
+
+def test_what_is_no_archive(tmp_path: Path) -> None:
+    for data in (b"", b"\x1f\x8b" + bytes(600), b"PK\x03\x04" + bytes(600), b"x" * 5000, bytes(10240), b"PK\x05\x06" + bytes(18)):
+        (tmp_path / "a").write_bytes(data)
+        refused(tmp_path / "a", tmp_path, "neither a tar nor a zip|not a sound zip|is empty")
+
+
+UNPACK = """
+import sys
+from corruptset.errors import CorruptsetError
+from corruptset.manifests.release.unpack import unpack
+
+def most():
+    # not getrusage, which begins with what the process had that started this one
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+
+unpack([sys.argv[1]], sys.argv[2])  # a good one: everything that is imported, and what a data set of this size takes
+before = most()
+for archive in sys.argv[3:]:
+    try:
+        unpack([archive], sys.argv[2] + " bomb")
+    except CorruptsetError as e:
+        print(type(e).__name__, str(e).replace("\\n", " "))
+    else:
+        print("unpacked")
+print(most() - before)
+"""
+
+BOMB = 120_000_000
+"""Bytes of zeros in a bomb, twice what the process may grow by; where it is not compressed they are a hole in its file."""
+
+
+def hollow(path: Path, members: Members, name: str) -> Path:
+    """Write a tar in which a member has `BOMB` zeros, which take no place on the disk."""
+    with path.open("wb") as f:
+        for member, data in members.items():
+            info = tarfile.TarInfo(member)
+            info.size = BOMB if member == name else len(data)
+            f.write(info.tobuf(tarfile.PAX_FORMAT))
+            if member == name:
+                f.seek(BOMB + -BOMB % 512, os.SEEK_CUR)
+            else:
+                f.write(data + bytes(-len(data) % 512))
+        f.write(bytes(10240))
+    return path
+
+
+def claiming(good: Members, name: str) -> Members:
+    """Return members of which the records say that one has `BOMB` bytes, with the manifest left as it is."""
+    record = json.loads(good[RECORD])
+    for file in record["files"]:
+        if f"{TOP}/{file['path']}" == name:
+            file["bytes"] = BOMB
+    return {**good, RECORD: json.dumps(record).encode()}
+
+
+def test_bombs_are_refused_in_little_memory_and_on_little_disk(good: Members, tmp_path: Path) -> None:
+    """Tars with holes, and zips: a member of 120 MB where the records have a small one, or say so themselves."""
+    rows, samples = f"{TOP}/sets/clean.jsonl", f"{TOP}/samples.jsonl"
+    bombs = [hollow(tmp_path / f"tar{i}", good, name) for i, name in enumerate([IMAGE, rows, samples, RECORD, f"{TOP}/manifest.json"])]
+    bombs += [hollow(tmp_path / f"claim{i}", claiming(good, name), name) for i, name in enumerate([rows, samples, f"{TOP}/manifest.json"])]
+    for number, name in enumerate([IMAGE, samples, RECORD]):
+        bombs.append(tmp_path / f"zip{number}")
+        with zipfile.ZipFile(bombs[-1], "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
+            for member, data in good.items():
+                with z.open(member, "w") as out:
+                    if member == name:
+                        for _ in range(BOMB // 6_000_000):
+                            out.write(bytes(6_000_000))
+                    else:
+                        out.write(data)
+    sound = write_archive(tmp_path / "sound", list(good.items()))
+    command = [sys.executable, "-c", UNPACK, str(sound), str(tmp_path / "out"), *map(str, bombs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *said, grown = done.stdout.splitlines()
+    assert len(said) == len(bombs)
+    for line, bomb in zip(said, bombs, strict=True):
+        assert line.startswith(("BadArchive", "VerificationError")), (bomb.name, line)
+    assert int(grown) < 60_000  # KiB
+    left = [p for p in (tmp_path / "out bomb").rglob("*") if p.is_file()] if (tmp_path / "out bomb").exists() else []
+    assert sum(p.stat().st_size for p in left) < 1_000_000
+    assert not [p for p in left if p.name == "manifest.json"]

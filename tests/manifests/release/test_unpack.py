@@ -1,0 +1,220 @@
+"""Unpack: the way there and back is the identity, any archive alone is usable, and a kill loses nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packs import IMAGE, TOP, Members, Packs, archive_paths, killed, packed, tree, usage_of, write_archive
+
+from corruptset.errors import BuildError, CorruptsetError, IncompleteBuild, MachineError, UnknownCorruption
+from corruptset.manifests.partial import PARTIAL
+from corruptset.manifests.reader import open as open_data
+from corruptset.manifests.release.unpack import unpack
+from corruptset.manifests.verify.ladder import verify_directory
+
+
+@pytest.mark.parametrize("form", ["tar", "zip"])
+@pytest.mark.parametrize("by", ["family", "corruption", "set"])
+@pytest.mark.parametrize(
+    "options", [{"containers": ("folder",), "encoding_format": "jpeg"}, {"containers": ("hdf5",), "uniform": False}, {}], ids=str
+)
+def test_there_and_back_is_the_identity(packs: Packs, tmp_path: Path, options: dict[str, Any], by: str, form: str) -> None:
+    root, bag = packs(options, by=by, form=form)
+    done = unpack(archive_paths(bag)[::-1], tmp_path / "u")
+    assert done.path == tmp_path / "u" / root.name
+    assert tree(done.path) == tree(root)
+    assert not done.absent
+    assert verify_directory(done.path).problems == []
+    # and over itself: everything is kept
+    again = unpack(archive_paths(bag), tmp_path / "u")
+    assert (again.written, tree(done.path)) == (0, tree(root))
+
+
+@pytest.mark.parametrize("containers", [("folder",), ("hdf5",), ("folder", "hdf5")], ids=str)
+def test_any_archive_alone_is_a_smaller_data_set(packs: Packs, tmp_path: Path, containers: tuple[str, ...]) -> None:
+    root, bag = packs({"containers": containers}, by="set")
+    ids = [s for a in bag.archives for s in a.sets]
+    for number, (archive, made) in enumerate(zip(archive_paths(bag), bag.archives, strict=True)):
+        done = unpack([archive], tmp_path / f"u{number}")
+        assert done.sets == list(made.sets)
+        assert sorted(done.sets + done.absent) == sorted(ids)
+        report = verify_directory(done.path)
+        assert (report.problems, report.absent, report.partial) == ([], done.absent, True)
+        data = open_data(done.path)
+        assert data.set_ids == done.sets
+        for set_id in done.sets:
+            assert [i.tobytes() for i, _ in data[set_id]] == [i.tobytes() for i, _ in open_data(root)[set_id]]
+        with pytest.raises(UnknownCorruption, match="is not in it"):
+            data[done.absent[0]]
+        with pytest.raises(IncompleteBuild, match="is a part of a data set"):
+            packed(done.path, tmp_path / "again")
+
+
+def test_parts_grow_into_the_whole(packs: Packs, tmp_path: Path) -> None:
+    root, bag = packs(by="set")
+    absent = [unpack([archive], tmp_path / "u").absent for archive in archive_paths(bag)]
+    assert list(map(len, absent)) == [2, 1, 0, 0]
+    assert tree(tmp_path / "u" / root.name) == tree(root)
+
+
+def test_a_part_that_is_damaged_is_found(packs: Packs, tmp_path: Path) -> None:
+    done = unpack(archive_paths(packs(by="set")[1])[:1], tmp_path / "u")
+    image = next((done.path / "images/clean").rglob("*.png"))
+    image.unlink()
+    assert [p.kind for p in verify_directory(done.path).problems] == ["missing"]
+    (done.path / "images/fog/3").mkdir(parents=True)
+    (done.path / "samples.jsonl").unlink()
+    (done.path / "stray").write_text("x")
+    problems = {(p.path, p.kind) for p in verify_directory(done.path).problems}
+    assert {("samples.jsonl", "missing"), ("stray", "unexpected")} <= problems
+    partial = json.loads((done.path / PARTIAL).read_bytes())
+    (done.path / PARTIAL).write_text(json.dumps({**partial, "sets": ["fog/3"]}))
+    kinds = {(p.path, p.kind) for p in verify_directory(done.path).problems}
+    assert ("sets/fog/3.jsonl", "missing") in kinds
+    (done.path / PARTIAL).write_text(json.dumps({**partial, "manifest": "sha256:" + "0" * 64}))
+    assert (PARTIAL, "records") in {(p.path, p.kind) for p in verify_directory(done.path).problems}
+
+
+@pytest.mark.parametrize("at", [1, 9, 30, 45])
+def test_a_killed_unpack_goes_on(packs: Packs, tmp_path: Path, at: int) -> None:
+    root, bag = packs(by="set")
+    killed("unpack", at, bag.path, tmp_path / "u")
+    left = tmp_path / "u" / root.name
+    (problem,) = [p for p in verify_directory(left).problems if p.kind == "incomplete"]
+    assert "corruptset unpack" in problem.detail
+    there = {p: p.stat().st_mtime_ns for p in left.rglob("*") if p.is_file() and ".corruptset" not in p.parts}
+    done = unpack(archive_paths(bag), tmp_path / "u")
+    assert tree(left) == tree(root)
+    assert done.kept >= len(there)
+    assert {p: p.stat().st_mtime_ns for p in there} == there
+
+
+def test_a_killed_unpack_keeps_what_was_there_before(packs: Packs, tmp_path: Path) -> None:
+    _, bag = packs(by="set")
+    unpack([p for p in archive_paths(bag) if "fog.3" in p.name], tmp_path / "u")
+    killed("unpack", 9, bag.path, tmp_path / "u")
+    done = unpack([p for p in archive_paths(bag) if "clean" in p.name], tmp_path / "u")
+    assert done.sets == ["clean", "fog/3"]
+    assert [p for p in verify_directory(done.path).problems if p.kind != "unexpected"] == []
+
+
+def flip(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+
+
+def test_unpacked_onto_files_of_the_right_size(packs: Packs, tmp_path: Path) -> None:
+    """What stands counts by its hash: sizes are right, names are right, and one byte is not."""
+    root, bag = packs(by="set")
+    left = unpack(archive_paths(bag), tmp_path / "u").path
+    wrong = [
+        left / p for p in ("images/fog/3/1 a dog/deep/rex.png", "hdf5/clean-00001.h5", "sets/clean.jsonl", "samples.jsonl", "SHA256SUMS")
+    ]
+    for path in wrong:
+        flip(path)
+    done = unpack(archive_paths(bag), tmp_path / "u")
+    assert (done.written, done.absent) == (len(wrong), [])
+    assert tree(left) == tree(root)
+
+
+def test_one_archive_again_over_the_whole(packs: Packs, tmp_path: Path) -> None:
+    root, bag = packs(by="set")
+    unpack(archive_paths(bag), tmp_path / "u")
+    again = unpack(archive_paths(bag)[:1], tmp_path / "u")
+    assert (again.absent, again.written) == ([], 0)
+    assert tree(again.path) == tree(root)
+
+
+def test_parts_of_a_set_over_earlier_parts(packs: Packs, tmp_path: Path) -> None:
+    """In three calls, the middle one last, and one of them twice: a set is there when all of its files are."""
+    of = {"containers": ("folder",), "repeat": 8}
+    most = next(a.file.bytes for a in packs(of)[1].archives if "clean" in a.file.path) * 7 // 10
+    pieces = [p for p in archive_paths(packs(of, max_bytes=most)[1]) if "clean" in p.name]
+    assert len(pieces) >= 3
+    for piece in [pieces[0], pieces[0], *pieces[2:]]:
+        done = unpack([piece], tmp_path / "u")
+        assert (done.sets, "clean" in done.absent) == ([], True)
+        assert verify_directory(done.path).problems == []
+    assert unpack([pieces[1]], tmp_path / "u").sets == ["clean"]
+
+
+def test_a_part_of_another_data_set_stands_there(packs: Packs, tmp_path: Path) -> None:
+    (_, one), (_, other) = packs(by="set"), packs({"encoding_format": "jpeg"}, by="set")
+    left = unpack(archive_paths(one)[:1], tmp_path / "u").path
+    before = tree(left)
+    (left / "manifest.json").unlink()  # as after a kill: the note of what is there is all that speaks
+    (left / ".corruptset").mkdir()
+    (left / PARTIAL).rename(left / ".corruptset/unpack.json")
+    with pytest.raises(BuildError, match="holds a part of another data set"):
+        unpack(archive_paths(other)[1:2], tmp_path / "u")
+    unpack(archive_paths(one)[:1], tmp_path / "u")
+    assert tree(left) == before
+
+
+@pytest.mark.parametrize("path", ["images/clean/0_käfer/zwei.png", "samples.jsonl", "sets/clean.jsonl"])
+def test_a_folder_where_a_file_belongs(packs: Packs, tmp_path: Path, path: str) -> None:
+    _, bag = packs(by="set")
+    left = unpack(archive_paths(bag)[:1], tmp_path / "u").path
+    (left / path).unlink()
+    (left / path).mkdir()
+    with pytest.raises(BuildError, match="is a folder, where a file of the data set belongs"):
+        unpack(archive_paths(bag)[:1], tmp_path / "u")
+    assert not (left / "manifest.json").exists()
+
+
+def test_without_room_nothing_is_unpacked(packs: Packs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, bag = packs(by="set")
+    held = sum(p.stat().st_size for p in root.rglob("*") if p.is_file())
+    assert held < 2 * bag.bytes
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", usage_of(1000))
+        with pytest.raises(MachineError, match=r"has 0\.0 MB free, and what is in the archives needs about 0\.\d MB"):
+            unpack(archive_paths(bag), tmp_path / "u" / "deep")
+        assert not (tmp_path / "u").exists()
+    unpack(archive_paths(bag)[:-1], tmp_path / "u")
+    # What is there already needs no more room.
+    monkeypatch.setattr(shutil, "disk_usage", usage_of(bag.bytes // 2))
+    assert not unpack(archive_paths(bag), tmp_path / "u").absent
+    assert tree(tmp_path / "u" / root.name) == tree(root)
+
+
+def test_where_something_else_is_nothing_is_unpacked(packs: Packs, tmp_path: Path) -> None:
+    root, bag = packs()
+    (tmp_path / "u" / root.name).mkdir(parents=True)
+    (tmp_path / "u" / root.name / "mine").write_text("x")
+    with pytest.raises(BuildError, match="not empty, and nothing was unpacked"):
+        unpack(archive_paths(bag), tmp_path / "u")
+    _, foreign = packs({"encoding_format": "jpeg"})
+    with pytest.raises(BuildError, match="not of one data set"):
+        unpack([archive_paths(bag)[0], archive_paths(foreign)[1]], tmp_path / "mixed")
+    unpack(archive_paths(foreign), tmp_path / "taken")
+    with pytest.raises(BuildError, match="another data set"):
+        unpack(archive_paths(bag), tmp_path / "taken")
+
+
+def test_links_in_the_way_are_not_followed(good: Members, tmp_path: Path) -> None:
+    """A folder that someone prepared: links where folders or files of the data set belong."""
+    archive = write_archive(tmp_path / "a", list(good.items()))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / TOP).symlink_to(elsewhere)
+    with pytest.raises(CorruptsetError, match="not a folder"):
+        unpack([archive], tmp_path / "x")
+    unpack([archive], tmp_path / "y")
+    root = tmp_path / "y" / TOP
+    image = root / IMAGE.removeprefix(f"{TOP}/")
+    image.unlink()
+    image.symlink_to(elsewhere / "image.png")
+    unpack([archive], tmp_path / "y")
+    assert not image.is_symlink()
+    folder = root / "images/clean"
+    folder.rename(elsewhere / "clean")
+    folder.symlink_to(elsewhere / "clean")
+    with pytest.raises(CorruptsetError, match="is a link or file"):
+        unpack([archive], tmp_path / "y")
+    assert list(elsewhere.iterdir()) == [elsewhere / "clean"]

@@ -1,0 +1,108 @@
+"""Packed data sets, and forged archives."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import tarfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corruptset.errors import CorruptsetError
+from corruptset.manifests.records.digests import sha256_file
+from corruptset.manifests.release.bag import Bag
+from corruptset.manifests.release.pack import pack
+from corruptset.manifests.release.unpack import unpack
+
+FAMILIES = {"fog": "weather", "gaussian_noise": "noise"}
+Make = Callable[..., Path]
+Packs = Callable[..., tuple[Path, Bag]]
+"""(data set, its bag): made once for all tests, for reading alone."""
+
+Members = dict[str, bytes]
+TOP = "tiny-c-1.0.0"
+RECORD = f"{TOP}/archives/{TOP}-clean.json"
+IMAGE = f"{TOP}/images/clean/0_käfer/zwei.png"
+OUTSIDE = ["../../escaped", "../escaped", "/tmp/escaped-from-an-archive", f"{TOP}/../../escaped", "..", "C:/escaped", "a\\..\\escaped"]
+ODD = [f"{TOP}/images/clean/./x.png", f"{TOP}//x.png", f"{TOP}/images/clean/0_käfer/a\nb.png", f"{TOP}/\x1b[2J", f"{TOP}/" + "x" * 300]
+ODD += ["/".join([TOP, *["y" * 200] * 21])]
+
+
+def packed(root: Path, out: Path, **options: Any) -> Bag:
+    return pack(root, out, **{"family": FAMILIES.__getitem__, **options})
+
+
+def archive_paths(bag: Bag) -> list[Path]:
+    return [bag.path / a.path for a in bag.archives]
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Return path -> sha256 of every file below a directory."""
+    return {p.relative_to(root).as_posix(): sha256_file(p) for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+def killed(what: str, call: int, source: Path, out: Path) -> None:
+    """Pack or unpack in a process that kills itself when it tells its progress for the `call`-th time."""
+    process = get_context("fork").Process(target=_until_killed, args=(what, call, source, out))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn where other tests left threads
+        process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+
+
+def _until_killed(what: str, call: int, source: Path, out: Path) -> None:
+    calls = 0
+
+    def progress(step: str, done: int, total: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if what == "pack":
+        packed(source, out, by="set", progress=progress)
+    else:
+        unpack(sorted(source.glob("data/*.tar")), out, progress=progress)
+
+
+def usage_of(free: int) -> Callable[[object], Any]:
+    """Return what `shutil.disk_usage` is on a disk with so many free bytes."""
+    return lambda path: type("Usage", (), {"free": free})()
+
+
+def write_archive(path: Path, members: list[tuple[str, bytes]], form: str = "tar") -> Path:
+    """Write an archive of members of any name, without the checks of the writer under test."""
+    if form == "zip":
+        with zipfile.ZipFile(path, "w") as z:
+            for name, data in members:
+                info = zipfile.ZipInfo("x")
+                info.filename = name
+                info.external_attr = 0o100644 << 16
+                z.writestr(info, data)
+        return path
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as t:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+    return path
+
+
+def refused(archive: Path, tmp_path: Path, match: str) -> None:
+    """Unpack into a folder of its own; whatever is left must be below the data set's folder, which is no data set."""
+    before = {p for p in tmp_path.rglob("*") if p.is_file()}
+    with pytest.raises(CorruptsetError, match=match):
+        unpack([archive], tmp_path / f"of {archive.stem}" / "out")
+    after = {p for p in tmp_path.rglob("*") if p.is_file() or p.is_symlink()}
+    root = tmp_path / f"of {archive.stem}" / "out" / TOP
+    assert all(root in p.parents for p in after - before)
+    assert not (root / "manifest.json").exists()
+    assert not Path("/tmp/escaped-from-an-archive").exists()
