@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 import types
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,9 @@ class Stop(MachineError):
     """Ends a stand-in."""
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, module: str, name: str, function: Any) -> None:
-    fake = types.ModuleType(f"corruptset.generate.{module}")
-    setattr(fake, name, function)
-    monkeypatch.setitem(sys.modules, fake.__name__, fake)
+def stand_in(monkeypatch: pytest.MonkeyPatch, module: str, function: Any) -> None:
+    """Put a function in the place of the one with the same name as the command."""
+    monkeypatch.setattr(importlib.import_module(f"corruptset.generate.{module}"), module.rpartition(".")[2], function)
 
 
 @pytest.mark.parametrize(("arguments", "handed"), GIVEN, ids=lambda v: " ".join(v) if isinstance(v, list) else "")
@@ -75,8 +74,8 @@ def test_plan_and_build_hand_on_every_option(
         calls.append((args, kwargs))
         raise Stop("The disk is full.")
 
-    stand_in(monkeypatch, "planning", "plan", record)
-    stand_in(monkeypatch, "build", "build", record)
+    stand_in(monkeypatch, "plan.plan", record)
+    stand_in(monkeypatch, "build", record)
     assert run("plan", *arguments).code == 3
     done = run("build", "imagenet-c-all", "--source", "folder:x", "--out", "there", *arguments)
     assert done.code == 3
@@ -103,7 +102,7 @@ def test_build_hands_on_what_it_must_not_overlap(run: Any, monkeypatch: pytest.M
         calls.append(kwargs)
         raise Stop("The disk is full.")
 
-    stand_in(monkeypatch, "build", "build", record)
+    stand_in(monkeypatch, "build", record)
     run("build", "imagenet-c", "--disjoint-from", "a", "--disjoint-from", "b")
     assert calls[0]["disjoint_from"] == [Path("a"), Path("b")]
 
@@ -112,7 +111,7 @@ def test_ctrl_c_in_a_build_says_how_to_resume(run: Any, monkeypatch: pytest.Monk
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
-    stand_in(monkeypatch, "build", "build", interrupted)
+    stand_in(monkeypatch, "build", interrupted)
     done = run("build", "imagenet-c", "--out", "a b", "--json")
     assert done.code == 130
     assert done.json["exit_code"] == 130
@@ -128,7 +127,7 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         kwargs["progress"]("files", 1, 2)
         return VerificationReport(str(directory), "pixels", "sha256:0", found if directory.name == "bad" else [])
 
-    stand_in(monkeypatch, "verifying", "verify", verify)
+    monkeypatch.setattr("corruptset.generate.again.rederive.verify", verify)
     bad = run("verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny")
     assert bad.code == 1
     assert "60 problems" in bad.err
@@ -162,7 +161,7 @@ def test_verify_repairs_and_says_what_was_mended(run: Any, monkeypatch: pytest.M
         left = [Problem("manifest.json", "unmended", "it is gone")] if directory.name == "bad" else []
         return VerificationReport(str(directory), "pixels", "sha256:0", left, mended=[f"images/{i}.JPEG" for i in range(60)])
 
-    stand_in(monkeypatch, "verifying", "verify", verify)
+    monkeypatch.setattr("corruptset.generate.again.rederive.verify", verify)
     good = run("verify", "good", "--repair", "--source", "folder:x")
     assert (good.code, calls[0]["repair"], calls[0]["source"]) == (0, True, "folder:x")
     assert "mended: images/0.JPEG" in good.out
@@ -194,7 +193,7 @@ def test_rebuild_hands_on_every_option(run: Any, monkeypatch: pytest.MonkeyPatch
             built=built, whole=same, identical=same, other_files=other, other_images=2 * (not same), advice="Made with pillow 1."
         )
 
-    stand_in(monkeypatch, "rebuilding", "rebuild", rebuild)
+    stand_in(monkeypatch, "again.rebuild", rebuild)
     done = run("rebuild", "release/manifest.json")
     assert done.code == 0
     assert "sha256:1 (the manifest’s)" in done.out
@@ -230,7 +229,7 @@ def test_export_hands_on_every_option_and_says_what_is_to_be_known(run: Any, mon
             notes=("One class has none.",),
         )
 
-    stand_in(monkeypatch, "views.exporting", "export", export)
+    stand_in(monkeypatch, "views.export", export)
     plain = run("export", "imagenet-c", "there", "--out", "o")
     assert plain.code == 0
     assert "7 images, 900 B, 5 of them hard links" in plain.out
@@ -248,7 +247,7 @@ def test_ctrl_c_in_a_rebuild_says_how_to_resume(run: Any, monkeypatch: pytest.Mo
     def interrupted(*args: Any, **kwargs: Any) -> None:
         raise KeyboardInterrupt
 
-    stand_in(monkeypatch, "rebuilding", "rebuild", interrupted)
+    stand_in(monkeypatch, "again.rebuild", interrupted)
     done = run("rebuild", "r", "--out", "a b")
     assert done.code == 130
     assert "corruptset rebuild r --out 'a b'" in done.err

@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import layouts
+from commands import COMMAND
 from killing import contents, wait_for_end
 
-COMMAND = Path(sys.executable).with_name("corruptset")
 AS_A_TERMINAL = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it, and so would what it starts

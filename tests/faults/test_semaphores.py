@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import layouts
 import pytest
+from commands import COMMAND
 
 from corruptset import signals
 from corruptset.errors import CorruptsetWarning, MachineError
 from corruptset.generate.plan.build_spec import BuildOptions
-
-COMMAND = str(Path(sys.executable).parent / "corruptset")
 
 
 @pytest.fixture
