@@ -226,17 +226,13 @@ def test_a_directory_that_must_not_be_written_to(owned: Path, recipe: Path, whol
     assert "Mend the path" in said
     assert not list(out.iterdir())
     out.chmod(0o755)
-    code, said = bound_by_permissions(
-        owned, lambda: layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder")
-    )
+    code, said = bound_by_permissions(owned, lambda: layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder"))
     assert code == 0, said
     assert contents(out) == whole("folder")
 
 
 @pytest.mark.parametrize("sink", SINKS)
-def test_permission_that_is_lost_while_a_build_runs(
-    owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str
-) -> None:
+def test_permission_that_is_lost_while_a_build_runs(owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str) -> None:
     whole(sink)
     (owned / "recipe.toml").write_text(recipe.read_text())
     out = owned / "mine" / "out"
