@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .processes import fill_standard_descriptors
+
 _own = False
 
 
@@ -26,18 +28,6 @@ def own_process() -> None:
     gc.disable()
     # pydantic would read the metadata of every installed package to find plugins; nothing here uses one.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
-
-def fill_standard_descriptors() -> None:
-    """Open the null device where standard input, output or error is closed.
-
-    The next file that is opened would get its number, and what a library says on standard error would go into that file.
-    """
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number, which is this one
 
 
 def is_own() -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import CorruptsetError, Interrupted, MachineError
 from ...interruption import stopping
-from ...startup import fill_standard_descriptors
+from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
 
 

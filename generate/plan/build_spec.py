@@ -15,7 +15,7 @@ from ...corruptions.stages import COUPLINGS, LEAST_SIDE, SCALES, Coupling, Scale
 from ...corruptions.weather.textures import TextureSet, default_textures, load_textures
 from ...errors import BuildError, SourceError, listed
 from ...manifests.records.models import SCHEMA_VERSION, ClassRecord
-from ...signals import workers_at_most
+from ...processes import workers_at_most
 from ..pixels.encoding import Encoding
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..recipes.choice import CLEAN, choose_sets

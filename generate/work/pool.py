@@ -16,7 +16,7 @@ import cv2
 
 from ...errors import MachineError, listed
 from ...manifests.layout import WORK_FOLDER
-from ...signals import loky_workers_starting
+from ...processes import loky_workers_starting
 from ...startup import loading, payload, start_worker
 from ..plan.job import Job
 from ..plan.parts import Part

@@ -21,7 +21,7 @@ from ...corruptions.cache import kernel_folder
 from ...corruptions.keys import sample_keys
 from ...corruptions.stages import Scale, Stage, apply_stage, check_images
 from ...corruptions.weather.textures import default_textures
-from ...signals import loky_workers_starting
+from ...processes import loky_workers_starting
 from ...startup import payload, start_worker
 from ..pixels.hashes import hashes
 from ..pixels.metrics import measure

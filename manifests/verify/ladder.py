@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from ...errors import VerificationError
-from ...signals import loky_workers_starting
+from ...processes import loky_workers_starting
 from ..checksums import SUMS_CAP
 from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, printable

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from corruptset.interruption import Stopping, stopping
-from corruptset.signals import interrupts_held_back
+from corruptset.processes import interrupts_held_back
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 

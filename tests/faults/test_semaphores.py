@@ -12,7 +12,7 @@ import layouts
 import pytest
 from commands import COMMAND
 
-from corruptset import signals
+from corruptset import processes as signals
 from corruptset.errors import CorruptsetWarning, MachineError
 from corruptset.generate.plan.build_spec import BuildOptions
 

@@ -13,7 +13,6 @@ from functools import cache
 
 from .errors import CorruptsetWarning, MachineError
 from .interruption import held_back
-from .startup import fill_standard_descriptors
 
 
 @contextmanager
@@ -91,3 +90,15 @@ def _no_semaphores() -> str | None:
     except OSError as e:
         return e.strerror or str(e)
     return None
+
+
+def fill_standard_descriptors() -> None:
+    """Open the null device where standard input, output or error is closed.
+
+    The next file that is opened would get its number, and what a library says on standard error would go into that file.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number, which is this one
