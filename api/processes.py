@@ -1,9 +1,8 @@
-"""Ctrl-C and the processes that are started: it goes to all of them, and is for the one that started them."""
+"""Processes that are started: Ctrl-C goes to all of them and is for the one that started them, and they need streams and semaphores."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import sys
 import warnings
@@ -12,26 +11,38 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from functools import cache
 
 from .errors import CorruptsetWarning, MachineError
-from .interruption import held_back
+from .interruption import main_thread_interruption
+
+
+def fill_standard_descriptors() -> None:
+    """Open the null device where standard input, output or error is closed.
+
+    The next file that is opened would get its number, and what a library writes to standard error would go into that file.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number, which is this one
 
 
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back in this thread; processes that are started in here never get it, not even while Python comes up in them.
+    """Hold Ctrl-C back in this thread, and raise it at the end; processes that start meanwhile never get it.
 
-    A process inherits which signals are blocked, and no code of its own could do so early enough: for a second it imports, and an
-    interrupt there would print a traceback above what the process that started it has to say. What came in here is raised at the end.
+    A process inherits which signals are blocked. Its own code could not block them before it has imported for a second, and an
+    interrupt in that second would print a traceback.
     """
-    stopping = held_back()
-    if stopping is not None:
-        stopping.hold()  # another thread may get the signal, and Python hands it to the main thread
+    handler = main_thread_interruption()
+    if handler is not None:
+        handler.hold()  # the system may give the signal to another thread, and Python hands it to the main thread
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if stopping is not None:
-            stopping.release()
+        if handler is not None:
+            handler.release()
 
 
 @contextmanager
@@ -67,7 +78,7 @@ def loky_workers_starting() -> Iterator[None]:
 
 def workers_at_most(wanted: int) -> int:
     """Return how many processes to use of those that are wanted: one, with a warning, where the system has no semaphores."""
-    if wanted < 2 or (problem := _no_semaphores()) is None:
+    if wanted < 2 or (problem := _semaphore_problem()) is None:
         return wanted
     warnings.warn(
         f"One process works in place of {wanted}: processes cannot share semaphores in /dev/shm here ({problem}). "
@@ -79,26 +90,14 @@ def workers_at_most(wanted: int) -> int:
 
 
 @cache
-def _no_semaphores() -> str | None:
+def _semaphore_problem() -> str | None:
     """Return why no semaphore can be made, or None."""
-    try:
-        from _multiprocessing import SemLock  # type: ignore[import-not-found]
+    import multiprocessing
 
-        SemLock(1, 1, 1, f"/corruptset-{os.getpid()}-{secrets.token_hex(4)}", True)  # unlinked at once
+    try:
+        multiprocessing.get_context("fork").Lock()
     except ImportError as e:
         return str(e)
     except OSError as e:
         return e.strerror or str(e)
     return None
-
-
-def fill_standard_descriptors() -> None:
-    """Open the null device where standard input, output or error is closed.
-
-    The next file that is opened would get its number, and what a library says on standard error would go into that file.
-    """
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest free number, which is this one

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
-from ..interruption import INTERRUPTED, stopping
+from ..interruption import INTERRUPTED, interruption
 from ..startup import come_up
 from .output import put_json, say, silence
 
@@ -33,7 +33,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         as_json = bool(kwargs.get("as_json"))
-        with stopping() as signals:
+        with interruption() as signals:
             come_up()
             try:
                 with warnings.catch_warnings():
