@@ -9,9 +9,9 @@ def main() -> None:
 
     interruption = command_interruption()
     try:
-        from ..startup import own_process
+        from ..processes import prepare_process
 
-        own_process()
+        prepare_process()
         from .app import run
 
         run()

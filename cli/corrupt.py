@@ -11,7 +11,6 @@ import typer
 
 from ..errors import ParameterError
 from ..files import open_regular, reason
-from ..startup import loading, without_scipy
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, ScaleOption, Seed
 from .output import put, put_json
 
@@ -97,13 +96,10 @@ def corrupt(
         parameters["textures"] = load_textures(frost_textures)
     target = out if out is not None else default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
-    with loading(), without_scipy():
-        from ..corruptions.call import corrupt as run
-    from ..generate.work.numba_start import load_numba
+    from ..corruptions.call import corrupt as run
     from ..manifests.disk.atomic import write_atomic
     from ..pixels import pixel_digest
 
-    load_numba()
     picture = load(image)
     loaded = None
     if recipe is not None:

@@ -16,7 +16,6 @@ import typer
 
 from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
 from ..interruption import interruption
-from ..startup import come_up
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
@@ -34,7 +33,6 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         as_json = bool(kwargs.get("as_json"))
         with interruption() as signals:
-            come_up()
             try:
                 with warnings.catch_warnings():
                     warnings.showwarning = functools.partial(_show, warnings.showwarning)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..startup import loading, without_scipy
 from .corrupt import Key
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
 from .output import put, put_json
@@ -60,15 +59,12 @@ def preview(
     from .pictures import check_output, load, preprocessed
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
-    with loading(), without_scipy():
-        from ..corruptions.calibrations import for_shape
-        from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
-        from ..generate.recipes.choice import choose_shown
-        from ..generate.recipes.recipe import load_recipe
-    from ..generate.work.numba_start import load_numba
+    from ..corruptions.calibrations import for_shape
+    from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
+    from ..generate.recipes.choice import choose_shown
+    from ..generate.recipes.recipe import load_recipe
     from ..manifests.disk.atomic import write_atomic
 
-    load_numba()
     picture = load(image)
     loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*picture.pixels.shape)])
     picture = preprocessed(picture, loaded)

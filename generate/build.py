@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +13,9 @@ from ..corruptions.calibrations import Calibration
 from ..corruptions.stages import Coupling, Scale
 from ..errors import BuildError
 from ..manifests.disk.space import check_space
-from ..manifests.layout import FINISH, MANIFEST, PARTS_FOLDER
+from ..manifests.layout import FINISH, PARTS_FOLDER
 from ..manifests.records.digests import source_digest
 from ..manifests.records.models import Manifest
-from ..startup import loading
 from .commit.finish import CONTACT, finish
 from .commit.interruption import resumable
 from .commit.last_files import settle
@@ -43,9 +41,8 @@ from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
 from .views.array_layout import ArrayLayout
-from .work.numba_start import load_numba, numba_loading
-from .work.pool import Workers, run, workers_coming_up
-from .work.warm_up import any_prepared, warm_up
+from .work.pool import run
+from .work.warm_up import warm_up
 from .work.worker import PartDone
 
 
@@ -189,8 +186,7 @@ def build(
         any_shape=any_shape,
     )  # fmt: skip
     with resumable(Path(out)) as place:
-        with loading():  # the modules of corruptions, and the list of samples
-            prepared = prepare(recipe, source, options)
+        prepared = prepare(recipe, source, options)
         place.directory = Path(out) / f"{prepared.recipe.name}-{prepared.recipe.version}"
         return make_build(prepared, place.directory, progress or (lambda event: None))
 
@@ -211,23 +207,8 @@ def make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspect
     """Make, resume or extend the build that was prepared, in `directory`; what `build` does once it knows what to build."""
     refuse_nested(prepared.source, directory)
     refuse_foreign(directory)
-    with workers_coming_up(_workers_at_once(prepared, directory)) as workers:
-        return _make_build(prepared, directory, progress, inspector, workers)
-
-
-def _workers_at_once(prepared: BuildSpec, directory: Path) -> int:
-    """Return how many workers are sure to have work as soon as the source is checked; 0 where kernels may have to be compiled first."""
-    if prepared.options.workers == 1 or (directory / MANIFEST).exists() or not any_prepared():
-        return 0
-    width, height = prepared.image_size
-    all_runs = runs(len(prepared.selected), width * height * 3)
-    return min(prepared.options.workers, len(all_runs) * len(prepared.groups(prepared.asked, all_runs)))
-
-
-def _make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None, workers: Workers | None) -> Built:
     started = time.monotonic()
-    with numba_loading() if prepared.options.workers == 1 else contextlib.nullcontext():
-        chosen, excluded = _check(prepared, progress)
+    chosen, excluded = _check(prepared, progress)
     refuse_overlap(chosen, prepared.options.disjoint_from)
     made_of = [(c.sample.id, c.sample.label, c.sha256) for c in chosen]
     digest = source_digest(made_of)
@@ -268,13 +249,12 @@ def _make_build(prepared: BuildSpec, directory: Path, progress: Progress, inspec
         largest = max(h * w for h, w in shapes) * 3
         all_runs = runs(len(chosen), largest)
         job = job_of(prepared, directory, chosen, begun.sets, begun.origin)
-        images, sidecars = _make(prepared, job, begun, all_runs, shapes, progress, inspector, workers)
+        images, sidecars = _make(prepared, job, begun, all_runs, shapes, progress, inspector)
         begun = replace(begun, sidecars=begun.sidecars | sidecars)
         progress(ProgressEvent("finishing"))
         remove_strays(directory)  # of workers that were killed while they wrote; others made their parts
         if inspector is not None:
             inspector.parts(sorted(set(begun.sidecars.values())))
-        load_numba()  # for the contact sheet
         manifest = finish(job, begun, all_runs, identity, textures(begun.sets))
     progress(ProgressEvent("done"))
     return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
@@ -321,7 +301,6 @@ def _make(
     shapes: Sequence[tuple[int, int]],
     progress: Progress,
     inspector: Inspector | None,
-    workers: Workers | None,
 ) -> tuple[int, dict[tuple[str, int], Path]]:
     """Make the parts that are not committed; return the number of images made, and where they are committed: (set id, run) -> sidecar."""
     old = {s.id for s in begun.base.sets} if begun.base is not None else set()
@@ -356,7 +335,7 @@ def _make(
         if inspector is not None:
             inspector.part(job.directory / PARTS_FOLDER / f"{record.name}.json")
 
-    run(job, todo, jobs=prepared.options.workers, done=done, workers=workers)
+    run(job, todo, jobs=prepared.options.workers, done=done)
     return left, {(s, p.run.number): job.directory / PARTS_FOLDER / f"{p.name}.json" for p in todo for s in p.sets}
 
 
