@@ -56,34 +56,35 @@ def preview(
     Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
     tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
     """
-    from .pictures import check_output, load, preprocessed
+    from .pictures import check_output, load
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
     from ..corruptions.calibrations import for_shape
     from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
+    from ..generate.pixels.preprocessing import preprocess
     from ..generate.recipes.choice import choose_shown
     from ..generate.recipes.recipe import load_recipe
     from ..manifests.disk.atomic import write_atomic
 
-    picture = load(image)
-    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*picture.pixels.shape)])
-    picture = preprocessed(picture, loaded)
-    used = picture.key if key is None else key
+    pixels, own_key = load(image)
+    used_key = own_key if key is None else key
+    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*pixels.shape)])
+    pixels = preprocess(pixels, loaded.preprocessing)
     table = loaded.table(calibration)
     chosen = choose_shown(loaded.resolve(calibration), split_globs(sets), table)
-    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, table.side, frost_textures)
+    draw = Draw(used_key, seed, coupling.value, (scale or Scale(loaded.scale)).value, table.side, frost_textures)
     with Progress("preview") as progress:
-        made = draw.images(picture.pixels, chosen, progress)
+        made = draw.images(pixels, chosen, progress)
     sheet = contact_sheet(
         sheet_lines([(s.id, image) for s, image in zip(chosen, made, strict=True) if s.id != "clean"]),
-        clean=picture.pixels,
-        title=f"{used}, {loaded.name} {loaded.version}, seed {seed}",
+        clean=pixels,
+        title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}",
     )
     write_atomic(out, sheet)
     if as_json:
-        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used, "seed": seed})
+        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used_key, "seed": seed})
     else:
-        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used!r}")
+        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used_key!r}")
 
 
 @dataclass(frozen=True)
