@@ -1,9 +1,8 @@
-"""The command as a user runs it: the installed console script, in a process of its own."""
+"""The command as a user runs it, in a process of its own."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +13,11 @@ Run = Callable[..., commands.Done]
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run ``corruptset ARGUMENTS``, in an empty folder where no other is named; see `commands.call`."""
-    assert commands.COMMAND.exists(), f"{commands.COMMAND} is not there: install corruptset into this environment first (pip install .)"
-    return functools.partial(commands.call, cwd=tmp_path_factory.mktemp("elsewhere"))
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Run ``corruptset ARGUMENTS``, in an empty folder where no other is named; see `commands.Server`."""
+    server = commands.Server(tmp_path_factory.mktemp("commands"))
+    yield server.call
+    server.stop()
 
 
 SETS = ["gaussian_noise/1", "fog/3", "contrast/2"]

@@ -29,8 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import layouts
+from children import wait_for_end
 from commands import COMMAND
-from killing import contents, wait_for_end
+from layouts import files_of
 
 AS_A_TERMINAL = """
 import os, signal, sys
@@ -173,7 +174,7 @@ class Harness:
         wrong = problem(name, done, self.out)
         if wrong is None and done.code == 130 and name.startswith("build"):
             self.run(self.commands[name])
-            if contents(self.out) != contents(self.whole):
+            if files_of(self.out) != files_of(self.whole):
                 wrong = "the resumed build has other bytes, or more or fewer files"
         return done, wrong
 

@@ -14,8 +14,9 @@ from typing import IO, Any
 
 import layouts
 import pytest
+from children import Child
 from deadly import DeadlySource
-from killing import Child, contents
+from layouts import files_of
 
 from corruptset.errors import BuildError, MachineError
 from corruptset.generate.build import ProgressEvent, build
@@ -33,7 +34,7 @@ def write_for_ever(file: IO[bytes], block: int) -> None:
 @pytest.fixture(scope="session")
 def whole(shared: layouts.Shared) -> Callable[[str], dict[str, bytes]]:
     """Return the files of a build that nothing happened to."""
-    return lambda sink: contents(shared.build(sets=SETS, **SINKS[sink]).parent)
+    return lambda sink: files_of(shared.build(sets=SETS, **SINKS[sink]).parent)
 
 
 @pytest.fixture
@@ -110,7 +111,7 @@ def test_a_disk_that_becomes_full(
             assert there.items() >= kept.items()
 
     layouts.make(recipe, crops, out, sets=SETS, progress=look, **SINKS[sink])
-    assert contents(out) == whole(sink)
+    assert files_of(out) == whole(sink)
 
 
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
@@ -161,7 +162,7 @@ def test_an_error_injected_where_files_are_written(
     monkeypatch.undo()
     assert not list(tmp_path.rglob(".*.part"))
     layouts.make(recipe, crops, tmp_path / "out", sets=SETS, **SINKS[sink])
-    assert contents(tmp_path / "out") == whole(sink)
+    assert files_of(tmp_path / "out") == whole(sink)
 
 
 def drop_privileges() -> None:
@@ -228,7 +229,7 @@ def test_a_directory_that_must_not_be_written_to(owned: Path, recipe: Path, whol
     out.chmod(0o755)
     code, said = bound_by_permissions(owned, lambda: layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder"))
     assert code == 0, said
-    assert contents(out) == whole("folder")
+    assert files_of(out) == whole("folder")
 
 
 @pytest.mark.parametrize("sink", SINKS)
@@ -253,7 +254,7 @@ def test_permission_that_is_lost_while_a_build_runs(owned: Path, recipe: Path, w
         one.chmod(0o755 if one.is_dir() else 0o644)
     code, said = bound_by_permissions(owned, work)
     assert code == 0, said
-    assert contents(out) == whole(sink)
+    assert files_of(out) == whole(sink)
 
 
 @pytest.mark.parametrize("sink", SINKS)
@@ -269,7 +270,7 @@ def test_a_directory_that_is_removed_under_a_build(
         layouts.make(recipe, crops, out, sets=SETS, progress=after(2, remove), **SINKS[sink])
     assert str(out) in str(caught.value)
     layouts.make(recipe, crops, out, sets=SETS, **SINKS[sink])
-    assert contents(out) == whole(sink)
+    assert files_of(out) == whole(sink)
 
 
 @pytest.mark.parametrize(
@@ -293,4 +294,4 @@ def test_a_worker_without_memory(
         assert kept  # parts without the victim were finished by then
     flag.unlink()
     layouts.make(recipe, crops, tmp_path / "out", sets=SETS, format="folder")
-    assert contents(tmp_path / "out") == whole("folder")
+    assert files_of(tmp_path / "out") == whole("folder")

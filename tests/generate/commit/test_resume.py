@@ -227,7 +227,7 @@ def test_a_killed_worker_is_replaced(make: Callable[..., Built], whole: Built, f
 def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
 
-    def broken(file: Any, left: Any, jobs: int, done: Any, workers: Any) -> bool:
+    def broken(file: Any, left: Any, jobs: int, done: Any) -> bool:
         tried.append(jobs)
         return True
 
