@@ -103,13 +103,15 @@ class Harness:
     ----------
     folder : Path
         Where everything goes.
+    each : int
+        Images of each of the ten classes.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, each: int = 3) -> None:
         from corruptset.generate.recipes.recipe import parse_recipe
 
         self.folder = folder
-        self.source = layouts.write_crops(folder / "source", each=3)
+        self.source = layouts.write_crops(folder / "source", each=each)
         self.recipe = parse_recipe(RECIPE, "kill")
         self.whole: dict[str, dict[str, bytes]] = {}
         self.length: dict[tuple[str, int], float] = {}

@@ -53,7 +53,14 @@ class Harness:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        builds = killing.Harness(folder / "builds")
+        # children inherit what is imported here, and what the build imports
+        import corruptset.cli.app
+        import corruptset.generate.again.rebuild
+        import corruptset.generate.again.rederive
+        import corruptset.manifests.release.pack
+        import corruptset.manifests.release.unpack  # noqa: F401
+
+        builds = killing.Harness(folder / "builds", each=1)
         builds.make("both", folder / "made", 1)
         (self.build,) = (folder / "made").iterdir()
         self.source = f"folder:{builds.source}"
