@@ -1,11 +1,11 @@
-"""Ctrl-C and SIGTERM: the first one stops what runs, and those that follow do not disturb its clean-up.
+"""Ctrl-C and SIGTERM: the first one stops what runs, and those that follow do not disturb the clean-up.
 
-The command imports this before anything else, so only what Python has loaded already is imported here.
+The command imports this module before any other, so it imports only what Python has loaded by then: Ctrl-C prints a traceback before.
 """
 
 from __future__ import annotations
 
-# The `signal` above it first makes enumerations, for milliseconds in which Ctrl-C prints a traceback.
+# `signal`, which stands on it, makes enumerations for some milliseconds.
 import _signal as signal  # type: ignore[import-not-found]
 import os
 import sys
@@ -13,62 +13,55 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import FrameType
     from typing import Any
 
 INTERRUPTED = 130
 PATIENCE_S = 10.0
-"""So long does clean-up have. A signal that comes later ends the command at once: every file is then as after a kill."""
+"""How long clean-up may take. A later signal ends the command at once: its files are then as after a kill."""
 AGAIN_S = 0.01
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
 
-_current: Stopping | None = None
-"""What has the signals of this process."""
+_current: Interruption | None = None
+"""Handles the signals of this process."""
 
 
-class Stopping:
-    """What SIGINT and SIGTERM do while this is entered: the first raises KeyboardInterrupt in the main thread, clean-up goes undisturbed.
+class Interruption:
+    """What SIGINT and SIGTERM do while this is entered: the first raises KeyboardInterrupt in the main thread, clean-up is not disturbed.
 
-    A signal that is ignored (a background job's SIGINT, ``nohup``), or that the program handles itself, is left alone.
+    A signal that is ignored (in a background job, under ``nohup``), or that the program handles itself, is left alone.
+    `own` says that the process is the command's: then a signal ends it at once before this is entered, and is ignored afterwards.
     """
 
     def __init__(self, *, own: bool = False) -> None:
         self.came: float | None = None
         """When the first signal came, on the monotonic clock."""
-        self.code: int | None = None
-        """What the command leaves with, once it is through."""
         self._own = own
         self._depth = 0
         self._held = 0
-        self._waits = False
-        self._ended: float | None = None
+        self._pending = False
         self._before: dict[int, Any] = {}
-        self._hooks: list[Callable[[], None]] = []
+        self._hooks: tuple[Any, Any] | None = None
 
-    def __enter__(self) -> Stopping:
+    def __enter__(self) -> Interruption:
         self._depth += 1
         if self._depth == 1 and _in_main_thread():
-            if not self._own:
-                self.listen()
-            self._hook()
+            self.listen()
+            self._quieten()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self._depth -= 1
-        if self._depth:
-            return
-        for undo in self._hooks:
-            undo()
-        self._hooks.clear()
-        if self._own:
-            self.end(INTERRUPTED if self.came is not None else 0)
-        else:
+        if self._depth == 0 and self._hooks is not None:
+            import threading
+
+            sys.unraisablehook, threading.excepthook = self._hooks
+            self._hooks = None
             self.forget()
 
     def listen(self) -> None:
-        """Take the signals that have their default effect."""
+        """Handle the signals that have their default effect."""
         global _current
         _current = self
         for number in _SIGNALS:
@@ -78,101 +71,81 @@ class Stopping:
                 signal.signal(number, self._on_signal)
 
     def forget(self) -> None:
-        """Give the signals back."""
+        """Give the signals back, or have the system ignore them: at its very end Python would let them kill the command."""
         global _current
         _current = None
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if self._own else handler)
         self._before.clear()
-
-    def end(self, code: int) -> None:
-        """Say that all is done and told, and that the command leaves with `code`: a signal changes nothing any more."""
-        self.code = code
-        self._ended = self._ended or time.monotonic()
-
-    def deafen(self) -> None:
-        """Have the system ignore the signals: at its very end Python gives them their default effect, which is to kill."""
-        for number in self._before:
-            signal.signal(number, signal.SIG_IGN)
 
     def hold(self) -> None:
         """Let signals wait until `release`; in the main thread."""
         self._held += 1
 
     def release(self) -> None:
-        """End a `hold`; raises KeyboardInterrupt if a signal came."""
+        """End a `hold`; raise KeyboardInterrupt if a signal came."""
         self._held -= 1
-        if self._waits and not self._held:
-            self._waits = False
+        if self._pending and not self._held:
+            self._pending = False
             raise KeyboardInterrupt
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         first, self.came = self.came is None, self.came or now
-        if self._ended is not None:
-            if now - self._ended > PATIENCE_S:
-                os._exit(self.code or 0)
-        elif not self._depth:
+        if not self._depth:
             self._leave()
         elif self._held:
-            self._waits = True
+            self._pending = True
         elif first or sys.exception() is None:
             raise KeyboardInterrupt
         elif self._own and now - self.came > PATIENCE_S:
             self._leave()
 
     def _leave(self) -> None:
-        """Leave here and now: nothing was begun, or clean-up hangs."""
-        self.deafen()
+        """End the process: nothing was begun, or clean-up hangs."""
+        self.forget()
         _write(2, b"Interrupted.\n")
         if "--json" in sys.argv:
             _write(1, b'{"ok": false, "exit_code": 130, "error": {"kind": "Interrupted", "message": "Interrupted."}}\n')
         os._exit(INTERRUPTED)
 
-    def _hook(self) -> None:
-        """Keep destructors and threads from printing what the interruption does to them; one that swallows it gets it again."""
+    def _quieten(self) -> None:
+        """Keep destructors and threads from printing what the interruption does to them; send a signal again that one swallowed."""
         import threading
 
-        unraisable, excepthook = sys.unraisablehook, threading.excepthook
+        self._hooks = unraisable, excepthook = sys.unraisablehook, threading.excepthook
 
-        def on_unraisable(said: sys.UnraisableHookArgs) -> None:
+        def on_unraisable(failure: sys.UnraisableHookArgs) -> None:
             if self.came is None:
-                unraisable(said)
-            elif isinstance(said.exc_value, KeyboardInterrupt):
-                threading.Timer(AGAIN_S, self._again).start()
+                unraisable(failure)
+            elif isinstance(failure.exc_value, KeyboardInterrupt):
+                threading.Timer(AGAIN_S, self._repeat).start()
 
-        def on_thread(said: threading.ExceptHookArgs) -> None:
+        def on_thread(failure: threading.ExceptHookArgs) -> None:
             if self.came is None:
-                excepthook(said)
-
-        def undo() -> None:
-            sys.unraisablehook, threading.excepthook = unraisable, excepthook
+                excepthook(failure)
 
         sys.unraisablehook, threading.excepthook = on_unraisable, on_thread
-        self._hooks.append(undo)
 
-    def _again(self) -> None:
-        if _current is self and self._ended is None and self._before:
-            os.kill(os.getpid(), next(iter(self._before)))
-
-
-def stopping() -> Stopping:
-    """Return what has the signals, to be entered: the command's, or that of a call around this one, or a new one."""
-    return _current if _current is not None and _in_main_thread() else Stopping()
+    def _repeat(self) -> None:
+        for number in tuple(self._before)[:1]:
+            os.kill(os.getpid(), number)
 
 
-def take_signals() -> Stopping:
-    """Take the signals in a process of corruptset's own: until work begins, the first one ends the process."""
-    import atexit
-
-    taken = Stopping(own=True)
-    taken.listen()
-    atexit.register(taken.deafen)
-    return taken
+def interruption() -> Interruption:
+    """Return what handles the signals, to be entered: the command's, or that of a call around this one, or a new one."""
+    return _current if _current is not None and _in_main_thread() else Interruption()
 
 
-def held_back() -> Stopping | None:
-    """Return what has the signals, where this thread is the one that they interrupt."""
+def command_interruption() -> Interruption:
+    """Handle the signals in a process of the command's own: until work begins, the first one ends the process."""
+    handler = Interruption(own=True)
+    handler.listen()
+    return handler
+
+
+def main_thread_interruption() -> Interruption | None:
+    """Return what handles the signals, where this thread is the one that they interrupt."""
     return _current if _in_main_thread() else None
 
 
@@ -184,8 +157,8 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def _write(descriptor: int, said: bytes) -> None:
+def _write(descriptor: int, text: bytes) -> None:
     try:  # noqa: SIM105  contextlib may not be loaded yet
-        os.write(descriptor, said)
+        os.write(descriptor, text)
     except OSError:
         pass

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..startup import loading, without_scipy
 from .options import (
     BUILD_OPTIONS,
     DEFAULT_RECIPE,
@@ -82,8 +81,8 @@ def build(
     from .progress import Progress
 
     with Progress("build") as progress:
-        with loading(), without_scipy():
-            from ..generate.build import build as make_build
+        from ..generate.build import build as make_build
+
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
         from ..manifests.layout import WORK_FOLDER
 

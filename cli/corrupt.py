@@ -11,7 +11,6 @@ import typer
 
 from ..errors import ParameterError
 from ..files import open_regular, reason
-from ..startup import loading, without_scipy
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, ScaleOption, Seed
 from .output import put, put_json
 
@@ -86,7 +85,7 @@ def corrupt(
     The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
     follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
     """
-    from .pictures import check_output, encode, load, preprocessed
+    from .pictures import FORMATS, check_output, load
 
     parameters = parse_parameters(param or [])
     if frost_textures is not None:
@@ -99,23 +98,20 @@ def corrupt(
         parameters["textures"] = load_textures(frost_textures)
     target = out if out is not None else default_name(image, name, severity if level is None else level)
     check_output(target, force=force)
-    with loading(), without_scipy():
-        from ..corruptions.call import corrupt as run
-    from ..generate.work.numba_start import load_numba
+    from ..corruptions.call import corrupt as run
+    from ..generate.pixels.encoding import parse_encoding
+    from ..generate.pixels.preprocessing import preprocess
+    from ..generate.recipes.recipe import load_recipe
     from ..manifests.disk.atomic import write_atomic
     from ..pixels import pixel_digest
 
-    load_numba()
-    picture = load(image)
-    loaded = None
-    if recipe is not None:
-        from ..generate.recipes.recipe import load_recipe
-
-        loaded = load_recipe(recipe)
-        picture = preprocessed(picture, loaded)
-    used = picture.key if key is None else key
+    pixels, own_key = load(image)
+    used_key = own_key if key is None else key
+    loaded = None if recipe is None else load_recipe(recipe)
+    if loaded is not None:
+        pixels = preprocess(pixels, loaded.preprocessing)
     result = run(
-        picture.pixels,
+        pixels,
         name,
         severity=severity,
         level=level,
@@ -124,10 +120,10 @@ def corrupt(
         scale=scale.value if scale else loaded.scale if loaded else "none",
         coupling=coupling.value,
         seed=seed,
-        key=used,
+        key=used_key,
         **parameters,
     )
-    write_atomic(target, encode(result, target))
+    write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
     height, width, channels = result.shape
     if as_json:
         put_json(
@@ -137,13 +133,13 @@ def corrupt(
                 "width": width,
                 "height": height,
                 "channels": channels,
-                "key": used,
+                "key": used_key,
                 "seed": seed,
                 "pixels": pixel_digest(result),
             }
         )
     else:
-        put(f"{target}: {width}x{height}, key {used!r}, seed {seed}, pixels {pixel_digest(result)}")
+        put(f"{target}: {width}x{height}, key {used_key!r}, seed {seed}, pixels {pixel_digest(result)}")
 
 
 def default_name(image: str, name: str, severity: int | None) -> Path:

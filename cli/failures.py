@@ -15,12 +15,11 @@ from typing import Any
 import typer
 
 from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
-from ..interruption import INTERRUPTED, stopping
-from ..startup import come_up
+from ..interruption import interruption
 from .output import put_json, say, silence
 
 MACHINE_FAILED = 3
-# What a person can mend in the command itself; every other OSError is the machine's.
+# What a person can mend in the command itself. Every other OSError is the fault of the machine.
 _MISTAKES = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG}
 
 
@@ -33,14 +32,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         as_json = bool(kwargs.get("as_json"))
-        with stopping() as signals:
-            come_up()
+        with interruption() as signals:
             try:
                 with warnings.catch_warnings():
                     warnings.showwarning = functools.partial(_show, warnings.showwarning)
                     command(*args, **kwargs)
             except (KeyboardInterrupt, Exception) as e:
-                # A signal that comes while modules are imported, or into a lock of Python's, may end in any error.
+                # A signal that comes while a module is imported, or while Python holds a lock, may end in any error.
                 if (signals.came is not None or isinstance(e, KeyboardInterrupt)) and not isinstance(e, Interrupted):
                     sys.exit(stop(as_json=as_json))
                 if isinstance(e, BrokenPipeError):
@@ -53,16 +51,16 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _show(others: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
+def _show(show_other: Callable[..., None], message: Warning | str, category: type[Warning], *where: Any) -> None:
     """Show a warning of our own as a sentence, and any other as Python does."""
     if issubclass(category, CorruptsetWarning):
         say(str(message), style="yellow")
     else:
-        others(message, category, *where)
+        show_other(message, category, *where)
 
 
 def fail(error: BaseException, *, as_json: bool = False) -> int:
-    """Tell what went wrong and return the exit code."""
+    """Write what went wrong and return the exit code."""
     message, code = describe(error)
     if os.environ.get("CORRUPTSET_DEBUG", "") not in ("", "0"):
         say("".join(traceback.format_exception(error)).rstrip())
@@ -72,23 +70,27 @@ def fail(error: BaseException, *, as_json: bool = False) -> int:
     return code
 
 
+def stop(*, as_json: bool = False) -> int:
+    """Write to an interrupted person how to resume, and return the exit code."""
+    resume = " What was committed stands; the same command resumes it:" if _resume() else ""
+    return fail(Interrupted(f"Interrupted.{resume}"), as_json=as_json)
+
+
 def describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an exception."""
-    if isinstance(error, Interrupted):
-        return f"{error}{_again()}", error.exit_code
+    resume = _resume()
     if isinstance(error, CorruptsetError):
-        return str(error), error.exit_code
-    again = _again()
-    on = f"the same command goes on where it stopped:{again}" if again else "run the same command again."
+        return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
+    next_step = f"the same command goes on where it stopped:{resume}" if resume else "run the same command again."
     if isinstance(error, MemoryError):
-        fewer = "Use fewer --jobs; " if again else ""
-        return f"The machine ran out of memory ({error or 'no details'}). {fewer or 'Free some of it; '}{on}", MACHINE_FAILED
+        remedy = "Use fewer --jobs" if resume else "Free some of it"
+        return f"The machine ran out of memory ({error or 'no details'}). {remedy}; {next_step}", MACHINE_FAILED
     if isinstance(error, OSError):
         reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         if error.errno in _MISTAKES:
             return f"{reason}. Check the path and its permissions.", 2
-        left = "What was finished stands" if again else "Nothing half-written was left there"
-        return f"The machine failed: {reason}. {left}; free the space or mend the path, and {on}", MACHINE_FAILED
+        state = "What was finished stands" if resume else "Nothing half-written was left there"
+        return f"The machine failed: {reason}. {state}; free the space or mend the path, and {next_step}", MACHINE_FAILED
     return (
         f"corruptset failed with an error of its own, please report it: {type(error).__name__}: {error} "
         f"(in: {shlex.join(['corruptset', *sys.argv[1:]])}; CORRUPTSET_DEBUG=1 shows where)",
@@ -96,16 +98,6 @@ def describe(error: BaseException) -> tuple[str, int]:
     )
 
 
-def stop(*, as_json: bool = False) -> int:
-    """Tell an interrupted person how to go on, and return the exit code."""
-    again = _again()
-    message = "Interrupted." + (f" What was committed stands; the same command resumes it:{again}" if again else "")
-    say(message, style="red")
-    if as_json:
-        put_json({"ok": False, "exit_code": INTERRUPTED, "error": {"kind": "Interrupted", "message": message}})
-    return INTERRUPTED
-
-
-def _again() -> str:
-    """Return the command that resumes, on a line of its own, where what was stopped can be gone on with."""
+def _resume() -> str:
+    """Return the command that resumes, on a line of its own; nothing for a command that cannot be resumed."""
     return f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}" if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"]) else ""

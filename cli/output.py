@@ -24,6 +24,8 @@ def console(*, stderr: bool = False) -> Console:
     """Return a rich console that takes text as it is, but for control characters, and does not mind a reader that leaves."""
     from rich.console import Console
 
+    stream = sys.stderr if stderr else sys.stdout
+
     class Patient(Console):
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(visible(text), **options)
@@ -32,19 +34,8 @@ def console(*, stderr: bool = False) -> Console:
             self.quiet = True
             silence(stream)
 
-    stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PLAIN_WIDTH
     return Patient(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
-
-
-def say(text: str, *, style: str | None = None) -> None:
-    """Write lines for a person to standard error, unwrapped."""
-    _lines(text, style, stderr=True)
-
-
-def put(text: str = "", *, style: str | None = None) -> None:
-    """Write lines of the result to standard output, unwrapped."""
-    _lines(text, style, stderr=False)
 
 
 def visible(text: str) -> str:
@@ -58,27 +49,31 @@ def visible(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def put_notes(notes: Iterable[str]) -> None:
-    """Write what a user should know of the result, a paragraph a note."""
-    for note in notes:
-        put(f"Note: {note}", style="yellow")
-
-
-def _lines(text: str, style: str | None, *, stderr: bool) -> None:
+def put(text: str = "", *, style: str | None = None, stderr: bool = False) -> None:
+    """Write lines of the result to standard output, unwrapped."""
     stream = sys.stderr if stderr else sys.stdout
     with _writing(stream):
         if style is not None or stream.isatty():
             console(stderr=stderr).print(text, style=style, soft_wrap=True)
         else:  # what rich would write, without the time that it takes to be imported
             stream.write(visible(text) + "\n")
-        stream.flush()
+
+
+def say(text: str, *, style: str | None = None) -> None:
+    """Write lines for a person to standard error, unwrapped."""
+    put(text, style=style, stderr=True)
+
+
+def put_notes(notes: Iterable[str]) -> None:
+    """Write what a user should know of the result, a paragraph a note."""
+    for note in notes:
+        put(f"Note: {note}", style="yellow")
 
 
 def put_table(table: Any) -> None:
     """Write a table of rich's to standard output."""
     with _writing(sys.stdout):
         console().print(table)
-        sys.stdout.flush()
 
 
 def put_json(value: Any) -> None:
@@ -86,9 +81,8 @@ def put_json(value: Any) -> None:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(value, indent=2, ensure_ascii=not unicode, default=str)
     with _writing(sys.stdout):
-        # C1 controls and marks that turn text around stand raw in JSON
+        # JSON allows C1 controls and marks that turn text around
         sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
-        sys.stdout.flush()
 
 
 @contextmanager
@@ -98,10 +92,11 @@ def _writing(stream: TextIO) -> Iterator[None]:
     Raises
     ------
     MachineError
-        The results could not be written. What is said on standard error may get lost: the exit code says it too.
+        The results cannot be written. Messages on standard error may get lost: the exit code has the answer too.
     """
     try:
         yield
+        stream.flush()
     except BrokenPipeError:
         silence(stream)
     except OSError as e:
@@ -111,7 +106,7 @@ def _writing(stream: TextIO) -> Iterator[None]:
 
 
 def unwritable(error: OSError) -> MachineError:
-    """Return what to say when standard output takes no more, which from now on goes nowhere."""
+    """Return the error for a standard output that takes no more; what else is written there is dropped."""
     silence(sys.stdout)
     return MachineError(
         f"Standard output could not be written: {error.strerror or error}. The result was not told in full: send it to where there is "
@@ -130,9 +125,9 @@ def prepare_streams() -> None:
 
 
 def silence(stream: TextIO) -> None:
-    """Send what is still to be written to a standard stream nowhere: its reader has left, or its disk is full."""
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), stream.fileno())
+    """Drop what is still to be written to a standard stream: its reader has left, or its disk is full."""
+    with open(os.devnull, "wb") as null:
+        os.dup2(null.fileno(), stream.fileno())
 
 
 def size(count: float) -> str:
@@ -196,9 +191,9 @@ def chain(stages: Iterable[Mapping[str, Any]]) -> str:
     >>> chain([])
     '(the preprocessed image)'
     """
-    said = []
+    texts = []
     for stage in stages:
         inside = [settings(stage["parameters"])] * bool(stage["parameters"])
         inside += [] if stage["level"] is None else [f"level {stage['level']}"]
-        said.append(f"{stage['corruption']}({', '.join(inside)})")
-    return " + ".join(said) or "(the preprocessed image)"
+        texts.append(f"{stage['corruption']}({', '.join(inside)})")
+    return " + ".join(texts) or "(the preprocessed image)"

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import BuildError, ImageError, SourceError
+from ..errors import BuildError, ImageError, SourceError, suggest
 from ..files import read_regular, reason
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..generate.recipes.recipe import Recipe
-
 FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 
 
 def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) -> None:
-    """Refuse, before any work, an output that cannot be written as asked: a wrong suffix, a folder, a file that is there."""
+    """Refuse, before any work, an output that cannot be written: a wrong suffix, a folder, a file that exists."""
     if out.suffix.lower() not in formats:
         raise ImageError(f"The output {out} ends in {out.suffix!r}; expected one of {', '.join(formats)}.")
     if not out.parent.is_dir():
@@ -31,48 +28,23 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
         raise BuildError(f"{out} exists; --force overwrites it, or give another --out.")
 
 
-def encode(image: NDArray[np.uint8], out: Path) -> bytes:
-    """Return an (H, W, C) image as the bytes of a file that is called `out`: lossless PNG, or JPEG of quality 85."""
-    from ..generate.pixels.encoding import parse_encoding
-
-    return parse_encoding({"format": FORMATS[out.suffix.lower()]}).encode(image)
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture, ready to be corrupted, and what it is called."""
-
-    pixels: NDArray[np.uint8]
-    """(H, W, C)"""
-    key: str
-
-
-def load(text: str) -> Picture:
-    """Return the picture that ``IMAGE`` names.
+def load(text: str) -> tuple[NDArray[np.uint8], str]:
+    """Return the (H, W, C) picture that ``IMAGE`` names, and the key of its random draws.
 
     Parameters
     ----------
     text : str
-        The path of a picture file, decoded by the rules for sources; or ``sample:NAME``, one of the sample source's
-        photographs, whose key is its sample id.
+        The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or ``sample:NAME``,
+        one of the sample source's photographs: its key is its sample id.
 
     Raises
     ------
     SourceError
     """
-    pixels, key = _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
-    return Picture(pixels, key)
-
-
-def preprocessed(picture: Picture, recipe: Recipe) -> Picture:
-    """Return a picture as a recipe preprocesses it."""
-    from ..generate.pixels.preprocessing import preprocess
-
-    return Picture(preprocess(picture.pixels, recipe.preprocessing), picture.key)
+    return _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
 
 
 def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
-    from ..errors import suggest
     from ..generate.sources.source import open_source
 
     source = open_source("sample")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..startup import loading, without_scipy
 from .corrupt import Key
 from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
 from .output import put, put_json
@@ -57,37 +56,35 @@ def preview(
     Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
     tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
     """
-    from .pictures import check_output, load, preprocessed
+    from .pictures import check_output, load
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
-    with loading(), without_scipy():
-        from ..corruptions.calibrations import for_shape
-        from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
-        from ..generate.recipes.choice import choose_shown
-        from ..generate.recipes.recipe import load_recipe
-    from ..generate.work.numba_start import load_numba
+    from ..corruptions.calibrations import for_shape
+    from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
+    from ..generate.pixels.preprocessing import preprocess
+    from ..generate.recipes.choice import choose_shown
+    from ..generate.recipes.recipe import load_recipe
     from ..manifests.disk.atomic import write_atomic
 
-    load_numba()
-    picture = load(image)
-    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*picture.pixels.shape)])
-    picture = preprocessed(picture, loaded)
-    used = picture.key if key is None else key
+    pixels, own_key = load(image)
+    used_key = own_key if key is None else key
+    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*pixels.shape)])
+    pixels = preprocess(pixels, loaded.preprocessing)
     resolved = loaded.resolve(calibration)
     chosen = choose_shown(resolved.sets, split_globs(sets), resolved.table)
-    draw = Draw(used, seed, coupling.value, (scale or Scale(loaded.scale)).value, resolved.table.side, frost_textures)
+    draw = Draw(used_key, seed, coupling.value, (scale or Scale(loaded.scale)).value, resolved.table.side, frost_textures)
     with Progress("preview") as progress:
-        made = draw.images(picture.pixels, chosen, progress)
+        made = draw.images(pixels, chosen, progress)
     sheet = contact_sheet(
         sheet_lines([(s.id, image) for s, image in zip(chosen, made, strict=True) if s.id != "clean"]),
-        clean=picture.pixels,
-        title=f"{used}, {loaded.name} {loaded.version}, seed {seed}",
+        clean=pixels,
+        title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}",
     )
     write_atomic(out, sheet)
     if as_json:
-        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used, "seed": seed})
+        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used_key, "seed": seed})
     else:
-        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used!r}")
+        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used_key!r}")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ..startup import loading, without_scipy
 from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, Sets, split_globs
 from .output import duration, put, put_json, size
 
@@ -39,8 +38,7 @@ def rebuild(
     from .progress import Progress
 
     with Progress("rebuild") as progress:
-        with loading(), without_scipy():
-            from ..generate.again.rebuild import rebuild as run
+        from ..generate.again.rebuild import rebuild as run
 
         made = run(
             manifest,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, count_or_all
-from .output import put, put_json, say, size
+from .output import put, put_json, put_notes, say, size
 from .pack import some
+
+if TYPE_CHECKING:
+    from ..manifests.records.report import VerificationReport
 
 MOST_SHOWN = 50
 
@@ -98,34 +102,33 @@ def verify(
             )
     if as_json:
         put_json(report.as_json())
-        _leave(report.ok)
-    for path in (report.mended or [])[:MOST_SHOWN]:
-        put(f"mended: {path}")
-    if len(report.mended or []) > MOST_SHOWN:
-        put(f"... and {len(report.mended or []) - MOST_SHOWN} more mended (all of them with --json)")
-    if report.ok:
-        checked = [f"{n} {what}" for what, n in report.checked.items() if n and what not in ("bytes", "rederived")]
-        checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
-        checked += [f"{progress.done['rederive']} samples made again from the source"] if "rederive" in progress.done else []
-        put(f"{view or directory}: verified ({', '.join(checked)})", style="green")
-        if report.partial:
-            absent = f"these {len(report.absent)} sets are not in it: {some(report.absent)}" if report.absent else "it has all sets"
-            put(f"Note: a part of the data set; {absent}", style="yellow")
-        for note in report.notes:
-            put(f"Note: {note}", style="yellow")
-        put(f"Digest: {report.digest}")
     else:
-        problems = report.problems
-        say(f"{report.directory}: {len(problems)} problem{'s' * (len(problems) != 1)}", style="red")
-        for problem in problems[:MOST_SHOWN]:
-            put(f"{problem.kind}: {problem.path}: {problem.detail}")
-        if len(problems) > MOST_SHOWN:
-            put(f"... and {len(problems) - MOST_SHOWN} more (all of them with --json)")
-    _leave(report.ok)
+        _put_report(report, view or directory, rederived=progress.done.get("rederive"))
+    raise typer.Exit(0 if report.ok else 1)
 
 
-def _leave(ok: bool) -> None:
-    raise typer.Exit(0 if ok else 1)
+def _put_report(report: VerificationReport, checked_path: Path, *, rederived: int | None) -> None:
+    _put_first([f"mended: {path}" for path in report.mended or []], "more mended")
+    if not report.ok:
+        say(f"{report.directory}: {len(report.problems)} problem{'s' * (len(report.problems) != 1)}", style="red")
+        _put_first([f"{problem.kind}: {problem.path}: {problem.detail}" for problem in report.problems], "more")
+        return
+    checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
+    checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
+    checked += [] if rederived is None else [f"{rederived} samples made again from the source"]
+    put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
+    if report.partial:
+        absent = f"these {len(report.absent)} sets are not in it: {some(report.absent)}" if report.absent else "it has all sets"
+        put_notes([f"a part of the data set; {absent}"])
+    put_notes(report.notes)
+    put(f"Digest: {report.digest}")
+
+
+def _put_first(lines: Sequence[str], more: str) -> None:
+    for line in lines[:MOST_SHOWN]:
+        put(line)
+    if len(lines) > MOST_SHOWN:
+        put(f"... and {len(lines) - MOST_SHOWN} {more} (all of them with --json)")
 
 
 def _refuse_with_view(rederive: str | None, repair: bool, what: str) -> None:

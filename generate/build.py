@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +9,8 @@ from pathlib import Path
 from typing import Protocol, Unpack
 
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER
+from ..manifests.layout import CONTACT, FINISH, PARTS_FOLDER
 from ..manifests.records.models import Manifest
-from ..startup import loading
 from .commit.finish import finish
 from .commit.identity import identity_of, refuse_other_build, refuse_other_textures
 from .commit.interruption import resumable
@@ -26,14 +24,13 @@ from .plan.job import CheckedSample, Job
 from .plan.nesting import refuse_nested
 from .plan.options import BuildKeywords, BuildOptions
 from .plan.overlap import refuse_overlap
-from .plan.parts import Part, parts, runs
+from .plan.parts import Part, parts
 from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
-from .work.numba_start import load_numba, numba_loading
-from .work.pool import Workers, run, workers_coming_up
-from .work.warm_up import any_prepared, warm_up
+from .work.pool import run
+from .work.warm_up import warm_up
 from .work.worker import PartDone
 
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
@@ -114,8 +111,7 @@ def build(
         Ctrl-C or SIGTERM; the same call resumes.
     """
     with resumable(Path(out)) as place:
-        with loading():  # the modules of corruptions, and the list of samples
-            spec = prepare(recipe, source, BuildOptions(**options))
+        spec = prepare(recipe, source, BuildOptions(**options))
         place.directory = Path(out) / spec.folder
         return make_build(spec, place.directory, progress or (lambda event: None))
 
@@ -136,34 +132,23 @@ def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: 
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
     refuse_nested(spec.source, directory)
     refuse_foreign(directory)
-    with workers_coming_up(_workers_at_once(spec, directory)) as workers:
-        started = time.monotonic()
-        with numba_loading() if spec.workers == 1 else contextlib.nullcontext():
-            build = _check(spec, progress)
-        notes = spec.notes(build.asked_sinks)
-        if (directory / FINISH).exists():
-            with locked(directory):
-                wait_for_workers(directory)
-                settle(directory)
-        base = finished(directory)
-        if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
-            refuse_other_build(directory, identity_of(base), build)
-            refuse_other_textures(directory, identity_of(base), build.textures(spec.asked))
-            leave_finished(directory, base)
-            return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
+    started = time.monotonic()
+    build = _check(spec, progress)
+    notes = spec.notes(build.asked_sinks)
+    if (directory / FINISH).exists():
         with locked(directory):
-            manifest, images = _Making(build, directory, progress, inspector, workers).all()
-        progress(ProgressEvent("done"))
-        return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
-
-
-def _workers_at_once(spec: BuildSpec, directory: Path) -> int:
-    """Return how many workers are sure to have work as soon as the source is checked; 0 where kernels may have to be compiled first."""
-    if spec.workers == 1 or (directory / MANIFEST).exists() or not any_prepared():
-        return 0
-    width, height = spec.image_size
-    all_runs = runs(len(spec.selected), width * height * 3)
-    return min(spec.workers, len(all_runs) * len(spec.groups(spec.asked, all_runs)))
+            wait_for_workers(directory)
+            settle(directory)
+    base = finished(directory)
+    if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
+        refuse_other_build(directory, identity_of(base), build)
+        refuse_other_textures(directory, identity_of(base), build.textures(spec.asked))
+        leave_finished(directory, base)
+        return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
+    with locked(directory):
+        manifest, images = _Making(build, directory, progress, inspector).all()
+    progress(ProgressEvent("done"))
+    return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
 
 
 def _check(spec: BuildSpec, progress: Progress) -> CheckedBuild:
@@ -186,7 +171,6 @@ class _Making:
     directory: Path
     progress: Progress
     inspector: Inspector | None
-    workers: Workers | None
 
     def all(self) -> tuple[Manifest, int]:
         """Make what is missing, then the manifest; return it and the number of images made."""
@@ -210,7 +194,6 @@ class _Making:
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:
             self.inspector.parts(sorted(set(opened.sidecars.values())))
-        load_numba()  # for the contact sheet
         return finish(job, opened, self.build), sum(p.images for p in missing)
 
     def _sidecar(self, part: str) -> Path:
@@ -258,4 +241,4 @@ class _Making:
             if self.inspector is not None:
                 self.inspector.part(self._sidecar(record.name))
 
-        run(job, missing, jobs=self.build.spec.workers, done=done, workers=self.workers)
+        run(job, missing, jobs=self.build.spec.workers, done=done)

@@ -1,8 +1,40 @@
-"""What all tests share: `tests/pictures.py` can be imported by name."""
+"""What all tests share. The modules beside this file can be imported by name: `layouts`, `pictures`, `commands`, ..."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import layouts
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> layouts.Shared:
+    """Small image folders, recipes and builds, each written once: a test copies what it changes."""
+    return layouts.Shared(tmp_path_factory.mktemp("shared"))
+
+
+@pytest.fixture(scope="session")
+def crops(shared: layouts.Shared) -> Path:
+    """An image folder of ten classes with two crops each."""
+    return shared.crops()
+
+
+@pytest.fixture(scope="session")
+def recipe(shared: layouts.Shared) -> Path:
+    """Two corruptions at five severities, clean, and a chain, as PNG."""
+    return shared.recipe()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_power_cuts() -> Iterator[None]:
+    """Skip the wait for the disk, which is most of the time of a small build: no test of this process cuts the power."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+        yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,33 @@ def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
 def files_of(directory: Path) -> dict[str, bytes]:
     """Return every file below a directory."""
     return {p.relative_to(directory).as_posix(): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}
+
+
+class Shared:
+    """Crops, recipes and builds of them, each written once in a run of the tests: a test copies what it changes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._written: dict[str, Path] = {}
+
+    def crops(self, **options: Any) -> Path:
+        """Return the image folder that `write_crops` writes with these options."""
+        return self._once("crops", options, lambda folder: write_crops(folder / "crops", **options))
+
+    def recipe(self, **options: Any) -> Path:
+        """Return the recipe that `write_recipe` writes with these options."""
+        return self._once("recipe", options, lambda folder: write_recipe(folder, **options))
+
+    def build(self, *, crops: Mapping[str, Any] | None = None, recipe: Mapping[str, Any] | None = None, **options: Any) -> Path:
+        """Return the directory of a build of such a recipe and such crops; other options are those of a build."""
+        source, file = self.crops(**crops or {}), self.recipe(**recipe or {})
+        key = {"crops": crops, "recipe": recipe, **options}
+        return self._once("build", key, lambda folder: make(file, source, folder / "out", **options))
+
+    def _once(self, kind: str, options: Mapping[str, Any], write: Callable[[Path], Path]) -> Path:
+        key = f"{kind} {sorted(options.items())}"
+        if key not in self._written:
+            folder = self._folder / f"{kind}-{len(self._written)}"
+            folder.mkdir()
+            self._written[key] = write(folder)
+        return self._written[key]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import io
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +58,12 @@ def numeral(which: int = 0) -> NDArray[np.uint8]:
     ink = [ring | (slope & (y > 60)), bar | slope, ring & (x > 40) | bar & (y > 50)][which % 3]
     soft = (ink * 255).reshape(28, 4, 28, 4).sum(axis=(1, 3)) // 16
     return np.ascontiguousarray(soft.astype(np.uint8)[:, :, None])
+
+
+def encoded(image: Any, kind: str = "PNG", **options: Any) -> bytes:
+    """Return the file that Pillow writes of an array or a picture of its own."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, kind, **options)
+    return buffer.getvalue()

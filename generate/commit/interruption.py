@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import CorruptsetError, Interrupted, MachineError
-from ...interruption import stopping
-from ...startup import fill_standard_descriptors
+from ...interruption import interruption
+from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
 
 
@@ -25,7 +25,7 @@ def resumable(out: Path) -> Iterator[Place]:
     """Say of everything that stops a build from outside how it is resumed; SIGTERM stops it as Ctrl-C does."""
     place = Place(out)
     fill_standard_descriptors()  # before any file is opened, where a program has closed them
-    with stopping() as signals:
+    with interruption() as signals:
         try:
             yield place
         except (KeyboardInterrupt, Exception) as e:

@@ -12,7 +12,7 @@ from ...corruptions.calibrations import Calibration
 from ...corruptions.keys import check_seed
 from ...corruptions.stages import COUPLINGS, SCALES, Coupling, Scale
 from ...errors import BuildError, listed
-from ...signals import workers_at_most
+from ...processes import workers_at_most
 from ..sinks.containers import Format
 
 Split = Literal["test", "train", "all"]

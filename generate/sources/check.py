@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import SourceError, listed
-from ...signals import loky_workers_starting
+from ...processes import loky_workers_starting
 from .source import BadSample, Sample, Source
 
 BATCH = 64

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -12,42 +11,29 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-import cv2
-
 from ...errors import MachineError, listed
 from ...manifests.layout import WORK_FOLDER
-from ...signals import loky_workers_starting
-from ...startup import loading, payload, start_worker
+from ...processes import loky_workers_starting, worker_pool
 from ..plan.job import Job
 from ..plan.parts import Part
-from .numba_start import load_numba
-from .worker import PartDone, end_with_parent, forget, process
+from .worker import PartDone, forget, process
 
 Done = Callable[[PartDone], None]
 
 TRIES = 4
 """So often may workers die in a row without a single part being finished in between."""
-# Threads inside a worker would only fight over the cores that the other workers use.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
 _job: tuple[str, Job] | None = None
 """The file that a worker has its job from, and the job."""
 
 
 class Workers:
-    """Worker processes, which may come up before it is known what they are to make."""
+    """Worker processes."""
 
     def __init__(self, count: int) -> None:
-        with loading():
-            from joblib.externals.loky import ProcessPoolExecutor
-
         self.count = count
-        self._ended = True
-        with loky_workers_starting():
-            self.pool = ProcessPoolExecutor(
-                max_workers=count, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD
-            )
-            self._ended = False
+        self.pool = worker_pool(count)
+        self._ended = False
         try:
             with loky_workers_starting():
                 self.pool.submit(os.getpid)  # the first task starts them all
@@ -68,20 +54,7 @@ class Workers:
                 self.pool.shutdown(wait=True, kill_workers=True)
 
 
-@contextmanager
-def workers_coming_up(count: int) -> Iterator[Workers | None]:
-    """Start workers to hand to `run`, beside what is done before; none for a `count` below two. What was not used is stopped."""
-    if count < 2:
-        yield None
-        return
-    workers = Workers(count)
-    try:
-        yield workers
-    finally:
-        workers.stop()
-
-
-def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, workers: Workers | None = None) -> None:
+def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
     """Make and commit parts.
 
     Parameters
@@ -93,8 +66,6 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, workers: Work
         Processes; 1 works in this one.
     done : callable
         Told of every finished part, in the order in which they finish.
-    workers : Workers, optional
-        That were started before, in place of new ones; they end with the work.
 
     Raises
     ------
@@ -105,11 +76,10 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, workers: Work
     """
     try:
         if jobs <= 1 or len(parts) <= 1:
-            load_numba()
             for part in parts:
                 done(process(job, part))
         else:
-            _run_in_workers(replace(job, parent=os.getpid()), list(parts), jobs, done, workers)
+            _run_in_workers(replace(job, parent=os.getpid()), list(parts), jobs, done)
     except OSError as e:
         raise machine_error(e, job.directory) from e
     finally:
@@ -125,24 +95,23 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     )
 
 
-def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
-    # In a file, for workers that are there already, and once for all of them; its name is that of what a killed build leaves behind.
+def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
+    # In a file, once for all workers; its name is that of what a killed build leaves behind.
     file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
-        _run_until_done(job, str(file), parts, jobs, done, workers)
+        _run_until_done(job, str(file), parts, jobs, done)
     finally:
         with suppress(OSError):
             file.unlink(missing_ok=True)
 
 
-def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Done, workers: Workers | None) -> None:
+def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Done) -> None:
     left = {part.name: part for part in parts}
     failures = 0
     while left:
         before = len(left)
-        broken = _one_pool(file, left, min(jobs, len(left)), done, workers)
-        workers = None
+        broken = _one_pool(file, left, min(jobs, len(left)), done)
         if not broken:
             return
         failures = failures + 1 if len(left) == before else 0
@@ -157,11 +126,11 @@ def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Don
             )
 
 
-def _one_pool(file: str, left: dict[str, Part], jobs: int, done: Done, workers: Workers | None) -> bool:
+def _one_pool(file: str, left: dict[str, Part], jobs: int, done: Done) -> bool:
     """Work on what is left until it is done (False) or the pool breaks (True); finished parts leave `left`."""
     from concurrent.futures.process import BrokenProcessPool
 
-    workers = workers or Workers(jobs)
+    workers = Workers(jobs)
     tasks = _tasks(list(left.values()), workers.count)
     waiting: set[Future[list[PartDone]]] = set()
     finished = False
@@ -224,15 +193,6 @@ def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
     if len(by_run) >= 8 * jobs:
         return list(by_run.values())
     return [[part] for part in parts]
-
-
-def _start(parent: int) -> None:
-    """Prepare a worker process."""
-    end_with_parent(parent)
-    # Ctrl-C reaches the whole process group; the parent stops its workers itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(1)
-    load_numba()
 
 
 def _work(file: str, parts: list[Part]) -> list[PartDone]:

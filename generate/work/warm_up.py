@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
-import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import llvmlite.binding
 import numpy as np
 
@@ -20,14 +17,10 @@ from ...corruptions.cache import kernel_folder
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
-from ...signals import loky_workers_starting
-from ...startup import payload, start_worker
+from ...processes import loky_workers_starting, worker_pool
 from ..pixels.metrics import measure
 from ..plan.job import Job
 from ..plan.set_maker import SetMaker
-from .numba_start import load_numba
-from .pool import ONE_THREAD
-from .worker import end_with_parent
 
 _WARM_SIDE = 32
 
@@ -103,14 +96,6 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
         mark.touch()
 
 
-def any_prepared() -> bool:
-    """Return whether stages of some build were prepared on this machine, and not all kernels are to be compiled."""
-    try:
-        return any(kernel_folder().glob("prepared-*"))
-    except OSError:
-        return False
-
-
 def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[int, int]]) -> Path:
     """Return the file that says that these stages are prepared, on this kind of processor and for these textures."""
     textures = job.maker.resources.get("textures")
@@ -126,13 +111,10 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[in
 
 def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]) -> None:
     """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
-    from joblib.externals.loky import ProcessPoolExecutor
-
     # What takes longest, together with what waits for it, starts first, so that no process is left alone with it in the end.
     order = sorted(tasks, key=lambda name: -_seconds_with_waiting(name, tasks))
     workers = min(jobs, len(tasks))
-    with loky_workers_starting():
-        pool = ProcessPoolExecutor(max_workers=workers, initializer=start_worker, initargs=(payload(_start, os.getpid()),), env=ONE_THREAD)
+    pool = worker_pool(workers)
     running: dict[Future[None], str] = {}
     finished = False
     try:
@@ -158,27 +140,8 @@ def _seconds_with_waiting(name: str, tasks: Mapping[str, _Task]) -> int:
     return tasks[name].seconds + max((_seconds_with_waiting(other, tasks) for other in waiting), default=0)
 
 
-def _start(parent: int) -> None:
-    """Prepare a worker process."""
-    end_with_parent(parent)
-    # Ctrl-C reaches the whole process group; the parent stops its workers itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cv2.setNumThreads(1)
-    load_numba()
-
-
 def _prepare(task: _Task) -> None:
-    """Compile and make what a task needs, without looking for cyclic garbage: a compiler makes much that is not."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        _apply(task)
-    finally:
-        if collecting:
-            gc.enable()
-
-
-def _apply(task: _Task) -> None:
+    """Compile and make what a task needs."""
     if not task.stages:
         measure(*np.zeros((2, 8, 8, 3), np.uint8))
         return

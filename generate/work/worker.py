@@ -6,8 +6,6 @@ A worker receives the job once and after that only parts (ids, never pixels); it
 from __future__ import annotations
 
 import os
-import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,8 +28,6 @@ from ..sources.source import BadSample, Source
 from .sidecars import PartSet, Sidecar, write_sidecar
 
 WORKERS_LOCK = f"{WORK_FOLDER}/workers"
-PARENT_EVERY_S = 1.0
-"""How often a worker looks whether its parent is still there."""
 
 
 @dataclass(frozen=True)
@@ -92,17 +88,6 @@ def check_parent(job: Job) -> None:
     """End a worker whose parent is gone."""
     if job.parent is not None and os.getppid() != job.parent:
         os._exit(1)
-
-
-def end_with_parent(parent: int) -> None:
-    """End this worker soon after its parent is gone, also while it waits for work that nobody will hand it any more."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(PARENT_EVERY_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def clean_images(job: Job, part: Part) -> Clean:

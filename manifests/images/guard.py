@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError
-from ...signals import interrupts_held_back
+from ...processes import interrupts_held_back
 
 SECONDS_VARIABLE = "CORRUPTSET_HDF5_SECONDS"
 DEFAULT_SECONDS = 60.0

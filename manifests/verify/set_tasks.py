@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...signals import loky_workers_starting
+from ...processes import loky_workers_starting
 from ..disk.listing import Listing
 from ..layout import SHARDS, set_of_shard, set_path
 from ..records.models import Manifest, SampleRecord, SetRecord

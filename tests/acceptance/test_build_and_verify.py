@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import COMMAND
+from layouts import files_of
 
 SETS = {"gaussian_noise/1", "fog/3", "contrast/2"}
 CHOICE = ["--sets", "gaussian_noise/1,fog/3", "--sets", "contrast/2", "--samples", "3"]
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 def test_plan_says_what_build_makes_and_writes_nothing(run: Any, built: Any, tmp_path: Path) -> None:
@@ -110,7 +108,7 @@ def test_more_sets_extend_and_a_different_seed_is_refused(run: Any, tmp_path: Pa
     whole = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "b")
     assert more.json["digest"] == whole.json["digest"] != first.json["digest"]
     assert [done.json["images"] for done in (first, more, whole)] == [2, 2, 4]  # made by this command, not all that there are
-    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
     other = run(*one, "contrast/2,pixelate/5", "--out", tmp_path / "a", "--seed", "1")
     assert other.code == 2
     assert "seed" in other.err
@@ -131,12 +129,12 @@ def test_corrupt_makes_what_a_build_stores(run: Any, built: Any, tmp_path: Path)
 
 
 @pytest.mark.ci
-def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, command: Path, tmp_path: Path) -> None:
+def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp_path: Path) -> None:
     arguments = ["build", "imagenet-c", "--jobs", "2", "--metrics", "1", "--json", "--out"]
     said = tmp_path / "said.txt"
     with said.open("wb") as stderr:
         started = subprocess.Popen(
-            [command, *arguments, tmp_path / "a"],
+            [COMMAND, *arguments, tmp_path / "a"],
             stdout=subprocess.PIPE,
             stderr=stderr,
             start_new_session=True,
@@ -170,7 +168,7 @@ def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, com
     assert resumed.code == 0, resumed.err
     whole = run(*arguments, tmp_path / "b")
     assert resumed.json["digest"] == whole.json["digest"]
-    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
 
 @pytest.mark.ci
@@ -198,7 +196,7 @@ def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: A
     done = run("rebuild", release / "manifest.json", "--out", tmp_path / "out", "--jobs", "1")
     assert done.code == 0, done.err
     (again,) = (tmp_path / "out").iterdir()
-    assert files(again) == files(built.directory)
+    assert files_of(again) == files_of(built.directory)
     assert "Every file has the bytes that the manifest lists." in done.out
     image = next(p for p in sorted(again.rglob("*.JPEG")))
     image.write_bytes(image.read_bytes()[:-5])
@@ -208,7 +206,7 @@ def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: A
     assert mended.code == 0, mended.err
     assert f"mended: {image.relative_to(again).as_posix()}" in mended.out
     assert "mended: contact.png" in mended.out
-    assert files(again) == files(built.directory)
+    assert files_of(again) == files_of(built.directory)
     (release / "samples.jsonl").unlink()
     refused = run("rebuild", release, "--out", tmp_path / "other")
     assert refused.code == 1

@@ -7,23 +7,25 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from commands import COMMAND
 
-def test_a_reader_that_leaves_is_no_failure(command: Path) -> None:
-    shell = f"set -o pipefail; '{command}' show glass_blur | head -n 1"
+
+def test_a_reader_that_leaves_is_no_failure() -> None:
+    shell = f"set -o pipefail; '{COMMAND}' show glass_blur | head -n 1"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("glass_blur")
     for arguments in ("list --json", "build --help"):
-        shell = f"'{command}' {arguments} | true; echo ${{PIPESTATUS[0]}}"
+        shell = f"'{COMMAND}' {arguments} | true; echo ${{PIPESTATUS[0]}}"
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120)
         assert (done.stdout, done.stderr) == ("0\n", "")
 
 
-def test_closed_and_narrow_streams_are_no_failure(command: Path) -> None:
-    done = subprocess.run(["bash", "-c", f"'{command}' list >&-; echo $?"], capture_output=True, text=True, timeout=120)
+def test_closed_and_narrow_streams_are_no_failure() -> None:
+    done = subprocess.run(["bash", "-c", f"'{COMMAND}' list >&-; echo $?"], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("0\n", "")
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    done = subprocess.run([command, "show", "Ünbekannt"], capture_output=True, text=True, timeout=120, env=env)
+    done = subprocess.run([COMMAND, "show", "Ünbekannt"], capture_output=True, text=True, timeout=120, env=env)
     assert done.returncode == 2
     assert "\\xdcnbekannt" in done.stderr
 

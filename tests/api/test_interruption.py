@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from corruptset.interruption import Stopping, stopping
-from corruptset.signals import interrupts_held_back
+from corruptset.interruption import Interruption, interruption
+from corruptset.processes import interrupts_held_back
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
@@ -40,7 +40,7 @@ def test_clean_up_is_not_disturbed(number: signal.Signals) -> None:
                 signal.raise_signal(other)
             cleaned.append("all")
 
-    with stopping() as signals, stopping() as inner:
+    with interruption() as signals, interruption() as inner:
         assert inner is signals
         assert signals.came is None
         with pytest.raises(KeyboardInterrupt):
@@ -51,7 +51,7 @@ def test_clean_up_is_not_disturbed(number: signal.Signals) -> None:
 
 
 def test_one_that_was_swallowed_does_not_make_the_program_deaf() -> None:
-    with stopping():
+    with interruption():
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
@@ -73,7 +73,7 @@ def test_one_that_comes_within_a_destructor_comes_again(capfd: pytest.CaptureFix
         while time.monotonic() < until:
             time.sleep(0.005)
 
-    with stopping(), pytest.raises(KeyboardInterrupt):
+    with interruption(), pytest.raises(KeyboardInterrupt):
         work()
     assert sys.unraisablehook is hook
     assert capfd.readouterr().err == ""
@@ -83,7 +83,7 @@ def test_what_threads_complain_of_while_it_stops_is_not_printed(capfd: pytest.Ca
     def fail() -> None:
         raise KeyError("of loky's")
 
-    with stopping():
+    with interruption():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
         thread = threading.Thread(target=fail)
@@ -102,7 +102,7 @@ def test_a_signal_that_another_thread_gets_waits_while_processes_are_started() -
             signal.raise_signal(signal.SIGINT)
             started.append("all")
 
-    with stopping(), pytest.raises(KeyboardInterrupt):
+    with interruption(), pytest.raises(KeyboardInterrupt):
         start()
     assert started == ["all"]
 
@@ -111,7 +111,7 @@ def test_what_is_ignored_or_handled_by_the_program_stays_so() -> None:
     came: list[int] = []
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
-    with stopping() as signals:
+    with interruption() as signals:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
         assert signals.came is None
@@ -123,7 +123,7 @@ def test_a_thread_leaves_signals_to_the_main_one() -> None:
     found: list[object] = []
 
     def work() -> None:
-        with stopping():
+        with interruption():
             found.extend(signal.getsignal(n) for n in SIGNALS)
 
     before = [signal.getsignal(n) for n in SIGNALS]
@@ -131,14 +131,14 @@ def test_a_thread_leaves_signals_to_the_main_one() -> None:
     thread.start()
     thread.join()
     assert found == before
-    assert isinstance(stopping(), Stopping)
+    assert isinstance(interruption(), Interruption)
 
 
 LONG_CLEAN_UP = """
 import signal, time
-from corruptset import interruption as stopping
-stopping.PATIENCE_S = 0.2
-with stopping.take_signals():
+from corruptset import interruption
+interruption.PATIENCE_S = 0.2
+with interruption.command_interruption():
     try:
         signal.raise_signal({number})
     finally:
@@ -161,7 +161,7 @@ def test_the_command_hears_ctrl_c_before_it_imports_anything() -> None:
     # Each of these would be some milliseconds in which Ctrl-C prints a traceback. An editable install brings some of them itself.
     program = (
         "import sys; before = set(sys.modules)\nfrom corruptset.cli import main\n"
-        "from corruptset.interruption import take_signals\nprint(*sorted(set(sys.modules) - before))"
+        "from corruptset.interruption import command_interruption\nprint(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     modules = {m for m in done.stdout.split() if not m.startswith("corruptset")}

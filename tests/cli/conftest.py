@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import layouts
 import pytest
+from commands import Done
 
-from corruptset import interruption as stopping
 from corruptset.cli import main
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """Standard output, which must be one JSON object."""
-        return json.loads(self.out)
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def built(shared: layouts.Shared) -> Path:
     """A small data set of image files."""
-    folder = tmp_path_factory.mktemp("built")
-    crops = layouts.write_crops(folder / "crops", classes=2, each=2)
-    layouts.make(layouts.write_recipe(folder), crops, folder / "out", sets=["contrast/*"], format="folder")
-    (directory,) = (folder / "out").iterdir()
-    return directory
+    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
 
 
 @pytest.fixture
@@ -58,8 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
             code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
         else:
             code = 0
-        finally:  # the command keeps them until its process ends
-            stopping._current = None
+        finally:  # the command leaves them ignored, as its process ends
             for number, handler in before.items():
                 signal.signal(number, handler)
         out, err = capsys.readouterr()

@@ -13,7 +13,7 @@ import pytest
 from corruptset.cli.output import console, put, put_json
 
 
-@pytest.mark.parametrize("module", ["output", "options", "corrupting"])
+@pytest.mark.parametrize("module", ["output", "options", "corrupt"])
 def test_examples(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"corruptset.cli.{module}"))
     assert found.attempted

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
 
 import pytest
 
 from corruptset.cli import progress
 from corruptset.cli.progress import Progress, counts
+from corruptset.generate.build import ProgressEvent
 
-
-@dataclass
-class Event:
-    phase: str = "corrupting"
-    parts_done: int = 0
-    parts_total: int = 4
-    images_done: int = 0
-    images_total: int = 400
-    sets_done: int = 0
-    sets_total: int = 5
-    seconds: float = 0.0
+Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400, sets_total=5)
 
 
 def test_counts_name_sets_images_rate_and_time_left() -> None:
@@ -32,7 +23,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capsys: pytest.CaptureF
     now = 0.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     with Progress("build") as shown:
-        shown(Event("compiling", parts_done=3, parts_total=19, images_total=0, sets_total=0))
+        shown(ProgressEvent("compiling", parts_done=3, parts_total=19))
         for second in range(25):
             now = float(second)
             shown(Event(images_done=second, seconds=now))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import COMMAND
 
-COMMAND = Path(sys.executable).with_name("corruptset")
 FULL = Path("/dev/full")
 
 

@@ -29,9 +29,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import layouts
-from killing import contents, wait_for_end
+from children import wait_for_end
+from commands import COMMAND
+from layouts import files_of
 
-COMMAND = Path(sys.executable).with_name("corruptset")
 AS_A_TERMINAL = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it, and so would what it starts
@@ -173,7 +174,7 @@ class Harness:
         wrong = problem(name, done, self.out)
         if wrong is None and done.code == 130 and name.startswith("build"):
             self.run(self.commands[name])
-            if contents(self.out) != contents(self.whole):
+            if files_of(self.out) != files_of(self.whole):
                 wrong = "the resumed build has other bytes, or more or fewer files"
         return done, wrong
 

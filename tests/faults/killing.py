@@ -21,7 +21,6 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +28,11 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import layouts
+from children import LIMIT_S, Child, Noting, committed, difference, wait_for_end, workers_of
+from layouts import files_of
 
 WAYS = ("main", "all", "worker", "term", "int")
 """SIGKILL of the process that was started, of its whole group, of one worker; SIGTERM to it; Ctrl-C, which goes to the group."""
@@ -37,7 +41,6 @@ WITH_WORKERS = 0.08
 """Share of the moments of `main`, `all`, `term` and `int` with two jobs; `worker` always has them."""
 BY_TIME = 0.25
 """Share of the moments that are at a time; the others are when so many parts are committed, and up to 50 ms later."""
-LIMIT_S = 120.0
 
 RECIPE = """
 name = "kill"
@@ -100,15 +103,15 @@ class Harness:
     ----------
     folder : Path
         Where everything goes.
+    each : int
+        Images of each of the ten classes.
     """
 
-    def __init__(self, folder: Path) -> None:
-        import layouts
-
+    def __init__(self, folder: Path, *, each: int = 3) -> None:
         from corruptset.generate.recipes.recipe import parse_recipe
 
         self.folder = folder
-        self.source = layouts.write_crops(folder / "source", each=3)
+        self.source = layouts.write_crops(folder / "source", each=each)
         self.recipe = parse_recipe(RECIPE, "kill")
         self.whole: dict[str, dict[str, bytes]] = {}
         self.length: dict[tuple[str, int], float] = {}
@@ -127,7 +130,7 @@ class Harness:
             assert child.wait() == 0, child.said()
             self.length[sink, count] = time.monotonic() - started
             self.parts[sink] = int(notes.read_text().split()[1])
-            files = contents(out)
+            files = files_of(out)
             assert self.whole.setdefault(sink, files) == files, "one and two jobs differ"
             shutil.rmtree(out)
 
@@ -221,11 +224,10 @@ class Harness:
         if redone:
             counts.wrong.append(f"{where}: made again though committed: {redone}")
         counts.committed_kept += len(before or {}) - len(redone)
-        files = contents(out)
+        files = files_of(out)
         counts.files_compared += len(files)
-        if files != self.whole[stop.sink]:
-            other = {p for p in files.keys() | self.whole[stop.sink].keys() if files.get(p) != self.whole[stop.sink].get(p)}
-            counts.wrong.append(f"{where}: other bytes, missing or left over: {sorted(other)[:5]}")
+        if (problem := difference(files, self.whole[stop.sink])) is not None:
+            counts.wrong.append(f"{where}: {problem}")
 
     def _signal(self, process: Child, stop: Stop) -> bool:
         """Send the signal; return whether there was somebody to get it."""
@@ -248,114 +250,6 @@ class Harness:
         else:
             os.kill(process.pid, number)
         return True
-
-
-class Child:
-    """A forked process that leads a group."""
-
-    def __init__(self, work: Callable[[], int], said: Path) -> None:
-        self._said = said
-        self._code: int | None = None
-        self.pid = os.fork()
-        if self.pid == 0:
-            code = 1
-            try:
-                os.setpgid(0, 0)
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-                file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-                os.dup2(file, 1)
-                os.dup2(file, 2)
-                code = work()
-            except KeyboardInterrupt:
-                code = 130  # before or after the build itself
-                print("the same command again to resume")
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(code)
-        with contextlib.suppress(OSError):
-            os.setpgid(self.pid, self.pid)
-        self.group = self.pid
-
-    def poll(self) -> int | None:
-        if self._code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self._code = os.waitstatus_to_exitcode(status)
-        return self._code
-
-    def wait(self) -> int:
-        deadline = time.monotonic() + LIMIT_S
-        while self.poll() is None:
-            if time.monotonic() > deadline:
-                os.killpg(self.group, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
-                self._code = -999  # a hang: no way of stopping allows this code
-                break
-            time.sleep(0.003)
-        assert self._code is not None
-        return self._code
-
-    def said(self) -> str:
-        return self._said.read_text(errors="replace")[-2000:] if self._said.exists() else ""
-
-
-class Noting:
-    """Writes down which phase a build is in."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._parts = 0
-
-    def __call__(self, event: Any) -> None:
-        self._parts = max(self._parts, event.parts_total if event.phase == "building" else 0)
-        self._path.write_text(f"{event.phase} {self._parts}")
-
-
-def committed(out: Path) -> dict[str, list[int]] | None:
-    """Return sidecar -> (inode, mtime); None where nothing was begun, empty where the manifest stands."""
-    if next(out.glob("*/manifest.json"), None) is not None:
-        return {}
-    stamps = {}
-    for path in sorted(out.glob("*/.corruptset/parts/*.json")):
-        status = path.stat()
-        stamps[path.name] = [status.st_ino, status.st_mtime_ns]
-    return stamps or None
-
-
-def contents(out: Path) -> dict[str, bytes]:
-    """Return every file below a directory: one too many, a temporary one or a lock is a difference too."""
-    return {p.relative_to(out).as_posix(): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
-
-
-def _processes() -> list[tuple[int, int, int, str]]:
-    """Return (pid, parent, group, command line)."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
-            command = (path.parent / "cmdline").read_bytes().decode(errors="replace")
-            if fields[0] != "Z":
-                found.append((int(path.parent.name), int(fields[1]), int(fields[2]), command))
-    return found
-
-
-def workers_of(pid: int) -> list[int]:
-    """Return the loky workers of a process."""
-    return [p for p, parent, _, command in _processes() if parent == pid and "loky" in command and "tracker" not in command]
-
-
-def wait_for_end(group: int) -> bool:
-    """Wait until nobody of a killed build's group is left; after twenty seconds end them, and say that they were there."""
-    deadline = time.monotonic() + 20
-    while any(g == group and "tracker" not in command for _, _, g, command in _processes()):
-        if time.monotonic() > deadline:
-            os.killpg(group, signal.SIGKILL)
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def planned(moments: int, seed: int, sinks: Sequence[str] = SINKS) -> list[Stop]:

@@ -22,9 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import killing
+from children import Child, difference
+from layouts import files_of
 
 COMMANDS = ("pack", "pack-zip", "unpack", "rebuild", "repair")
 
@@ -50,7 +53,14 @@ class Harness:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        builds = killing.Harness(folder / "builds")
+        # children inherit what is imported here, and what the build imports
+        import corruptset.cli.app
+        import corruptset.generate.again.rebuild
+        import corruptset.generate.again.rederive
+        import corruptset.manifests.release.pack
+        import corruptset.manifests.release.unpack  # noqa: F401
+
+        builds = killing.Harness(folder / "builds", each=1)
         builds.make("both", folder / "made", 1)
         (self.build,) = (folder / "made").iterdir()
         self.source = f"folder:{builds.source}"
@@ -87,7 +97,7 @@ class Harness:
             "repair": Command(["verify", str(made), "--repair", "--source", self.source, "--jobs", "1"], made, damaged),
         }[name]
 
-    def child(self, arguments: Sequence[str], *, at: int = 0, counted: Path | None = None) -> killing.Child:
+    def child(self, arguments: Sequence[str], *, at: int = 0, counted: Path | None = None) -> Child:
         """Run a command in a process of its own, which kills itself before the `at`-th file takes its place."""
 
         def work() -> int:
@@ -116,7 +126,7 @@ class Harness:
                     counted.write_text(str(done))
             return 0
 
-        return killing.Child(work, self.folder / "said")
+        return Child(work, self.folder / "said")
 
     def try_all(self, name: str, moments: int, seed: int) -> tuple[int, int, list[str]]:
         """Kill a command at so many moments; return how many met it running, how many files were compared, and what was wrong."""
@@ -127,7 +137,7 @@ class Harness:
         child = self.child(command.arguments, counted=counted)
         assert child.wait() == 0, child.said()
         length, files = time.monotonic() - started, int(counted.read_text())
-        whole = killing.contents(command.result)
+        whole = files_of(command.result)
         met = compared = 0
         wrong: list[str] = []
         for k in range(moments):
@@ -152,11 +162,10 @@ class Harness:
             # One that was killed after its last file has nothing to do any more, and says so.
             if (code := again.wait()) != 0 and not (code == 2 and "finished pack" in again.said()):
                 wrong.append(f"{where}: exit code {code} of the same command again: {again.said()}")
-            found = killing.contents(command.result)
-            compared += len(found)
-            if found != whole:
-                other = sorted(p for p in found.keys() | whole.keys() if found.get(p) != whole.get(p))
-                wrong.append(f"{where}: other bytes, missing or left over: {other[:5]}")
+            files_now = files_of(command.result)
+            compared += len(files_now)
+            if (problem := difference(files_now, whole)) is not None:
+                wrong.append(f"{where}: {problem}")
         return met, compared, wrong
 
 

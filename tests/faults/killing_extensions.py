@@ -23,7 +23,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from killing import RECIPE, Child, Noting, contents
+import layouts
+from children import Child, Noting, difference
+from killing import RECIPE
+from layouts import files_of
 
 WAYS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT}
 SINKS: dict[str, dict[str, Any]] = {"both": {"format": "both"}, "arrays": {"view": "cifar-c"}, "files": {"view": "imagefolder"}}
@@ -34,8 +37,6 @@ class Extensions:
     """A finished build in each sink, and what it and its extension must look like."""
 
     def __init__(self, folder: Path) -> None:
-        import layouts
-
         from corruptset.generate.recipes.recipe import parse_recipe
 
         self.folder = folder
@@ -48,11 +49,11 @@ class Extensions:
         for sink in SINKS:
             base = folder / f"base-{sink}"
             self.make(sink, base, BASE)
-            self.before[sink] = contents(base)
+            self.before[sink] = files_of(base)
             started = time.monotonic()
             self.make(sink, folder / f"whole-{sink}", ["*"])
             self.length[sink] = time.monotonic() - started
-            self.after[sink] = contents(folder / f"whole-{sink}")
+            self.after[sink] = files_of(folder / f"whole-{sink}")
 
     def make(self, sink: str, out: Path, sets: list[str], progress: Any = None) -> None:
         from corruptset.generate.build import build
@@ -115,10 +116,8 @@ class Extensions:
         if second.wait() != 0:
             wrong.append(f"{where}: {'abandoning' if back else 'the resume'} failed: {second.said()}")
         wanted = self.before if back and not decided else self.after
-        found = contents(out)
-        if found != wanted[sink]:
-            other = {p for p in found.keys() | wanted[sink].keys() if found.get(p) != wanted[sink].get(p)}
-            wrong.append(f"{where}, {'back' if back else 'on'}: other bytes, missing or left over: {sorted(other)[:5]}")
+        if (problem := difference(files_of(out), wanted[sink])) is not None:
+            wrong.append(f"{where}, {'back' if back else 'on'}: {problem}")
         return f"{phase}, {'back' if back else 'on'}", wrong
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import layouts
 import pytest
-from killing import contents
+from layouts import files_of
 
 from corruptset.errors import BuildError, Interrupted, SourceError
 from corruptset.generate.build import ProgressEvent
@@ -54,7 +54,7 @@ def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path: Path, chan
     else:
         with pytest.raises(Interrupted):
             layouts.make(recipe, source, out, sets=SETS, progress=stop)
-    before = contents(out)
+    before = files_of(out)
     kept = tmp_path / "kept"
     shutil.copytree(source, kept)
     change(source)
@@ -63,13 +63,13 @@ def test_a_source_that_has_changed_is_refused_with_the_list(tmp_path: Path, chan
     for line in CHANGES[change]:
         assert line in str(caught.value)
     assert str(caught.value).count("  source: ") == len(CHANGES[change])
-    assert contents(out) == before
+    assert files_of(out) == before
     # with the original put back it goes on, to the same bytes
     shutil.rmtree(source)
     kept.rename(source)
     layouts.make(recipe, source, out, sets=SETS)
     layouts.make(recipe, source, tmp_path / "whole", sets=SETS)
-    assert contents(out) == contents(tmp_path / "whole")
+    assert files_of(out) == files_of(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("change", [replaced, removed])

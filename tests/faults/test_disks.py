@@ -14,8 +14,9 @@ from typing import IO, Any
 
 import layouts
 import pytest
+from children import Child
 from deadly import DeadlySource
-from killing import Child, contents
+from layouts import files_of
 
 from corruptset.errors import BuildError, MachineError
 from corruptset.generate.build import ProgressEvent, build
@@ -31,28 +32,9 @@ def write_for_ever(file: IO[bytes], block: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=2)
-
-
-@pytest.fixture(scope="session")
-def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"))
-
-
-@pytest.fixture(scope="session")
-def whole(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, bytes]]:
+def whole(shared: layouts.Shared) -> Callable[[str], dict[str, bytes]]:
     """Return the files of a build that nothing happened to."""
-    made: dict[str, dict[str, bytes]] = {}
-
-    def files(sink: str) -> dict[str, bytes]:
-        if sink not in made:
-            out = tmp_path_factory.mktemp(sink)
-            layouts.make(recipe, crops, out, sets=SETS, **SINKS[sink])
-            made[sink] = contents(out)
-        return made[sink]
-
-    return files
+    return lambda sink: files_of(shared.build(sets=SETS, **SINKS[sink]).parent)
 
 
 @pytest.fixture
@@ -129,7 +111,7 @@ def test_a_disk_that_becomes_full(
             assert there.items() >= kept.items()
 
     layouts.make(recipe, crops, out, sets=SETS, progress=look, **SINKS[sink])
-    assert contents(out) == whole(sink)
+    assert files_of(out) == whole(sink)
 
 
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
@@ -180,7 +162,7 @@ def test_an_error_injected_where_files_are_written(
     monkeypatch.undo()
     assert not list(tmp_path.rglob(".*.part"))
     layouts.make(recipe, crops, tmp_path / "out", sets=SETS, **SINKS[sink])
-    assert contents(tmp_path / "out") == whole(sink)
+    assert files_of(tmp_path / "out") == whole(sink)
 
 
 def drop_privileges() -> None:
@@ -213,7 +195,7 @@ def bound_by_permissions(folder: Path, work: Callable[[], object]) -> tuple[int,
 
 
 @pytest.fixture
-def shared(crops: Path) -> Iterator[Path]:
+def owned(crops: Path) -> Iterator[Path]:
     """A folder with the source in it, where permissions can be taken."""
     path = Path(tempfile.mkdtemp())
     shutil.copytree(crops, path / "source")
@@ -227,56 +209,52 @@ def shared(crops: Path) -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-def test_a_directory_that_must_not_be_written_to(shared: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]]) -> None:
+def test_a_directory_that_must_not_be_written_to(owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]]) -> None:
     text = recipe.read_text()
     whole("folder")  # kernels are loaded here, and the child inherits them
-    (shared / "recipe.toml").write_text(text)
-    out = shared / "mine" / "out"
+    (owned / "recipe.toml").write_text(text)
+    out = owned / "mine" / "out"
 
     def work() -> None:
         out.mkdir(exist_ok=True)
         out.chmod(0o555)
-        layouts.make(shared / "recipe.toml", shared / "source", out, sets=SETS, format="folder")
+        layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder")
 
-    code, said = bound_by_permissions(shared, work)
+    code, said = bound_by_permissions(owned, work)
     assert code == 2, said
     assert str(out) in said
     assert "Permission denied" in said
     assert "Mend the path" in said
     assert not list(out.iterdir())
     out.chmod(0o755)
-    code, said = bound_by_permissions(
-        shared, lambda: layouts.make(shared / "recipe.toml", shared / "source", out, sets=SETS, format="folder")
-    )
+    code, said = bound_by_permissions(owned, lambda: layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, format="folder"))
     assert code == 0, said
-    assert contents(out) == whole("folder")
+    assert files_of(out) == whole("folder")
 
 
 @pytest.mark.parametrize("sink", SINKS)
-def test_permission_that_is_lost_while_a_build_runs(
-    shared: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str
-) -> None:
+def test_permission_that_is_lost_while_a_build_runs(owned: Path, recipe: Path, whole: Callable[[str], dict[str, bytes]], sink: str) -> None:
     whole(sink)
-    (shared / "recipe.toml").write_text(recipe.read_text())
-    out = shared / "mine" / "out"
+    (owned / "recipe.toml").write_text(recipe.read_text())
+    out = owned / "mine" / "out"
 
     def take() -> None:
         for one in out.rglob("*"):
             one.chmod(0o555 if one.is_dir() else 0o444)
 
     def work(progress: Any = None) -> None:
-        layouts.make(shared / "recipe.toml", shared / "source", out, sets=SETS, progress=progress, **SINKS[sink])
+        layouts.make(owned / "recipe.toml", owned / "source", out, sets=SETS, progress=progress, **SINKS[sink])
 
-    code, said = bound_by_permissions(shared, lambda: work(after(2, take)))
+    code, said = bound_by_permissions(owned, lambda: work(after(2, take)))
     assert code == 3, said
     assert str(out) in said
     assert "Permission denied" in said
     assert "run the same command again to resume" in said
     for one in sorted(out.rglob("*")):
         one.chmod(0o755 if one.is_dir() else 0o644)
-    code, said = bound_by_permissions(shared, work)
+    code, said = bound_by_permissions(owned, work)
     assert code == 0, said
-    assert contents(out) == whole(sink)
+    assert files_of(out) == whole(sink)
 
 
 @pytest.mark.parametrize("sink", SINKS)
@@ -292,7 +270,7 @@ def test_a_directory_that_is_removed_under_a_build(
         layouts.make(recipe, crops, out, sets=SETS, progress=after(2, remove), **SINKS[sink])
     assert str(out) in str(caught.value)
     layouts.make(recipe, crops, out, sets=SETS, **SINKS[sink])
-    assert contents(out) == whole(sink)
+    assert files_of(out) == whole(sink)
 
 
 @pytest.mark.parametrize(
@@ -316,4 +294,4 @@ def test_a_worker_without_memory(
         assert kept  # parts without the victim were finished by then
     flag.unlink()
     layouts.make(recipe, crops, tmp_path / "out", sets=SETS, format="folder")
-    assert contents(tmp_path / "out") == whole("folder")
+    assert files_of(tmp_path / "out") == whole("folder")

@@ -23,11 +23,9 @@ UNDERIVABLE = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    crops = layouts.write_crops(folder / "crops", each=1)
-    recipe = layouts.write_recipe(folder, encoding="jpeg")
-    return layouts.make(recipe, crops, folder / "out", metrics=2, format="both", sets=["contrast/1", "brightness/4", "clean"])
+def built(shared: layouts.Shared) -> Path:
+    sets = ["contrast/1", "brightness/4", "clean"]
+    return shared.build(crops={"each": 1}, recipe={"encoding": "jpeg"}, metrics=2, format="both", sets=sets)
 
 
 def leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

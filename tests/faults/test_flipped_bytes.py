@@ -46,22 +46,16 @@ def kind_of(path: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=1)
-
-
-@pytest.fixture(scope="module")
-def builds(crops: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Small]:
+def builds(shared: layouts.Shared) -> dict[str, Small]:
     made = {}
     for name in BUILDS:
-        folder = tmp_path_factory.mktemp(name)
-        recipe = layouts.write_recipe(folder, encoding="jpeg" if name == "jpeg" else "png")
+        recipe = {"encoding": "jpeg" if name == "jpeg" else "png"}
         options = {"view": "cifar-c", "sets": ["contrast/*"]} if name == "view" else {"format": "both", "sets": SETS}
-        root = layouts.make(recipe, crops, folder / "out", metrics=2, **options)
+        root = shared.build(crops={"each": 1}, recipe=recipe, metrics=2, **options)
         kinds: dict[str, list[str]] = {}
         for path in sorted(layouts.files_of(root)):
             kinds.setdefault(kind_of(path), []).append(path)
-        made[name] = Small(root, f"folder:{crops}", kinds)
+        made[name] = Small(root, f"folder:{shared.crops(each=1)}", kinds)
     return made
 
 

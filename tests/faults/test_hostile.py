@@ -166,10 +166,8 @@ def test_a_tar_in_a_tar_is_no_image_and_is_not_opened(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stranger")
-    crops, recipe = layouts.write_crops(folder / "crops", classes=2, each=1), layouts.write_recipe(folder)
-    return layouts.make(recipe, crops, folder / "out", sets=["contrast/*", "clean"], format="both")
+def built(shared: layouts.Shared) -> Path:
+    return shared.build(crops={"classes": 2, "each": 1}, sets=["contrast/*", "clean"], format="both")
 
 
 @pytest.fixture

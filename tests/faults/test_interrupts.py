@@ -6,13 +6,12 @@ The full count: ``python tests/faults/interrupting.py --moments 8``.
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import interrupting
 import layouts
 import pytest
+from children import run_script
 
 BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
 
@@ -40,10 +39,7 @@ def test_the_harness_notices_more_than_a_sentence_and_other_codes(tmp_path: Path
 
 @pytest.mark.ci
 def test_moments_of_every_command() -> None:
-    done = subprocess.run([sys.executable, interrupting.__file__, "--moments", "3"], capture_output=True, text=True)
-    print(done.stdout)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith("33 moments, 0 wrong\n")
+    assert run_script(interrupting, "--moments", "3").endswith("33 moments, 0 wrong\n")
 
 
 def test_sigterm_stops_every_command_as_ctrl_c_does(tmp_path: Path) -> None:

@@ -5,22 +5,14 @@ The full count: ``python tests/faults/killing_commands.py --moments 12``, or ``-
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import killing_commands
 import pytest
+from children import run_script
 
 
 def check(moments: int, *commands: str, seed: int = 0) -> None:
-    """Run the harness in a process of its own: it forks, and pytest has threads."""
-    script = str(Path(killing_commands.__file__))
-    command = [sys.executable, script, "--moments", str(moments), "--commands", ",".join(commands), "--seed", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    print(done.stdout)
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = done.stdout.splitlines()
+    printed = run_script(killing_commands, "--moments", str(moments), "--commands", ",".join(commands), "--seed", str(seed))
+    lines = printed.splitlines()
     assert [line.split()[0] for line in lines] == list(commands)
     for line in lines:
         assert line.endswith(" 0 wrong")

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import killing
 import pytest
+from children import run_script
 
 from corruptset.generate.sources import check as checking
 from corruptset.generate.sources.source import Probe, Sample
@@ -24,14 +23,10 @@ def check(moments: int, seed: int, sinks: str = ",".join(killing.SINKS)) -> str:
 
 
 def harness(moments: int, *arguments: str) -> str:
-    """Run the harness in a process of its own: it forks, and pytest has threads."""
-    command = [sys.executable, str(Path(killing.__file__)), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    print(done.stdout)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"\n{moments} moments, " in done.stdout
-    assert "0 moments wrong" in done.stdout
-    return done.stdout
+    printed = run_script(killing, *arguments)
+    assert f"\n{moments} moments, " in printed
+    assert "0 moments wrong" in printed
+    return printed
 
 
 def test_a_few_moments() -> None:

@@ -82,15 +82,13 @@ DAMAGE: dict[str, Damage] = {f.__name__: f for f in (lose, cut, lengthen, add, r
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=1)
+def source(shared: layouts.Shared) -> Path:
+    return shared.crops(each=1)
 
 
 @pytest.fixture(scope="module", params=["png", "jpeg"])
-def built(request: pytest.FixtureRequest, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(request.param)
-    recipe = layouts.write_recipe(folder, encoding=request.param)
-    return layouts.make(recipe, source, folder / "out", format="both", sets=SETS)
+def built(request: pytest.FixtureRequest, shared: layouts.Shared) -> Path:
+    return shared.build(crops={"each": 1}, recipe={"encoding": request.param}, format="both", sets=SETS)
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(12, marks=pytest.mark.ci)])

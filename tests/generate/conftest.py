@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layouts import files_of
 
 from corruptset.generate.build import Built, build
 
@@ -43,11 +44,6 @@ SMALL_SETS = {
     "gaussian_noise/1", "gaussian_noise/3", "contrast/1", "contrast/3", "brightness/1", "brightness/3",
     "contrast-3+gaussian_noise-1", "contrast-3+brightness-1", "gn300+contrast-1",
 }  # fmt: skip
-
-
-def files_of(directory: Path) -> dict[str, bytes]:
-    """Return every file below a directory."""
-    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}
 
 
 def write_recipe(folder: Path, *, encoding: str = 'format = "jpeg"', crop: int = 64) -> Path:

@@ -227,7 +227,7 @@ def test_a_killed_worker_is_replaced(make: Callable[..., Built], whole: Built, f
 def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
 
-    def broken(file: Any, left: Any, jobs: int, done: Any, workers: Any) -> bool:
+    def broken(file: Any, left: Any, jobs: int, done: Any) -> bool:
         tried.append(jobs)
         return True
 
@@ -304,34 +304,3 @@ def test_an_error_without_a_signal_stays_what_it_is(make: Callable[..., Built], 
     monkeypatch.setattr(worker, "ThreadPoolExecutor", Writer)
     with pytest.raises(RuntimeError, match="of our own"):
         make()
-
-
-def test_workers_come_up_before_the_source_is_checked_and_go_when_it_is_not_good(
-    small_recipe: Path, tmp_path: Path, whole: Built, make: Callable[..., Built], files: Any
-) -> None:
-    others = set(children())  # of builds before, which end by themselves, and of a check, which wait for the next one
-    seen: dict[str, set[int]] = {}
-
-    def new() -> set[int]:
-        return set(children()) - others
-
-    def look(event: ProgressEvent) -> None:
-        seen.setdefault(event.phase, new())
-
-    built = make(jobs=2, progress=look)
-    assert len(seen["checking"]) == 2
-    assert seen["building"] == seen["checking"]
-    assert files(built.directory) == files(whole.directory)
-    others |= seen.pop("checking")
-    seen.clear()
-    make(jobs=2, progress=look)  # finished: nothing to do
-    assert seen["checking"] == set()
-
-    def stop(event: ProgressEvent) -> None:
-        assert len(new()) == 2
-        raise KeyboardInterrupt
-
-    with pytest.raises(Interrupted):
-        corruptset.build(small_recipe, "sample", tmp_path / "other", jobs=2, progress=stop)
-    assert new() == set()
-    assert not (tmp_path / "other").exists()

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import layouts
 import pytest
+from commands import COMMAND
 
-from corruptset import signals
+from corruptset import processes
 from corruptset.errors import CorruptsetWarning, MachineError
 from corruptset.generate.plan.options import BuildOptions
-
-COMMAND = str(Path(sys.executable).parent / "corruptset")
 
 
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let semaphores fail as on a read-only /dev/shm."""
     import _multiprocessing
+    import multiprocessing.synchronize  # noqa: F401  it reads the class when it is imported
 
     def refuse(*_: Any) -> None:
-        raise OSError(30, "Read-only file system")
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    signals._no_semaphores.cache_clear()
+    processes._semaphore_problem.cache_clear()
     monkeypatch.setattr(_multiprocessing, "SemLock", refuse)
     yield
-    signals._no_semaphores.cache_clear()
+    processes._semaphore_problem.cache_clear()
 
 
 def test_one_process_works_where_no_others_can_be_started(without: Any, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_one_process_works_where_no_others_can_be_started(without: Any, tmp_path
 
 def test_workers_that_cannot_be_started_are_not_the_output_directorys_fault() -> None:
     said = r"Worker processes cannot be started: No space left on device.*/dev/shm.*--jobs 1"
-    with pytest.raises(MachineError, match=said), signals.loky_workers_starting():
+    with pytest.raises(MachineError, match=said), processes.loky_workers_starting():
         raise OSError(28, "No space left on device")
 
 
