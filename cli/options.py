@@ -239,7 +239,7 @@ PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
 
 
 def with_options(options: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command many options, before the last of its own; the command gets their values as ``given``, a mapping."""
+    """Give a command many options, before the last of its parameters_of_command; the command gets their values as ``given``, a mapping."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -247,10 +247,10 @@ def with_options(options: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[.
             given = {name: arguments.pop(name) for name in options}
             command(**arguments, given=given)
 
-        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        parameters_of_command = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         added = [inspect.Parameter(name, kind, default=default, annotation=kept) for name, (kept, default) in options.items()]
-        parameters = [*own[:-1], *added, own[-1]]
+        parameters = [*parameters_of_command[:-1], *added, parameters_of_command[-1]]
         wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
         return wrapper
@@ -291,10 +291,10 @@ def numbers(text: str | None, option: str) -> list[int] | None:
     """
     if text is None:
         return None
-    found: list[int] = []
+    values: list[int] = []
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         if not (low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))):
             raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.", param_hint=f"'{option}'")
-        found += range(int(low), int(high if dash else low) + 1)
-    return list(dict.fromkeys(found))
+        values += range(int(low), int(high if dash else low) + 1)
+    return list(dict.fromkeys(values))

@@ -86,8 +86,8 @@ def change_table(
     1 x 0.9, 1 times 100.0 180.0 1.0
     2 x 0.9, 2 times 100.0 162.0 1.0
     """
-    found = get_corruption(name)
-    if found.gradual is None:
+    declared = get_corruption(name)
+    if declared.gradual is None:
         raise ParameterError(f"{name} has severities in place of levels: it has no table of changes.")
     table = replace(fitting("imagenet"), ladder=check_ladder(ladder))
     check_seed(seed)
@@ -111,8 +111,8 @@ def change_table(
         start += len(batch)
     shape = batches[0].shape[1:]
     values = rungs[0].stages[0].parameters
-    said = {level: found.gradual.change(level, shape, values) if level else UNCHANGED for level in measured}
-    return [Change(level, said[level], *np.mean(rows, axis=0).tolist()) for level, rows in sorted(measured.items())]
+    changes = {level: declared.gradual.change(level, shape, values) if level else UNCHANGED for level in measured}
+    return [Change(level, changes[level], *np.mean(rows, axis=0).tolist()) for level, rows in sorted(measured.items())]
 
 
 @cache

@@ -97,7 +97,7 @@ def verify(
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
-    told = progress or (lambda step, done, total: None)
+    report_progress = progress or (lambda step, done, total: None)
     workers = worker_count(jobs)
     repaired: Repaired | None = None
     if repair:
@@ -106,13 +106,13 @@ def verify(
             before.mended = []
             return before
         means = Means(source, labels, images, frost_textures, workers)
-        repaired = Repaired() if before.ok else mend(directory, before, means, told)
-    made = 0
+        repaired = Repaired() if before.ok else mend(directory, before, means, report_progress)
+    rederived = 0
 
     def counted(step: str, done: int, total: int) -> None:
-        nonlocal made
-        made = done
-        told(step, done, total)
+        nonlocal rederived
+        rederived = done
+        report_progress(step, done, total)
 
     def again(data: DataSet, count: int | None) -> Iterator[Problem]:
         opened = opened_source(data, source, labels, images)
@@ -126,7 +126,7 @@ def verify(
         jobs=workers,
         progress=progress,
     )
-    report.checked["rederived"] = made
+    report.checked["rederived"] = rederived
     if repaired is not None:
         report.mended = sorted(set(repaired.mended))
         report.problems = sorted({*report.problems, *repaired.unmended})

@@ -84,10 +84,10 @@ class Remake:
         """The runs of the build."""
         return self.build.runs
 
-    def parts(self, sets: Sequence[str], some: Collection[Run]) -> list[Part]:
+    def parts(self, sets: Sequence[str], runs: Collection[Run]) -> list[Part]:
         """Return whole sets over runs, in groups that fit into memory."""
         cut = groups(sets, run_count=len(self.runs), run_length=self.runs[0].count, stored_bytes=self.spec.stored_bytes)
-        return [Part(one, group) for one in some for group in cut]
+        return [Part(run, group) for run in runs for group in cut]
 
     def make(self, name: str, sinks: Sequence[Sink], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
         """Make parts aside; return the folder that they are in. `finished` is told of each as it is finished."""

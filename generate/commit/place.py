@@ -12,15 +12,15 @@ _OLD_BASE = f"{WORK_FOLDER}/{MANIFEST}"
 
 
 def refuse_place(directory: Path) -> None:
-    """Raise `BuildError` if there is no place for a directory, or it cannot be written to."""
-    there = directory.absolute()
-    while not os.path.lexists(there):
-        there = there.parent
-    if not there.is_dir():
-        raise BuildError(f"{there} is not a folder; expected was a place for {directory}. Choose another --out.")
-    if not os.access(there, os.W_OK | os.X_OK):
+    """Raise `BuildError` if nearest is no place for a directory, or it cannot be written to."""
+    nearest = directory.absolute()
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise BuildError(f"{nearest} is not a folder; expected was a place for {directory}. Choose another --out.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
         raise BuildError(
-            f"{there} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "
+            f"{nearest} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "
             "Mend the path's permissions, or choose another --out."
         )
 
@@ -35,9 +35,9 @@ def refuse_foreign(directory: Path) -> None:
             f"{directory} was being extended by an older corruptset, which cannot be resumed. Move {directory / _OLD_BASE} back to "
             f"{directory / MANIFEST} and remove {directory / WORK_FOLDER}, or choose another --out."
         )
-    strange = sorted(p.name for p in directory.iterdir()) if directory.exists() and not is_begun(directory) else []
-    if strange and strange != [WORK_FOLDER]:
+    names = sorted(p.name for p in directory.iterdir()) if directory.exists() and not is_begun(directory) else []
+    if names and names != [WORK_FOLDER]:
         raise BuildError(
-            f"{directory} is not empty and holds no build ({', '.join(strange[:5])}{' ...' if len(strange) > 5 else ''}). "
+            f"{directory} is not empty and holds no build ({', '.join(names[:5])}{' ...' if len(names) > 5 else ''}). "
             "Choose another --out, or empty it."
         )

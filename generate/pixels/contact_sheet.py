@@ -108,9 +108,9 @@ def _grid(
     rows: Mapping[str, Sequence[str]], chains: Mapping[tuple[str, str], NDArray[np.uint8]], alone: Mapping[str, NDArray[np.uint8]]
 ) -> list[Line]:
     """Return the lines of a grid, with what its columns are above the first."""
-    found = dict.fromkeys(c for columns in rows.values() for c in columns)
+    all_columns = dict.fromkeys(c for columns in rows.values() for c in columns)
     # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
-    columns = [*(r for r in rows if r in found), *(c for c in found if c not in rows)]
+    columns = [*(r for r in rows if r in all_columns), *(c for c in all_columns if c not in rows)]
     lines = [Line(ORDER)]
     for number, row in enumerate(rows):
         cells: list[Cell] = [("", chains.get((row, column))) for column in columns]
@@ -138,9 +138,9 @@ def thinned(ids: Sequence[str], most: int) -> list[str]:
     stages = list(dict.fromkeys(stage for name in ids if "+" in name for stage in name.split("+")))
     for count in range(len(stages), 1, -1):
         kept = set(_spread(stages, count))
-        left = [name for name in ids if "+" not in name or kept.issuperset(name.split("+"))]
-        if len(left) <= most and any("+" in name for name in left):
-            return left
+        shown = [name for name in ids if "+" not in name or kept.issuperset(name.split("+"))]
+        if len(shown) <= most and any("+" in name for name in shown):
+            return shown
     return _spread(ids, most)
 
 

@@ -109,13 +109,13 @@ def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize
         No build has such a one; says which settings are wrong.
     """
     try:
-        found: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
+        preprocessing: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
         raise VerificationError(
             f"The manifest's preprocessing is none that a build has, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
             "Run `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e
-    return found
+    return preprocessing
 
 
 def preprocess(image: NDArray[np.uint8] | Image.Image, spec: ResizeCrop | CentralResize | Resize | Unchanged) -> NDArray[np.uint8]:

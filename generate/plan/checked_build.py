@@ -70,12 +70,12 @@ class CheckedBuild:
 
     def refuse_several_shapes(self) -> None:
         """Raise `BuildError` where images of several shapes were to go where only one fits."""
-        needy = next((sink.equal_shapes for sink in self.asked_sinks if sink.equal_shapes is not None), None)
-        if needy is not None and len(self.shapes) > 1:
-            some = ", ".join(f"{h}x{w}" for h, w in self.shapes[:4])
+        limited = next((sink.equal_shapes for sink in self.asked_sinks if sink.equal_shapes is not None), None)
+        if limited is not None and len(self.shapes) > 1:
+            shapes = ", ".join(f"{h}x{w}" for h, w in self.shapes[:4])
             instead = "--format folder" if self.spec.view is None else "a view of image files"
             raise BuildError(
-                f"The images come out in {len(self.shapes)} shapes (height x width: {some} ...), which do not fit into {needy} of "
+                f"The images come out in {len(self.shapes)} shapes (height x width: {shapes} ...), which do not fit into {limited} of "
                 f"pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was written."
             )
 

@@ -22,6 +22,8 @@ PARTS_WANTED = 32
 """A small build still has this many parts (if it has as many sets), for workers to share."""
 ROWS_BYTES = 72 << 20
 """Most bytes of images that a part collects before it writes its shards."""
+BATCH_BYTES = 2 << 20
+"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +106,10 @@ def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], commit
     committed : collection of (set id, run number)
         What stands already.
     """
-    found = []
+    missing = []
     for run in all_runs:
         for group in set_groups:
-            left = tuple(s for s in group if (s, run.number) not in committed)
-            if left:
-                found.append(Part(run, left))
-    return found
-
-
-BATCH_BYTES = 2 << 20
-"""Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
+            sets = tuple(s for s in group if (s, run.number) not in committed)
+            if sets:
+                missing.append(Part(run, sets))
+    return missing

@@ -87,7 +87,7 @@ def depth(root: Node) -> int:
 
 
 def buffers(root: Node) -> int:
-    """Return how many images of one sample a walk holds at most: a node's are let go when its last child has been made from them."""
+    """Return how many images of one sample a walk holds at most: a node's images are freed when its last child is made."""
     children = list(root.children.values())
     return max((1 + buffers(child) if child is not children[-1] else max(2, buffers(child)) for child in children), default=1)
 
@@ -107,7 +107,7 @@ def walk(
     ----------
     root : Node
     clean : (N, H, W, C) ndarray of uint8
-        As `corruptions.stages.check_images` returns it; it is left untouched.
+        As `corruptions.stages.check_images` returns it; it is remaining untouched.
     keys : (N,) ndarray of uint64
         The samples' keys.
     side : int
@@ -119,22 +119,22 @@ def walk(
     Yields
     ------
     (set id, (N, H', W', C) ndarray of uint8)
-        Valid until the next one is asked for: a node's images go when its last child has been made from them.
+        Valid until the next one is asked for: a node's images go when its last child has been corrupted from them.
     """
     if root.set_id is not None:
         yield root.set_id, clean
-    above: list[tuple[Iterator[Node], int, Images]] = [(iter(root.children.values()), len(root.children), clean)]
-    while above:
-        children, left, images = above.pop()
+    stack: list[tuple[Iterator[Node], int, Images]] = [(iter(root.children.values()), len(root.children), clean)]
+    while stack:
+        children, remaining, images = stack.pop()
         child = next(children, None)
         if child is None:
             continue
         assert child.stage is not None
-        made = apply_stage(images, child.stage, child.key, keys, side=side, scale=scale, resources=resources, done=child.done)
-        if left > 1:
-            above.append((children, left - 1, images))
+        corrupted = apply_stage(images, child.stage, child.key, keys, side=side, scale=scale, resources=resources, done=child.done)
+        if remaining > 1:
+            stack.append((children, remaining - 1, images))
         del images
         if child.set_id is not None:
-            yield child.set_id, made
-        above.append((iter(child.children.values()), len(child.children), made))
-        del made
+            yield child.set_id, corrupted
+        stack.append((iter(child.children.values()), len(child.children), corrupted))
+        del corrupted

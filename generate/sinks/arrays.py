@@ -53,8 +53,8 @@ def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray
     fd = os.open(target, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
         # Every part writes the same header and size, so it does not matter which is first, or whether two are.
-        there = os.pread(fd, len(header), 0)
-        if there.strip(b"\0") and there != header:
+        present = os.pread(fd, len(header), 0)
+        if present.strip(b"\0") and present != header:
             raise BuildError(
                 f"{target}: images of several shapes ({shape[0]}x{shape[1]}, {shape[2]} channels, and others) do not fit into one array. "
                 "Choose a view of image files, or a recipe whose preprocessing makes all images equal."
@@ -155,9 +155,9 @@ class _ArraySet:
         assert pixels is not None
         for path, pairs in self._rows_of.items():
             positions, numbers = zip(*pairs, strict=True)
-            own = pixels[positions[0] : positions[-1] + 1] if adjoin(positions) else pixels[list(positions)]
-            for position, record in zip(positions, row_records(path, numbers, own), strict=True):
+            rows = pixels[positions[0] : positions[-1] + 1] if adjoin(positions) else pixels[list(positions)]
+            for position, record in zip(positions, row_records(path, numbers, rows), strict=True):
                 self.records[position] = record
-            write_rows(self._directory / path, self._layout.array_rows[path], numbers, own)
+            write_rows(self._directory / path, self._layout.array_rows[path], numbers, rows)
         self.bytes = pixels.nbytes
         self._pixels.free()

@@ -107,31 +107,36 @@ def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
 
 
 def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Done) -> None:
-    left = {part.name: part for part in parts}
+    missing = {part.name: part for part in parts}
     failures = 0
-    while left:
-        before = len(left)
-        broken = _one_pool(file, left, min(jobs, len(left)), done)
+    while missing:
+        before = len(missing)
+        broken = _one_pool(file, missing, min(jobs, len(missing)), done)
         if not broken:
             return
-        failures = failures + 1 if len(left) == before else 0
+        failures = failures + 1 if len(missing) == before else 0
         if failures:
             # Workers are mostly killed for their memory: fewer at a time may get through, and one alone says which part it is.
             jobs = max(1, jobs // 2)
         if failures >= TRIES:
-            names = listed([f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in left.values()], 10)
+            parts_text = [f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in missing.values()]
             raise MachineError(
-                f"Workers were killed {TRIES} times without finishing a part (often: out of memory). {len(left)} parts are left:\n{names}\n"
+                f"Workers were killed {TRIES} times without finishing a part (often: out of memory). {len(missing)} parts are left:\n"
+                f"{listed(parts_text, 10)}\n"
+                "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
+            )
+            raise MachineError(
+                f"Workers were killed {TRIES} times without finishing a part (often: out of memory). {len(missing)} parts are missing:\n{names}\n"
                 "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
             )
 
 
-def _one_pool(file: str, left: dict[str, Part], jobs: int, done: Done) -> bool:
-    """Work on what is left until it is done (False) or the pool breaks (True); finished parts leave `left`."""
+def _one_pool(file: str, missing: dict[str, Part], jobs: int, done: Done) -> bool:
+    """Work on what is missing until it is done (False) or the pool breaks (True); finished parts leave `missing`."""
     from concurrent.futures.process import BrokenProcessPool
 
     workers = Workers(jobs)
-    tasks = _tasks(list(left.values()), workers.count)
+    tasks = _tasks(list(missing.values()), workers.count)
     waiting: set[Future[list[PartDone]]] = set()
     finished = False
     try:
@@ -148,9 +153,9 @@ def _one_pool(file: str, left: dict[str, Part], jobs: int, done: Done) -> bool:
                         future = workers.pool.submit(_work, file, task)
                     waiting.add(future)
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for made in ready:
-                for record in made.result():
-                    left.pop(record.name, None)
+            for task_done in ready:
+                for record in task_done.result():
+                    missing.pop(record.name, None)
                     done(record)
         finished = True
         return False

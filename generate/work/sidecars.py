@@ -77,8 +77,8 @@ def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
         }
         for set_id, e in sidecar.sets.items()
     }
-    made = {"clean": list(sidecar.clean), "sets": sets}
-    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, made)).encode()
+    contents = {"clean": list(sidecar.clean), "sets": sets}
+    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, contents)).encode()
     write_hashed(directory / PARTS_FOLDER / f"{name}.json", text, *(e.lines for e in sidecar.sets.values()))
 
 
@@ -109,14 +109,14 @@ def _whole(path: Path) -> Sidecar | None:
     data = read_hashed(path)
     if data is None:
         return None
-    header, made, _ = data.split(b"\n", 2)
-    at = len(header) + len(made) + 2
+    header, contents, _ = data.split(b"\n", 2)
+    offset = len(header) + len(contents) + 2
     try:
-        described = json.loads(made)
+        described = json.loads(contents)
         sets = {}
         for set_id, entry in described["sets"].items():
-            sets[set_id] = PartSet(**{**entry, "lines": data[at : at + entry["lines"]]})
-            at += entry["lines"]
+            sets[set_id] = PartSet(**{**entry, "lines": data[offset : offset + entry["lines"]]})
+            offset += entry["lines"]
         return Sidecar(**json.loads(header), clean=described["clean"], sets=sets)
     except (ValueError, KeyError, TypeError):  # of another version of corruptset
         return None

@@ -64,9 +64,9 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
             stages.setdefault((stage.corruption, canonical(dict(stage.parameters)).decode()), stage)
     tasks: dict[str, _Task] = {}
     for name in dict.fromkeys(name for name, _ in stages):
-        some = tuple(stage for stage in stages.values() if stage.corruption == name)
-        found = get_corruption(name)
-        tasks[name] = _Task(some, job.maker, tuple(shapes), found.compile_after, found.compile_seconds)
+        own_stages = tuple(stage for stage in stages.values() if stage.corruption == name)
+        declared = get_corruption(name)
+        tasks[name] = _Task(own_stages, job.maker, tuple(shapes), declared.compile_after, declared.compile_seconds)
     if tasks:
         tasks[_OTHERS] = _Task((), job.maker, (), None, _OTHERS_SECONDS)
     mark = _mark(sorted(stages), job, shapes)
@@ -125,9 +125,9 @@ def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]
                 with loky_workers_starting():  # the first starts the workers
                     future = pool.submit(_prepare, tasks[name])
                 running[future] = name
-            for made in wait(running, return_when=FIRST_COMPLETED).done:
-                name = running.pop(made)
-                made.result()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name = running.pop(future)
+                future.result()
                 ready(name)
         finished = True
     finally:
