@@ -125,10 +125,6 @@ def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Don
                 f"{listed(parts_text, 10)}\n"
                 "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
             )
-            raise MachineError(
-                f"Workers were killed {TRIES} times without finishing a part (often: out of memory). {len(missing)} parts are missing:\n{names}\n"
-                "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
-            )
 
 
 def _one_pool(file: str, missing: dict[str, Part], jobs: int, done: Done) -> bool:
