@@ -45,9 +45,9 @@ class Table:
         start = row * (self.skip + size) + self.skip
         try:
             data = latin_bytes(self.place)[start : start + size] if self.latin else read_place(self.place.part(start, size))
-        except (SourceError, OSError, UnicodeError) as e:
+            pixels = np.frombuffer(data, np.uint8, size)
+        except (ValueError, OSError) as e:  # text may be other text now, or shorter
             raise BadSample(f"cannot be read any more: {e}") from None
-        pixels = np.frombuffer(data, np.uint8)
         if not self.planes:
             return pixels.reshape(self.shape).copy()
         height, width, channels = self.shape
