@@ -147,8 +147,8 @@ def test_headers_for_one_member_are_limited_together(tmp_path, kind, count, size
     block = header.tobuf() + content.ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)
     path = tmp_path / "x.tar"
     path.write_bytes(block * count + a.tar(tmp_path / "good.tar", PICTURES).read_bytes())
-    with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or a damaged one"):
-        list_tar(path)
-    with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or a damaged one"):
-        path.with_suffix(".tar.gz").write_bytes(a.zipped(path.read_bytes()))
-        list_tar(path.with_suffix(".tar.gz"))
+    zipped = path.with_suffix(".tar.gz")
+    zipped.write_bytes(a.zipped(path.read_bytes()))
+    for archive in (path, zipped):
+        with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or a damaged one"):
+            list_tar(archive)
