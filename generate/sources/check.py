@@ -41,7 +41,14 @@ class Checked:
             )
 
 
-def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, judge: Judge | None = None) -> Checked:
+def check(
+    source: Source,
+    chosen: Sequence[Sample],
+    *,
+    jobs: int | None = 1,
+    judge: Judge | None = None,
+    worth_workers_s: float = WORTH_WORKERS_S,
+) -> Checked:
     """Decode every chosen sample once and throw the pixels away.
 
     Parameters
@@ -52,6 +59,8 @@ def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, jud
         Processes at most; None is one a core. A worker holds one image at a time. Few images need no workers.
     judge : callable, optional
         A preprocessing's `problem`: what sizes it cannot take.
+    worth_workers_s : float, optional
+        Seconds of remaining work above which workers are started.
 
     Returns
     -------
@@ -64,7 +73,7 @@ def check(source: Source, chosen: Sequence[Sample], *, jobs: int | None = 1, jud
     start = 0.0
     for number, batch in enumerate(batches):
         seconds_each = (time.perf_counter() - start) / (number - 1) if number > 1 else 0.0
-        if workers > 1 and seconds_each * (len(batches) - number) > WORTH_WORKERS_S:
+        if workers > 1 and seconds_each * (len(batches) - number) > worth_workers_s:
             break
         results.append(_check_batch(source, batch, judge))
         if number == 0:

@@ -1,8 +1,7 @@
 """The sources ``cifar10:PATH`` and ``cifar100:PATH``: the python or the binary version, the tar.gz or the folder.
 
 Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels. A batch is
-read for its labels and for where its rows lie. An archive is unpacked to list it, to read its batches, and by each process that
-reads rows.
+read for its labels and for where its rows lie. An archive is unpacked once for that, and once by each process that reads rows.
 
 References
 ----------
@@ -12,6 +11,7 @@ Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009); https:
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,14 +23,15 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError, listed
 from .labels import check_labels, named_classes
-from .pickles import Array, Latin, Refused, Span, load_fields, texts, whole_numbers
+from .pickles import Array, Latin, Refused, Span, Text, load_fields, texts, whole_numbers
 from .places import PIECE, Place, opened, read_place
-from .rows import RowSource, Table, latin_bytes, wanted_splits
-from .tarred import list_tar
+from .rows import RowSource, Table, held_bytes, wanted_splits
+from .tarred import Look, list_tar
 
 SHAPE = (32, 32, 3)
 PIXELS = 3 * 32 * 32
-MOST_BATCH_BYTES = 1 << 30
+MOST_BATCH_BYTES = 512 << 20
+"""A batch of 50,000 rows has 155 million, or 230 where its pixels were pickled as text, which is held in memory."""
 MOST_META_BYTES = 1 << 20
 PUBLISHED_BATCH = 10_000
 """Rows of a batch of CIFAR-10 as it is published; there are then five batches to train on."""
@@ -53,6 +54,11 @@ class DataSet:
     """In front of a row of the binary version."""
     names: Mapping[str, str]
     """Which labels -> their key in the pickled meta."""
+
+    def pattern(self, split: str) -> str:
+        """Return what the names of a split's batches match, in both versions."""
+        stem = self.test if split == "test" else self.train.replace("{}", "[1-9][0-9]?")
+        return stem + r"(\.bin)?"
 
 
 TEN = DataSet(
@@ -104,7 +110,19 @@ def open_hundred(rest: str, *, labels: Path | None = None, split: str | None = N
 
 def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSource:
     splits = wanted_splits(split)
-    path, files = _files(data_set, rest)
+    batches: dict[str, Batch | SourceError] = {}
+
+    def look(member: str, place: Place, file: BinaryIO) -> None:
+        """Read a batch while an archive is listed: another pass over CIFAR-100's would be 6 % of a whole build."""
+        name = member.rpartition("/")[2]
+        wanted = next((one for one in splits if re.fullmatch(data_set.pattern(one), name)), None)
+        if wanted is not None and name not in batches:
+            try:
+                batches[name] = _batch(data_set, name, place, file, wanted, which)
+            except SourceError as e:
+                batches[name] = e  # raised below, once the archive is known to be whole and this file to be wanted
+
+    path, files = _files(data_set, rest, look)
     form = next((f for f in ("python", "binary") if data_set.meta[f] in files), None)
     if form is None:
         raise SourceError(
@@ -116,21 +134,28 @@ def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSou
     names, batch_rows = _class_names(data_set, files, which, form)
     classes = named_classes(names, f"{path}: {meta}")
     wanted = {name: split for split in splits for name in _batch_names(data_set, form, files, split, path)}
-    # read in the order in which they lie in an archive, so that it is unpacked once
-    batches = {name: _batch(data_set, name, files[name], wanted[name], which) for name in sorted(wanted, key=lambda n: files[n].offset)}
-    for name in wanted:
-        if batch_rows is not None and batches[name].table.rows != batch_rows:
+    tables, labels = [], []
+    for name, of in wanted.items():
+        batch = batches.get(name)
+        if batch is None:
+            with opened(files[name]) as file:
+                batch = _batch(data_set, name, files[name], file, of, which)
+        if isinstance(batch, SourceError):
+            raise batch
+        if batch_rows is not None and batch.table.rows != batch_rows:
             raise SourceError(
-                f"{path}: {name} has {batches[name].table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again."
+                f"{path}: {name} has {batch.table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again."
             )
-        check_labels(batches[name].labels, 0, len(names) - 1, f"{path}: {name}")
-    train = [batches[name].table.rows for name, split in wanted.items() if split == "train"]
+        check_labels(batch.labels, 0, len(names) - 1, f"{path}: {name}")
+        tables.append(batch.table)
+        labels.append(batch.labels)
+    train = [table.rows for table in tables if table.split == "train"]
     if data_set is TEN and train and train[0] == PUBLISHED_BATCH and len(train) != 5:
         raise SourceError(f"{path} has {len(train)} of the five batches to train on. Download the archive again.")
-    return RowSource(data_set.scheme, [batches[name].table for name in wanted], [batches[name].labels for name in wanted], classes)
+    return RowSource(data_set.scheme, tables, labels, classes)
 
 
-def _files(data_set: DataSet, rest: str) -> tuple[Path, dict[str, Place]]:
+def _files(data_set: DataSet, rest: str, look: Look) -> tuple[Path, dict[str, Place]]:
     """Return where a source lies, and its files by name."""
     scheme = data_set.scheme
     if not rest:
@@ -144,7 +169,7 @@ def _files(data_set: DataSet, rest: str) -> tuple[Path, dict[str, Place]]:
         return path, {p.name: Place(p, 0, p.stat().st_size) for p in sorted(path.iterdir()) if p.is_file()}
     if not path.exists():
         raise SourceError(f"The source {scheme}:{rest}: {path} is not there. Expected {data_set.archives[0]} or its extracted folder.")
-    tar = list_tar(path)
+    tar = list_tar(path, look)
     if tar.notes:
         raise SourceError(
             f"{path} is not {data_set.title} as it is published; it has:\n{listed([f'{p}: {r}' for p, r in tar.notes])}\nDownload it again."
@@ -196,11 +221,11 @@ def _class_names(data_set: DataSet, files: Mapping[str, Place], which: str, form
         raise _not_as_published(place, name, e) from None
 
 
-def _batch(data_set: DataSet, name: str, place: Place, split: str, which: str) -> Batch:
+def _batch(data_set: DataSet, name: str, place: Place, file: BinaryIO, split: str, which: str) -> Batch:
+    """Return the batch that a file stands at."""
     read = _read_binary if name.endswith(".bin") else _read_pickle
     try:
-        with opened(place) as file:
-            return read(data_set, place, file, split, which)
+        return read(data_set, place, file, split, which)
     except Refused as e:
         raise _not_as_published(place, f"the batch {name}", e) from None
 
@@ -230,13 +255,14 @@ def _read_pickle(data_set: DataSet, place: Place, file: BinaryIO, split: str, wh
     if len(labels) != rows:
         raise Refused(f"has {rows} rows and {len(labels)} {key}")
     span = array.data
-    if not isinstance(span, Span):
+    if not isinstance(span, Span) or isinstance(span, Text):
         raise Refused("has data that is no array")
-    pixels = place.part(span.offset, span.size)
-    try:
-        size = len(latin_bytes(pixels)) if isinstance(span, Latin) else span.size
-    except UnicodeError:
-        raise Refused("has data of text whose letters are no bytes") from None
+    pixels, size = place.part(span.offset, span.size), span.size
+    if isinstance(span, Latin) and rows * PIXELS < size <= 2 * rows * PIXELS:
+        try:
+            size = len(held_bytes(pixels, latin=True))
+        except UnicodeError:
+            raise Refused("has data of text whose letters are no bytes") from None
     if size != rows * PIXELS:
         raise Refused(f"does not hold the bytes of {rows} rows of {PIXELS}: they take {size:,}")
     return Batch(Table(split, pixels, rows, SHAPE, planes=True, latin=isinstance(span, Latin)), labels)

@@ -79,26 +79,29 @@ def stamp(path: Path) -> Stamp:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-_last: tuple[object, BinaryIO] | None = None
-"""The gzipped file that this process read last, and what it is known by."""
+_kept: list[tuple[object, BinaryIO]] = []
+"""The gzipped file that this process read last, after what it is known by."""
 
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[BinaryIO]:
-    """Give a gzipped file where this process stopped reading it, at its beginning where it has changed or an error came."""
-    global _last
+    """Give a gzipped file where this process stopped reading it, or at its beginning where it has changed or an error came."""
     known_by = (path, stamp(path), os.getpid())
-    last, _last = _last, None
-    if last is None or last[0] != known_by:
-        if last is not None:
-            last[1].close()
-        last = (known_by, open_bytes(path, zipped=True))
+    while _kept:
+        kept_by, file = _kept.pop()
+        if kept_by == known_by:
+            break
+        file.close()
+    else:
+        file = open_bytes(path, zipped=True)
     try:
-        yield last[1]
+        yield file
     except BaseException:
-        last[1].close()
+        file.close()
         raise
-    _last = last
+    while _kept:  # another place was read meanwhile
+        _kept.pop()[1].close()
+    _kept.append((known_by, file))
 
 
 @contextmanager

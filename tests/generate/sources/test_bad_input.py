@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import re
@@ -20,18 +19,16 @@ from PIL import Image
 
 from corruptset.errors import SourceError
 from corruptset.generate.pixels.preprocessing import ResizeCrop
-from corruptset.generate.sources import check as checking
 from corruptset.generate.sources import decoding, labels, listing, naming
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import BadSample, Sample, open_source
+from pictures import encoded
 
 RGB = (np.arange(20 * 30 * 3).reshape(20, 30, 3) * 5 % 251).astype(np.uint8)
 
 
 def saved(image=RGB, kind="JPEG", **options):
-    buffer = io.BytesIO()
-    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, kind, **options)
-    return buffer.getvalue()
+    return encoded(image, kind, **options)
 
 
 def put(root, path, data=None):
@@ -268,15 +265,13 @@ def test_a_size_that_the_preprocessing_cannot_take_is_listed(tmp_path):
 
 
 @pytest.mark.ci
-def test_the_check_is_the_same_in_parallel(tmp_path, monkeypatch):
-    monkeypatch.setattr(checking, "WORTH_WORKERS_S", -1)
+def test_the_check_is_the_same_in_parallel(tmp_path):
     for i in range(200):
         put(tmp_path, f"c{i % 3}/{i:03d}.jpg", b"" if i % 17 == 0 else None)
     source = open_source(f"folder:{tmp_path}")
-    alone, together = (check(source, source.samples, jobs=jobs) for jobs in (1, 2))
-    assert alone == together
-    monkeypatch.setattr(checking, "WORTH_WORKERS_S", 100)
-    assert check(source, source.samples, jobs=2) == alone
+    alone = check(source, source.samples, jobs=1)
+    assert check(source, source.samples, jobs=2, worth_workers_s=-1) == alone
+    assert check(source, source.samples, jobs=2, worth_workers_s=100) == alone
     assert len(alone.bad) == 12
     assert len(source.samples) == 200
 

@@ -12,7 +12,6 @@ import pytest
 
 from corruptset.errors import SourceError
 from corruptset.generate.recipes.recipe import load_recipe
-from corruptset.generate.sources import cifar
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import open_source
 
@@ -150,15 +149,20 @@ def test_binary_batches_that_are_not_as_published(tmp_path):
         open_source(f"cifar10:{a.write(tmp_path / 'gap', files)}", split="train")
 
 
-def test_published_batches_to_train_on_are_five(tmp_path, monkeypatch):
-    monkeypatch.setattr(cifar, "PUBLISHED_BATCH", len(TEST[0]))
-    for count in (4, 6):
-        root = a.write(tmp_path / f"{count}", a.ten_python(TEST, [TEST] * count))
-        with pytest.raises(SourceError, match=f"has {count} of the five batches to train on"):
-            open_source(f"cifar10:{root}", split="train")
-        assert len(open_source(f"cifar10:{root}").samples) == len(TEST[0])
-    five = a.write(tmp_path / "5", a.ten_python(TEST, [TEST] * 5))
-    assert len(open_source(f"cifar10:{five}", split="train").samples) == 5 * len(TEST[0])
+def test_published_batches_to_train_on_are_five(tmp_path):
+    meta = {"cifar-10-batches-bin/batches.meta.txt": "\n".join(a.TEN).encode()}
+    for count in (4, 5, 6):
+        root = a.write(tmp_path / f"{count}", meta) / "cifar-10-batches-bin"
+        for i in range(1, count + 1):
+            with (root / f"data_batch_{i}.bin").open("wb") as file:
+                file.truncate(10_000 * 3073)  # zeros that take no space
+        if count == 5:
+            assert len(open_source(f"cifar10:{root}", split="train").samples) == 50_000
+        else:
+            with pytest.raises(SourceError, match=f"has {count} of the five batches to train on"):
+                open_source(f"cifar10:{root}", split="train")
+    # other sizes are no published ones
+    assert len(open_source(f"cifar10:{a.write(tmp_path / 'few', a.ten_python(TEST, TRAIN))}", split="train").samples) == 46
 
 
 def test_archives_that_are_not_as_downloaded(tmp_path):

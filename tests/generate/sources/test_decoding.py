@@ -12,16 +12,11 @@ from PIL import Image, ImageFile
 
 from corruptset.generate.sources.decoding import MAX_PIXELS, decode, probe
 from corruptset.generate.sources.source import BadSample
+from pictures import encoded
 
 RAMP = np.arange(40 * 30 * 3, dtype=np.uint32).reshape(30, 40, 3) * 7 % 256
 RGB = RAMP.astype(np.uint8)
 GREY = RGB[:, :, 0].copy()
-
-
-def saved(image, kind, **options):
-    buffer = io.BytesIO()
-    (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, kind, **options)
-    return buffer.getvalue()
 
 
 def chunk(name, data):
@@ -44,27 +39,27 @@ def same(data, expected):
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF", "PPM"])
 def test_rgb_and_grey_come_as_they_are(kind):
-    same(saved(RGB, kind), RGB)
-    same(saved(GREY, kind), GREY[:, :, None])
+    same(encoded(RGB, kind), RGB)
+    same(encoded(GREY, kind), GREY[:, :, None])
 
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"subsampling": 0}, {"quality": 10}], ids=str)
 def test_jpeg_is_decoded_as_pillow_does(options):
     for image in (RGB, GREY):
-        data = saved(image, "JPEG", **options)
+        data = encoded(image, "JPEG", **options)
         expected = np.asarray(Image.open(io.BytesIO(data)))
         same(data, expected if expected.ndim == 3 else expected[:, :, None])
 
 
 def test_cmyk_jpeg_is_converted_as_torchvisions_loader_does():
-    data = saved(Image.fromarray(RGB).convert("CMYK"), "JPEG")
+    data = encoded(Image.fromarray(RGB).convert("CMYK"), "JPEG")
     same(data, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
 
 
 def test_alpha_is_dropped_and_the_stored_colour_stays():
     alpha = (np.arange(30 * 40).reshape(30, 40) % 256).astype(np.uint8)
-    same(saved(np.dstack([RGB, alpha]), "PNG"), RGB)
-    same(saved(Image.fromarray(np.dstack([GREY, alpha]), "LA"), "PNG"), GREY[:, :, None])
+    same(encoded(np.dstack([RGB, alpha]), "PNG"), RGB)
+    same(encoded(Image.fromarray(np.dstack([GREY, alpha]), "LA"), "PNG"), GREY[:, :, None])
 
 
 @pytest.mark.filterwarnings("error")
@@ -73,22 +68,22 @@ def test_a_palette_with_alpha_keeps_its_colours():
     picture.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7])
     colours = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255], [9, 8, 7]], np.uint8)
     expected = colours[np.asarray(picture)]
-    same(saved(picture, "PNG"), expected)
-    same(saved(picture, "PNG", transparency=0), expected)
-    same(saved(picture, "PNG", transparency=bytes([0, 60, 120, 255])), expected)
+    same(encoded(picture, "PNG"), expected)
+    same(encoded(picture, "PNG", transparency=0), expected)
+    same(encoded(picture, "PNG", transparency=bytes([0, 60, 120, 255])), expected)
 
 
 def test_one_bit_becomes_black_and_white():
     bits = GREY > 100
-    same(saved(Image.fromarray(bits), "PNG"), (bits * np.uint8(255))[:, :, None])
+    same(encoded(Image.fromarray(bits), "PNG"), (bits * np.uint8(255))[:, :, None])
 
 
 def test_sixteen_bit_grey_is_scaled_not_clipped():
     values = np.linspace(0, 65535, 30 * 40).astype(np.uint16).reshape(30, 40)
     expected = np.floor(values / 257 + 0.5).astype(np.uint8)[:, :, None]
     assert abs(int(expected.mean()) - 127) <= 1
-    same(saved(values, "PNG"), expected)
-    same(saved(values, "TIFF"), expected)
+    same(encoded(values, "PNG"), expected)
+    same(encoded(values, "TIFF"), expected)
     same(b"P5 40 30 65535\n" + values.astype(">u2").tobytes(), expected)
 
 
@@ -100,14 +95,14 @@ def test_sixteen_bit_colour_keeps_the_high_byte():
 def test_exif_orientation_is_ignored():
     exif = Image.Exif()
     exif[0x0112] = 6
-    data = saved(RGB, "JPEG", exif=exif)
+    data = encoded(RGB, "JPEG", exif=exif)
     same(data, np.asarray(Image.open(io.BytesIO(data))))
     assert decode(data).shape == (30, 40, 3)
 
 
 def test_the_first_picture_of_an_mpo_is_taken():
     first, second = Image.fromarray(RGB), Image.fromarray(255 - RGB)
-    data = saved(first, "MPO", save_all=True, append_images=[second])
+    data = encoded(first, "MPO", save_all=True, append_images=[second])
     assert Image.open(io.BytesIO(data)).n_frames == 2
     same(data, np.asarray(Image.open(io.BytesIO(data)).convert("RGB")))
 
@@ -116,12 +111,12 @@ def test_the_first_picture_of_an_mpo_is_taken():
 def test_several_frames_are_listed(kind):
     frames = [Image.fromarray(RGB), Image.fromarray(255 - RGB)]
     with pytest.raises(BadSample, match="holds 2 pictures"):
-        decode(saved(frames[0], kind, save_all=True, append_images=frames[1:]))
+        decode(encoded(frames[0], kind, save_all=True, append_images=frames[1:]))
 
 
 @pytest.mark.parametrize("mode", ["I", "F"])
 def test_values_without_a_known_range_are_listed(mode):
-    data = saved(Image.fromarray(GREY).convert(mode), "TIFF")
+    data = encoded(Image.fromarray(GREY).convert(mode), "TIFF")
     for function in (decode, probe):
         with pytest.raises(BadSample, match=f"mode {mode}.*8-bit"):
             function(data)
@@ -135,8 +130,8 @@ def test_values_without_a_known_range_are_listed(mode):
         (b"\x00\x01\x02" * 100, "not an image"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n", "text"),
         (b"\xff\xd8\xff", "(damaged|not an image)"),
-        (saved(np.zeros((1, 1, 3), np.uint8), "PNG"), "is 1x1; both sides must have at least 8"),
-        (saved(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
+        (encoded(np.zeros((1, 1, 3), np.uint8), "PNG"), "is 1x1; both sides must have at least 8"),
+        (encoded(np.zeros((7, 100, 3), np.uint8), "JPEG"), "is 100x7"),
         (png(50_000, 50_000, 8, 2, b""), "pixels that one image may have"),
         (png(10_000, 9_500, 8, 2, b""), "pixels that one image may have"),
         (b"BM" + struct.pack("<IHHIIiiHHIIiiII", 54, 0, 0, 54, 40, 60_000, 60_000, 1, 24, 0, 0, 0, 0, 0, 0), "pixels"),
@@ -164,7 +159,7 @@ def test_the_pixel_cap_is_pillows_and_does_not_depend_on_its_setting(monkeypatch
 def test_a_truncated_image_is_never_half_an_image(kind, options, monkeypatch):
     """Cut anywhere, it is listed; where only bytes after the pixels are missing, the pixels are whole."""
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # what some other library may have done
-    data = saved(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
+    data = encoded(Image.fromarray(RGB).convert("P") if kind == "GIF" else RGB, kind, **options)
     whole = decode(data)
     cuts = sorted({*range(0, len(data), max(1, len(data) // 40)), *range(len(data) - 14, len(data))})
     listed = 0
@@ -184,7 +179,7 @@ def test_a_truncated_image_is_never_half_an_image(kind, options, monkeypatch):
 
 def test_probe_agrees_with_decode_on_damage():
     """A JPEG that is decoded small must be found bad where it is when decoded whole."""
-    data = saved(np.tile(RGB, (6, 6, 1)), "JPEG", quality=90)
+    data = encoded(np.tile(RGB, (6, 6, 1)), "JPEG", quality=90)
     generator = np.random.default_rng(0)
     for _ in range(60):
         broken = bytearray(data)

@@ -82,7 +82,7 @@ HOSTILE = [
     # what a state could be given to, and what could be called, beside the names that are known
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\n}X\x0c\x00\x00\x00__defaults__(K\x01tsbs.",
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\nndarray\n)Rs.",
-    b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nX\x02\x00\x00\x00u1Rs.",
+    b"\x80\x02}X\x01\x00\x00\x00acbuiltins\nbytes\nX\x00\x00\x00\x00Rs.",
     b"\x80\x02}X\x01\x00\x00\x00a](K\x01eK\x01\x85Rs.",
     # keys whose hashes Python computes without a limit of depth, or which all have one hash
     b"\x80\x02})" + b"\x85" * 200_000 + b"K\x01s.",

@@ -135,3 +135,20 @@ def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
             path.write_bytes(content)
             with pytest.raises(SourceError, match=said if name.endswith("gz") else r"damaged|cut"):
                 list_tar(path)
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
+@pytest.mark.parametrize(("count", "size"), [(2000, 10), (3, 500_000)])
+def test_headers_for_one_member_are_limited_together(tmp_path, kind, count, size):
+    """Long names and extended headers before a member: tarfile reads each into memory, and calls itself for the next."""
+    header = tarfile.TarInfo("x")
+    header.type, header.size = kind, size
+    content = b"%d comment=" % size if kind != tarfile.GNUTYPE_LONGNAME else b"n"
+    block = header.tobuf() + content.ljust(size - 1, b"x") + b"\n" + bytes(-size % 512)
+    path = tmp_path / "x.tar"
+    path.write_bytes(block * count + a.tar(tmp_path / "good.tar", PICTURES).read_bytes())
+    zipped = path.with_suffix(".tar.gz")
+    zipped.write_bytes(a.zipped(path.read_bytes()))
+    for archive in (path, zipped):
+        with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or a damaged one"):
+            list_tar(archive)
