@@ -17,6 +17,7 @@ import cv2
 import numpy as np
 
 import corruptset
+from corruptset.generate.pixels.encoding import parse_encoding
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import open_source
@@ -28,6 +29,7 @@ def floor(recipe: str, source: str, like: str, out: Path) -> float:
     folders = [c.folder for c in manifest.classes]
     images = open_source(source)
     preprocessing = load_recipe(recipe).preprocessing
+    encoding = parse_encoding(manifest.encoding)
     in_shards = manifest.encoding["containers"] == ["hdf5"]
     for record in manifest.sets:
         for folder in folders:
@@ -40,11 +42,9 @@ def floor(recipe: str, source: str, like: str, out: Path) -> float:
         if in_shards:
             continue
         corrupted = [(s.id, corruptset.corrupt(pixels, s.id, key=sample.id)) for s in manifest.sets]
-        options = [cv2.IMWRITE_JPEG_QUALITY, manifest.encoding["quality"], cv2.IMWRITE_JPEG_OPTIMIZE, int(manifest.encoding["optimize"])]
         start = time.perf_counter()
         for set_id, image in corrupted:
-            _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
-            (out / set_id / folders[sample.label] / f"{number}.JPEG").write_bytes(data)
+            (out / set_id / folders[sample.label] / f"{number}.{encoding.suffix}").write_bytes(encoding.encode(image))
         total += time.perf_counter() - start
     return total + (_shards(out, [f.bytes for f in manifest.files if f.path.startswith("hdf5/")]) if in_shards else 0)
 
