@@ -18,7 +18,6 @@ from typing import Any, BinaryIO
 
 from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
-from ...files import open_regular
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
@@ -191,16 +190,15 @@ def _hash(root: Path, path: str) -> str:
 class _CheckedFile:
     """A file of a build that is read as its record says, or raises."""
 
-    def __init__(self, file: BinaryIO, name: str, record: FileRecord) -> None:
-        self._file, self._name, self._record = file, printable(name), record
+    def __init__(self, file: BinaryIO, record: FileRecord) -> None:
+        self._file, self._record = file, record
         self._hash = hashlib.sha256()
-        size = os.fstat(file.fileno()).st_size
-        if size != record.bytes:
+        self._remaining = os.fstat(file.fileno()).st_size
+        if self._remaining != record.bytes:
             raise VerificationError(
-                f"{self._name} has {size} bytes, the records say {record.bytes}. Run `corruptset verify` on the build for everything that "
-                "is wrong."
+                f"{printable(file.name)} has {self._remaining} bytes, the records say {record.bytes}. Run `corruptset verify` on the build "
+                "for everything that is wrong."
             )
-        self._remaining = size
 
     def read(self, size: int = -1, /) -> bytes:
         data = self._file.read(self._remaining if size < 0 else min(size, self._remaining))
@@ -213,8 +211,8 @@ class _CheckedFile:
     def check(self) -> None:
         if self._remaining or f"sha256:{self._hash.hexdigest()}" != self._record.sha256:
             raise VerificationError(
-                f"{self._name} has another hash than the records say. Build it again, or run `corruptset verify` for everything that is "
-                "wrong."
+                f"{printable(self._file.name)} has another hash than the records say. Build it again, or run `corruptset verify` for "
+                "everything that is wrong."
             )
 
 
@@ -276,8 +274,8 @@ class _Packer:
             path = self.root / file.path
             if not plain_file(self.root, file.path):
                 raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")
-            with open_regular(path) as opened:
-                checked = _CheckedFile(opened, str(path), file)
+            with path.open("rb") as opened:
+                checked = _CheckedFile(opened, file)
                 writer.add(f"{top}/{file.path}", file.bytes, checked)
                 checked.check()
             self._done += file.bytes
