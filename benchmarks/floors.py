@@ -1,4 +1,4 @@
-"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"recipe": ..., "source": ..., "like": ...}'``.
+"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
 
 The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build, `like`, with no
 corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the same bytes in as many files, each
@@ -18,17 +18,16 @@ import numpy as np
 
 import corruptset
 from corruptset.generate.pixels.encoding import parse_encoding
-from corruptset.generate.pixels.preprocessing import preprocess
-from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.pixels.preprocessing import parse_preprocessing, preprocess
 from corruptset.generate.sources.source import open_source
 
 
-def floor(recipe: str, source: str, like: str, out: Path) -> float:
+def floor(source: str, like: str, out: Path) -> float:
     """Return the floor's seconds."""
     manifest = corruptset.open(like).manifest
     folders = [c.folder for c in manifest.classes]
     images = open_source(source)
-    preprocessing = load_recipe(recipe).preprocessing
+    preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
     in_shards = manifest.encoding["containers"] == ["hdf5"]
     for record in manifest.sets:
