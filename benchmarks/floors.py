@@ -1,4 +1,4 @@
-"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"recipe": ..., "source": ..., "like": ...}'``.
+"""What any generator must do, and nothing else: ``python -m benchmarks.floors '{"source": ..., "like": ..., "out": ...}'``.
 
 The same reads, decodes, resizes, encodes of the very same corrupted pixels, and writes as those of a finished build, `like`, with no
 corruption, digest or record. Corrupted pixels are made beforehand, untimed. Shards are written as the same bytes in as many files, each
@@ -17,17 +17,18 @@ import cv2
 import numpy as np
 
 import corruptset
-from corruptset.generate.pixels.preprocessing import preprocess
-from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.pixels.encoding import parse_encoding
+from corruptset.generate.pixels.preprocessing import parse_preprocessing, preprocess
 from corruptset.generate.sources.source import open_source
 
 
-def floor(recipe: str, source: str, like: str, out: Path) -> float:
+def floor(source: str, like: str, out: Path) -> float:
     """Return the floor's seconds."""
     manifest = corruptset.open(like).manifest
     folders = [c.folder for c in manifest.classes]
     images = open_source(source)
-    preprocessing = load_recipe(recipe).preprocessing
+    preprocessing = parse_preprocessing(manifest.preprocessing)
+    encoding = parse_encoding(manifest.encoding)
     in_shards = manifest.encoding["containers"] == ["hdf5"]
     for record in manifest.sets:
         for folder in folders:
@@ -40,11 +41,9 @@ def floor(recipe: str, source: str, like: str, out: Path) -> float:
         if in_shards:
             continue
         corrupted = [(s.id, corruptset.corrupt(pixels, s.id, key=sample.id)) for s in manifest.sets]
-        options = [cv2.IMWRITE_JPEG_QUALITY, manifest.encoding["quality"], cv2.IMWRITE_JPEG_OPTIMIZE, int(manifest.encoding["optimize"])]
         start = time.perf_counter()
         for set_id, image in corrupted:
-            _, data = cv2.imencode(".jpg", cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)
-            (out / set_id / folders[sample.label] / f"{number}.JPEG").write_bytes(data)
+            (out / set_id / folders[sample.label] / f"{number}.{encoding.suffix}").write_bytes(encoding.encode(image))
         total += time.perf_counter() - start
     return total + (_shards(out, [f.bytes for f in manifest.files if f.path.startswith("hdf5/")]) if in_shards else 0)
 

@@ -64,8 +64,7 @@ def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]
         task = {"recipe": case.recipe, "source": source, "format": case.format, **case.options, "out": str(out), "jobs": 1}
         builds.append(child("job", {**task, "stages": staged}))
         if not staged:
-            like = {"recipe": case.recipe, "source": source, "like": builds[-1]["directory"], "out": str(floor_out)}
-            floors.append(child("floors", like)["seconds"])
+            floors.append(child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"])
         if case.format != "folder":  # a few large files, which fill the disk
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)

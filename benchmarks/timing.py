@@ -48,13 +48,15 @@ def median_seconds(call: Callable[[], object], repeats: int) -> float:
 
 def memory(process: str = "self") -> int:
     """Return the most memory that a process has held, in bytes; 0 where it has ended."""
+    if sys.platform != "linux":
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if process == "self" else 0
     # not getrusage: on Linux it begins at what the parent process held
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
     except (OSError, IndexError):
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if process == "self" and sys.platform != "linux" else 0
+        return 0
 
 
 def processor_seconds() -> float:

@@ -20,8 +20,7 @@ from .options import (
     split_globs,
     with_options,
 )
-from .output import chain, duration, put, put_json, put_notes, put_table, size
-from .pack import some
+from .output import chain, duration, first_few, put, put_json, put_notes, put_table, size
 from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def _abandon(recipe: Any, out: Path, *, as_json: bool) -> None:
     if as_json:
         put_json({"directory": str(directory), "abandoned": list(sets)})
     elif sets:
-        put(f"{directory}: {len(sets)} unfinished sets were taken back ({some(list(sets))}).")
+        put(f"{directory}: {len(sets)} unfinished sets were taken back ({first_few(list(sets))}).")
     else:
         put(f"{directory} is finished, and nothing of it is being extended: nothing was changed.")
 

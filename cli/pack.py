@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .options import AsJson
-from .output import put, put_json, size
+from .output import first_few, put, put_json, size
 
 OTHER = "other"
 """The archive of corruptions that this release does not know."""
@@ -122,20 +122,9 @@ def unpack(
     kept = f", {done.kept} were there already" if done.kept else ""
     put(f"{len(done.sets)} sets; {done.written} files written{kept}")
     if done.absent:
-        put(f"Note: a part of the data set; {len(done.absent)} sets are in other archives ({some(done.absent)})", style="yellow")
+        put(f"Note: a part of the data set; {len(done.absent)} sets are in other archives ({first_few(done.absent)})", style="yellow")
     put(f"Path:   {done.path}")
     put(f"Digest: {done.digest}")
-
-
-def some(names: list[str], most: int = 8) -> str:
-    """Return the first of some names.
-
-    Examples
-    --------
-    >>> some(["a", "b", "c"], 2)
-    'a, b ...'
-    """
-    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")
 
 
 def bytes_of(text: str, option: str) -> int:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, count_or_all
-from .output import put, put_json, put_notes, say, size
-from .pack import some
+from .output import first_few, put, put_json, put_notes, say, size
 
 if TYPE_CHECKING:
     from ..manifests.records.report import VerificationReport
@@ -118,7 +117,7 @@ def _put_report(report: VerificationReport, checked_path: Path, *, rederived: in
     checked += [] if rederived is None else [f"{rederived} samples made again from the source"]
     put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
     if report.partial:
-        absent = f"these {len(report.absent)} sets are not in it: {some(report.absent)}" if report.absent else "it has all sets"
+        absent = f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
         put_notes([f"a part of the data set; {absent}"])
     put_notes(report.notes)
     put(f"Digest: {report.digest}")

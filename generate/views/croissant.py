@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ...canonical import canonical_sha256
 from ...manifests.layout import set_path
+from ...manifests.records.digests import digits
 from ...manifests.records.models import Manifest
 from ...manifests.release.croissant import CROISSANT, CroissantDocument, image_field
 from ..sources.source import stored_path
@@ -59,11 +60,11 @@ class Croissant(TarLayout):
 
 
 def _archives_id(manifest: Manifest) -> str:
-    """Return twelve digits, which are others where an archive has other images, labels or names.
+    """Return twelve digits that differ where an archive has other images, labels or names.
 
     The pixels of lossless images follow from the digest, whichever library stored them. Those of JPEGs do not: their hashes are in the
     rows.
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]
-    return canonical_sha256([manifest.digest, manifest.encoding["format"], stored]).removeprefix("sha256:")[:12]
+    return digits(canonical_sha256([manifest.digest, manifest.encoding["format"], stored]))[:12]

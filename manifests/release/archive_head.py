@@ -12,6 +12,7 @@ from ...errors import BuildError, VerificationError, listed
 from ..checksums import SUMS_CAP
 from ..layout import MANIFEST, PARTIAL, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
+from ..records.digests import digest_of
 from ..records.models import FileRecord
 from ..records.parsing import record_or_mistakes
 from ..records.report import printable
@@ -112,7 +113,7 @@ def _read_head(archive: Path) -> ArchiveHead:
     hashed = hashlib.sha256()
     for chunk in member.chunks():
         hashed.update(chunk)
-    if (digest := f"sha256:{hashed.hexdigest()}") != record.files[0].sha256:
+    if (digest := digest_of(hashed)) != record.files[0].sha256:
         raise BadArchive(archive, f"has {digest}, recorded is {record.files[0].sha256}", member.name)
     return ArchiveHead(archive, record, member.read(MANIFEST_CAP))
 

@@ -40,6 +40,7 @@ END_COST = tarfile.RECORDSIZE + 2 * tarfile.BLOCKSIZE
 _SHOWN = 300
 """Characters of a member's name in a message."""
 _MODE = 0o644
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TAR_KINDS = {
     tarfile.SYMTYPE: "a symbolic link",
     tarfile.LNKTYPE: "a hard link",
@@ -81,7 +82,7 @@ def name_problem(name: str) -> str | None:
         return "leads out of the directory"
     if "" in parts or "." in parts:
         return "is not a plain path"
-    if any(ord(c) < 32 or 127 <= ord(c) < 160 for c in name):
+    if _CONTROL.search(name):
         return "has control characters in its name"
     try:
         lengths = [len(part.encode()) for part in (name, *parts)]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..checksums import sha256sums_bytes
 from ..layout import SHA256SUMS
-from ..records.digests import sha256_bytes
+from ..records.digests import digits, sha256_bytes
 from ..records.models import FileRecord, Manifest
 from .division import top_folder
 
@@ -134,7 +134,7 @@ def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, sampl
 
 def _row(archive: PackedArchive) -> str:
     sets = ", ".join(f"`{s}`" for s in _ranges(archive.sets)) or "records, no images"
-    return f"| `{archive.path}` | {archive.file.bytes} | {sets} | `{archive.file.sha256.removeprefix('sha256:')}` |"
+    return f"| `{archive.path}` | {archive.file.bytes} | {sets} | `{digits(archive.file.sha256)}` |"
 
 
 def _textures(manifest: Manifest) -> str:

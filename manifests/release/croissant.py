@@ -16,7 +16,7 @@ from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
 from ..layout import SAMPLES, set_path, set_places
-from ..records.digests import sha256_bytes, sha256_file
+from ..records.digests import digits, sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
 from .bag import PackedArchive
 from .division import Contents, top_folder
@@ -65,7 +65,7 @@ class CroissantDocument:
     def add_file(self, name: str, url: str, media_type: str, sha256: str, **more: str) -> None:
         """Add a file: its id, its place beside croissant.json, media type and ``sha256:<hex>``."""
         file = {"@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": url, **more}
-        self._files.append({**file, "encodingFormat": media_type, "sha256": sha256.removeprefix("sha256:")})
+        self._files.append({**file, "encodingFormat": media_type, "sha256": digits(sha256)})
 
     def add_images(self, set_id: str, archives: Sequence[str], pattern: str) -> None:
         """Add the images of a set: what archives, by their ids, have under a glob."""

@@ -167,7 +167,7 @@ class ArchiveSizes:
         common = {f.path: f.bytes for f in common_files(manifest)}
         self._common = {**common, MANIFEST: (root / MANIFEST).stat().st_size, SHA256SUMS: sums}
         self.base = END_COST + _RECORD_COST + sum(self._listed(path, size) for path, size in self._common.items())
-        """Most bytes of what every archive has."""
+        """The most bytes that every archive has beside its sets."""
 
     def _member(self, path: str, size: int) -> int:
         return member_cost(self.form, f"{self._top}/{path}", size)
@@ -176,15 +176,15 @@ class ArchiveSizes:
         return self._member(path, size) + len(path.encode()) + _LINE_COST
 
     def rows(self, unit: Unit) -> int:
-        """Return most bytes of what accompanies any file of a unit."""
+        """Return the most bytes of a unit's rows, which accompany any of its files."""
         return sum(self._listed(set_path(s), self._files[set_path(s)]) + len(s) + _LINE_COST for s in unit)
 
     def images(self, unit: Unit) -> list[int]:
-        """Return most bytes of each file of a unit, as member; its rows are read."""
+        """Return the most bytes of each file of a unit in an archive; its rows are read."""
         return [self._member(f.path, f.bytes) for f in self.contents.files(self.root, unit)]
 
     def bound(self, unit: Unit) -> int:
-        """Return most bytes of a unit, without reading its rows."""
+        """Return the most bytes of a unit; its rows are not read."""
         sets = [self.contents.sets[s] for s in unit]
         containers = sum(f.bytes + _MOST_OVERHEAD for f in self.contents.containers[unit])
         return self.rows(unit) + containers + sum(s.bytes + _MOST_OVERHEAD * s.files for s in sets)

@@ -18,14 +18,13 @@ from typing import Any, BinaryIO
 
 from ...canonical import canonical_sha256
 from ...errors import BuildError, IncompleteBuild, VerificationError
-from ...files import open_regular
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
-from ..records.digests import sha256_file
+from ..records.digests import digest_of, digits, sha256_file
 from ..records.models import FileRecord
 from ..records.report import printable
 from .archives import FORMATS, ArchiveFormat, ArchiveWriter
@@ -114,7 +113,7 @@ def pack(
         packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, progress)
         sizes = ArchiveSizes(root, contents, form)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
-        start = f"{top_folder(manifest)}-{identity.removeprefix('sha256:')[:12]}"
+        start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
         plans = [] if manifest_only else divide(sizes, start, by=by, family=family, max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
@@ -191,16 +190,15 @@ def _hash(root: Path, path: str) -> str:
 class _CheckedFile:
     """A file of a build that is read as its record says, or raises."""
 
-    def __init__(self, file: BinaryIO, name: str, record: FileRecord) -> None:
-        self._file, self._name, self._record = file, printable(name), record
+    def __init__(self, file: BinaryIO, record: FileRecord) -> None:
+        self._file, self._record = file, record
         self._hash = hashlib.sha256()
-        size = os.fstat(file.fileno()).st_size
-        if size != record.bytes:
+        self._remaining = os.fstat(file.fileno()).st_size
+        if self._remaining != record.bytes:
             raise VerificationError(
-                f"{self._name} has {size} bytes, the records say {record.bytes}. Run `corruptset verify` on the build for everything that "
-                "is wrong."
+                f"{printable(file.name)} has {self._remaining} bytes, the records say {record.bytes}. Run `corruptset verify` on the build "
+                "for everything that is wrong."
             )
-        self._remaining = size
 
     def read(self, size: int = -1, /) -> bytes:
         data = self._file.read(self._remaining if size < 0 else min(size, self._remaining))
@@ -211,10 +209,10 @@ class _CheckedFile:
         return data
 
     def check(self) -> None:
-        if self._remaining or f"sha256:{self._hash.hexdigest()}" != self._record.sha256:
+        if self._remaining or digest_of(self._hash) != self._record.sha256:
             raise VerificationError(
-                f"{self._name} has another hash than the records say. Build it again, or run `corruptset verify` for everything that is "
-                "wrong."
+                f"{printable(self._file.name)} has another hash than the records say. Build it again, or run `corruptset verify` for "
+                "everything that is wrong."
             )
 
 
@@ -227,7 +225,7 @@ class _Packer:
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
             self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=_hash(root, path))
-        line = f"{self.files[MANIFEST].sha256.removeprefix('sha256:')}  {MANIFEST}".encode()
+        line = f"{digits(self.files[MANIFEST].sha256)}  {MANIFEST}".encode()
         if line not in (root / SHA256SUMS).read_bytes().splitlines():
             raise VerificationError(
                 f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
@@ -276,8 +274,8 @@ class _Packer:
             path = self.root / file.path
             if not plain_file(self.root, file.path):
                 raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")
-            with open_regular(path) as opened:
-                checked = _CheckedFile(opened, str(path), file)
+            with path.open("rb") as opened:
+                checked = _CheckedFile(opened, file)
                 writer.add(f"{top}/{file.path}", file.bytes, checked)
                 checked.check()
             self._done += file.bytes

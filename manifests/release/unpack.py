@@ -22,7 +22,7 @@ from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
-from ..records.digests import sha256_bytes, sha256_file
+from ..records.digests import digest_of, sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import printable
 from ..verify.rules import sample_problems
@@ -245,7 +245,7 @@ class _Unpacker:
         except OSError as e:
             name_target(e, self._part, target)
             raise
-        if (digest := f"sha256:{hashed.hexdigest()}") != file.sha256:
+        if (digest := digest_of(hashed)) != file.sha256:
             self._part.unlink()
             raise BadArchive(member.archive, f"has {digest}, recorded is {file.sha256}", member.name)
         os.replace(self._part, target)
