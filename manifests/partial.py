@@ -1,4 +1,4 @@
-"""A part of a data set: what `PARTIAL.json` says, which stands beside the manifest until all archives were unpacked."""
+"""A part of a data set: what `PARTIAL.json` says, which stands beside the manifest until all archives are unpacked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CAP = 64 << 20
 
 
 class Span(Record):
-    """Which files of a unit are there: `first` to `first + count - 1` of its files sorted by path."""
+    """A run of a unit's files, sorted by path, that are there: `first` to `first + count - 1`."""
 
     first: Count
     count: Count
@@ -35,7 +35,7 @@ class Partial(Record):
     sets: list[SetId]
     """Those that are whole, sorted."""
     pieces: dict[SetId, list[Span]]
-    """Set -> the runs of its files that are there, of sets that are in several archives of which some are missing."""
+    """Set -> the runs of its files that are there; of sets in several archives of which some are missing."""
 
 
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
@@ -60,7 +60,7 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
 
 
 def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return, for each of the manifest's files that holds images, the ids of the sets whose images it holds, sorted."""
+    """Return each of the manifest's files of images -> the ids of the sets whose images it holds, sorted."""
     files = {f.path for f in manifest.files}
     ids = {s.id for s in manifest.sets}
     owned = {path: [set_id] for path in files if (set_id := set_of_shard(path)) is not None and set_id in ids}
@@ -72,8 +72,8 @@ def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
 
 
 def may_be_absent(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
-    """Return the files that need not be there where only these sets are."""
-    there = set(sets)
-    gone = {path for path, of in owners(manifest).items() if not there & set(of)}
-    rows = {set_path(s.id) for s in manifest.sets if s.id not in there}
-    return frozenset(gone | rows | {CONTACT}) - {SAMPLES}
+    """Return the files that may be missing where only these sets are present."""
+    present = set(sets)
+    images = {path for path, ids in owners(manifest).items() if not present & set(ids)}
+    rows = {set_path(s.id) for s in manifest.sets if s.id not in present}
+    return frozenset(images | rows | {CONTACT}) - {SAMPLES}
