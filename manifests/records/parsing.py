@@ -17,16 +17,16 @@ R = TypeVar("R", bound=Record)
 
 def field_mistakes(error: ValidationError) -> list[str]:
     """Return a validation error as one line a field: where, what is wrong, what was given."""
-    lines = []
+    mistakes = []
     for e in error.errors(include_url=False, include_context=False):
         where = printable("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip("."))
         given = repr(e["input"])
         given = given if len(given) <= 80 else given[:77] + "..."
         if e["type"] in ("missing", "json_invalid"):
-            lines.append(f"{where + ': ' if where else ''}{e['msg']}")
+            mistakes.append(f"{where + ': ' if where else ''}{e['msg']}")
         else:
-            lines.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
-    return lines
+            mistakes.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
+    return mistakes
 
 
 def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]]:
@@ -48,8 +48,8 @@ def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]
 def manifest_or_mistakes(data: bytes) -> tuple[Manifest | None, list[str]]:
     """Return a manifest from its bytes, or None and every field that is wrong; another schema version is the only mistake named."""
     manifest, mistakes = record_or_mistakes(Manifest, data)
-    other = other_schema(data) if manifest is None else None
-    return manifest, mistakes if other is None else [other]
+    by_other_release = other_schema(data) if manifest is None else None
+    return manifest, mistakes if by_other_release is None else [by_other_release]
 
 
 def other_schema(data: bytes) -> str | None:

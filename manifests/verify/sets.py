@@ -178,6 +178,7 @@ def _check_places(task: SetTask, rows: list[ImageRecord], listing: Listing, find
     readable: set[str] = set()
     taken: dict[str, set[int]] = defaultdict(set)
     rows_path = set_path(task.record.id)
+    shards = {path for path in task.shards if path in task.arrays or set_of_shard(path) == task.record.id}
     for row in rows:
         if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(task.containers):
             findings.add(rows_path, "records", f"row {row.index} is not stored once in each of {', '.join(task.containers)}")
@@ -187,7 +188,7 @@ def _check_places(task: SetTask, rows: list[ImageRecord], listing: Listing, find
             if f.row is None:
                 if _check_file_place(task, row, f, listing, remaining, findings):
                     readable.add(f.path)
-            elif not (f.path in task.arrays or set_of_shard(f.path) == task.record.id) or f.path not in task.shards:
+            elif f.path not in shards:
                 findings.add(rows_path, "records", f"row {row.index} is in {f.path}, which is not a shard of this set in the manifest")
             else:
                 if f.row in taken[f.path]:
