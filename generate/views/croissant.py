@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...canonical import canonical_sha256
+from ...digests import digits
 from ...manifests.layout import set_path
 from ...manifests.records.models import Manifest
 from ...manifests.release.croissant import CROISSANT, CroissantDocument, image_field
@@ -66,4 +67,4 @@ def _archives_id(manifest: Manifest) -> str:
     """
     rows = {set_path(s.id) for s in manifest.sets} if manifest.encoding["format"] == "jpeg" else set()
     stored = [f.sha256 for f in manifest.files if f.path in rows]
-    return canonical_sha256([manifest.digest, manifest.encoding["format"], stored]).removeprefix("sha256:")[:12]
+    return digits(canonical_sha256([manifest.digest, manifest.encoding["format"], stored]))[:12]

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..records.digests import digest_of
+from ...digests import digest_of
 from .atomic import replacing
 
 _BUFFER = 1 << 19

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from ...digests import digits
 from ..checksums import sha256sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
@@ -134,7 +135,7 @@ def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, sampl
 
 def _row(archive: PackedArchive) -> str:
     sets = ", ".join(f"`{s}`" for s in _ranges(archive.sets)) or "records, no images"
-    return f"| `{archive.path}` | {archive.file.bytes} | {sets} | `{archive.file.sha256.removeprefix('sha256:')}` |"
+    return f"| `{archive.path}` | {archive.file.bytes} | {sets} | `{digits(archive.file.sha256)}` |"
 
 
 def _textures(manifest: Manifest) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...digests import digits
 from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
@@ -65,7 +66,7 @@ class CroissantDocument:
     def add_file(self, name: str, url: str, media_type: str, sha256: str, **more: str) -> None:
         """Add a file: its id, its place beside croissant.json, media type and ``sha256:<hex>``."""
         file = {"@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": url, **more}
-        self._files.append({**file, "encodingFormat": media_type, "sha256": sha256.removeprefix("sha256:")})
+        self._files.append({**file, "encodingFormat": media_type, "sha256": digits(sha256)})
 
     def add_images(self, set_id: str, archives: Sequence[str], pattern: str) -> None:
         """Add the images of a set: what archives, by their ids, have under a glob."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...canonical import canonical_sha256
+from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ...files import open_regular
 from ..disk.atomic import fsync_folder, name_target, write_atomic
@@ -27,7 +28,7 @@ from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WO
 from ..manifest_file import load_manifest
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
-from ..records.report import printable
+from ..records.report import Progress, printable
 from .archives import FORMATS, ArchiveFormat, ArchiveWriter
 from .bag import PAYLOAD, Bag, PackedArchive, release_card, tag_files
 from .croissant import packed_croissant
@@ -48,8 +49,6 @@ from .division import (
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
 STATE = "pack.json"
-
-Progress = Callable[[str, int, int], None]
 
 
 def pack(
@@ -114,7 +113,7 @@ def pack(
         packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, progress)
         sizes = ArchiveSizes(root, contents, form)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
-        start = f"{top_folder(manifest)}-{identity.removeprefix('sha256:')[:12]}"
+        start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
         plans = [] if manifest_only else divide(sizes, start, by=by, family=family, max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
@@ -211,7 +210,7 @@ class _CheckedFile:
         return data
 
     def check(self) -> None:
-        if self._remaining or f"sha256:{self._hash.hexdigest()}" != self._record.sha256:
+        if self._remaining or digest_of(self._hash) != self._record.sha256:
             raise VerificationError(
                 f"{self._name} has another hash than the records say. Build it again, or run `corruptset verify` for everything that is "
                 "wrong."
@@ -227,7 +226,7 @@ class _Packer:
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
             self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=_hash(root, path))
-        line = f"{self.files[MANIFEST].sha256.removeprefix('sha256:')}  {MANIFEST}".encode()
+        line = f"{digits(self.files[MANIFEST].sha256)}  {MANIFEST}".encode()
         if line not in (root / SHA256SUMS).read_bytes().splitlines():
             raise VerificationError(
                 f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ...errors import VerificationError
-from ..checksums import SUMS_CAP
+from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files
 from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
@@ -237,17 +237,10 @@ def _samples(root: Path, listing: Listing, report: VerificationReport) -> list[S
 
 def _hash_files(root: Path, records: list[FileRecord], report: VerificationReport, jobs: int, progress: Progress) -> set[str]:
     """Hash whole files, several at once (hashing releases the interpreter's lock); return the paths that are as recorded."""
-
-    def problem_of(record: FileRecord) -> Problem | None:
-        try:
-            sha256 = sha256_file(root / record.path)
-        except OSError as e:
-            return Problem(record.path, "unreadable", f"{e.strerror}")
-        return None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
-
     sound: set[str] = set()
     with ThreadPoolExecutor(jobs) as pool:
-        for done, (record, problem) in enumerate(zip(records, pool.map(problem_of, records), strict=True), 1):
+        problems = pool.map(lambda record: hash_problem(root, record), records)
+        for done, (record, problem) in enumerate(zip(records, problems, strict=True), 1):
             if problem is None:
                 sound.add(record.path)
             report.add([] if problem is None else [problem], Counter(bytes=record.bytes))

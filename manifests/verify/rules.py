@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from ...digests import digits
 from ..checksums import parse_sha256sums
 from ..layout import IMAGES, MANIFEST, SAMPLES, SETS, SHA256SUMS, are_paths, set_path
-from ..records.digests import build_digest, digits, source_digest
+from ..records.digests import build_digest, source_digest
 from ..records.models import Manifest, SampleRecord, safe_path
 from ..records.report import Problem
 

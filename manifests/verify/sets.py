@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ...digests import digits
 from ...pixels import pixel_digest
 from ..disk.jsonl import BadLine, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file
@@ -20,7 +21,7 @@ from ..images.arrays import ArrayFile, NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
 from ..layout import set_of_shard, set_path
-from ..records.digests import digits, set_digest, sha256_bytes
+from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from ..records.report import Problem
 
