@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +9,11 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import VerificationError, listed
+from .disk.listing import read_small
 from .layout import CONTACT, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
 from .records.models import Count, Manifest, Record, SetId, Sha256
 from .records.parsing import record_or_mistakes
+from .records.report import Problem
 
 _CAP = 64 << 20
 
@@ -46,16 +47,14 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
     VerificationError
         It is not a record of this kind.
     """
-    where = root / path
-    try:
-        info = where.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISREG(info.st_mode) or info.st_size > _CAP:
-        raise VerificationError(f"{where} is not a regular file, or a very large one.")
-    partial, mistakes = record_or_mistakes(Partial, where.read_bytes())
+    data = read_small(root, path, _CAP)
+    if isinstance(data, Problem):
+        if data.kind == "missing":
+            return None
+        raise VerificationError(f"{root / path} {data.detail}.")
+    partial, mistakes = record_or_mistakes(Partial, data)
     if partial is None:
-        raise VerificationError(f"{where} is not a record of unpacking:\n{listed(mistakes)}")
+        raise VerificationError(f"{root / path} is not a record of unpacking:\n{listed(mistakes)}")
     return partial
 
 

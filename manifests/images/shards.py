@@ -73,19 +73,7 @@ def _dataset(file: Any, name: str) -> Any:
 
 
 class Shard:
-    """An open shard.
-
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    images : h5py.Dataset
-        `images` or `encoded`.
-    encoded : bool
-        Whether rows are encoded images.
-    rows : int
+    """An open shard: `rows` of pixels, or of encoded images where `encoded`.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from pydantic import Field
 from ...digests import digest_of, digits
 from ...pixels import pixel_digest
 from ..checksums import hash_problem
-from ..disk.listing import empty_folders, list_files, plain_file
+from ..disk.listing import empty_folders, list_files, read_small
 from ..images.arrays import ArrayFile, NotAShard
 from ..layout import MANIFEST
 from ..manifest_file import MANIFEST_CAP
@@ -87,15 +87,12 @@ def is_view(directory: Path | str) -> bool:
 
 def load_view(directory: Path | str) -> ViewRecord | list[Problem]:
     """Return what VIEW.json says, or what is wrong with it."""
-    root = Path(directory)
-    if not plain_file(root, VIEW):
-        return [Problem(VIEW, "missing", "a view has this file at its root: give the folder that `corruptset export` wrote (--out)")]
-    try:
-        if (root / VIEW).stat().st_size > MANIFEST_CAP:
-            return [Problem(VIEW, "size", f"has more than {MANIFEST_CAP} bytes")]
-        record, mistakes = record_or_mistakes(ViewRecord, (root / VIEW).read_bytes())
-    except OSError as e:
-        return [Problem(VIEW, "unreadable", f"{e.strerror}")]
+    data = read_small(Path(directory), VIEW, MANIFEST_CAP)
+    if isinstance(data, Problem):
+        if data.kind in ("missing", "symlink", "special"):
+            return [Problem(VIEW, "missing", "a view has this file at its root: give the folder that `corruptset export` wrote (--out)")]
+        return [data]
+    record, mistakes = record_or_mistakes(ViewRecord, data)
     return [Problem(VIEW, "schema", mistake) for mistake in mistakes] if record is None else record
 
 
