@@ -7,6 +7,8 @@ from typing import Any
 
 import rfc8785
 
+from .digests import digest_of
+
 
 def canonical(value: Any) -> bytes:
     """Return the RFC 8785 serialisation of a JSON value: sorted keys, no spaces, shortest-round-trip doubles.
@@ -26,4 +28,4 @@ def canonical(value: Any) -> bytes:
 
 def canonical_sha256(value: Any) -> str:
     """Return ``sha256:<hex>`` of the canonical JSON of `value`."""
-    return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
+    return digest_of(hashlib.sha256(canonical(value)))

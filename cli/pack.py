@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..digests import digits
 from .options import AsJson
 from .output import first_few, put, put_json, size
 
@@ -83,7 +84,7 @@ def pack(
         )
         return
     for a in done.archives:
-        put(f"{a.file.sha256.removeprefix('sha256:')}  {a.path}  {size(a.file.bytes)}, {len(a.sets)} sets")
+        put(f"{digits(a.file.sha256)}  {a.path}  {size(a.file.bytes)}, {len(a.sets)} sets")
     kept = f", {done.kept} of them stood already" if done.kept else ""
     put(f"{len(done.archives)} archives, {size(done.bytes)}{kept}")
     put(f"Path:   {done.path}")

@@ -1,12 +1,15 @@
-"""SHA256SUMS: its bytes, and reading it."""
+"""SHA256SUMS: its bytes, reading it, and the check of one file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from .records.digests import digits
+from ..digests import digits
+from .records.digests import sha256_file
 from .records.models import FileRecord
+from .records.report import Problem
 
 SUMS_CAP = 256 << 20
 _SUM = re.compile(r"([0-9a-f]{64})  (\S.*)")
@@ -19,6 +22,15 @@ def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
     """
     lines = [f"{digits(r.sha256)}  {r.path}\n" for r in sorted(records, key=lambda r: r.path)]
     return "".join(lines).encode()
+
+
+def hash_problem(root: Path, record: FileRecord) -> Problem | None:
+    """Return what is wrong with the hash of a file; None where it is as recorded."""
+    try:
+        sha256 = sha256_file(root / record.path)
+    except OSError as e:
+        return Problem(record.path, "unreadable", f"{e.strerror}")
+    return None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
 
 
 def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:

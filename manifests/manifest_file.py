@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import IncompleteBuild, VerificationError, listed
+from .disk.listing import read_small
 from .layout import MANIFEST, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import manifest_or_mistakes
@@ -52,18 +51,10 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
 
 def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
     """Return the bytes of manifest.json, or why they cannot be had."""
-    path = directory / MANIFEST
-    try:
-        info = os.stat(path, follow_symlinks=follow_links)
-        if not stat.S_ISREG(info.st_mode):
-            return Problem(MANIFEST, "symlink" if stat.S_ISLNK(info.st_mode) else "special", "is not a regular file")
-        if info.st_size > MANIFEST_CAP:
-            return Problem(MANIFEST, "size", f"has {info.st_size} bytes; a manifest has at most {MANIFEST_CAP}")
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    data = read_small(directory, MANIFEST, MANIFEST_CAP, follow_links=follow_links)
+    if isinstance(data, Problem) and data.kind == "missing":
         return Problem(MANIFEST, "incomplete", _incomplete(directory))
-    except OSError as e:
-        return Problem(MANIFEST, "unreadable", f"cannot be read: {e.strerror}")
+    return data
 
 
 def _incomplete(directory: Path) -> str:

@@ -1,8 +1,7 @@
-"""A part of a data set: what `PARTIAL.json` says, which stands beside the manifest until all archives were unpacked."""
+"""A part of a data set: what `PARTIAL.json` says, which stands beside the manifest until all archives are unpacked."""
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -10,15 +9,17 @@ from typing import Annotated
 from pydantic import Field
 
 from ..errors import VerificationError, listed
+from .disk.listing import read_small
 from .layout import CONTACT, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
 from .records.models import Count, Manifest, Record, SetId, Sha256
 from .records.parsing import record_or_mistakes
+from .records.report import Problem
 
 _CAP = 64 << 20
 
 
 class Span(Record):
-    """Which files of a unit are there: `first` to `first + count - 1` of its files sorted by path."""
+    """A run of a unit's files, sorted by path, that are there: `first` to `first + count - 1`."""
 
     first: Count
     count: Count
@@ -35,7 +36,7 @@ class Partial(Record):
     sets: list[SetId]
     """Those that are whole, sorted."""
     pieces: dict[SetId, list[Span]]
-    """Set -> the runs of its files that are there, of sets that are in several archives of which some are missing."""
+    """Set -> the runs of its files that are there; of sets in several archives of which some are missing."""
 
 
 def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
@@ -46,21 +47,19 @@ def load_partial(root: Path, path: str = PARTIAL) -> Partial | None:
     VerificationError
         It is not a record of this kind.
     """
-    where = root / path
-    try:
-        info = where.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    if not stat.S_ISREG(info.st_mode) or info.st_size > _CAP:
-        raise VerificationError(f"{where} is not a regular file, or a very large one.")
-    partial, mistakes = record_or_mistakes(Partial, where.read_bytes())
+    data = read_small(root, path, _CAP)
+    if isinstance(data, Problem):
+        if data.kind == "missing":
+            return None
+        raise VerificationError(f"{root / path} {data.detail}.")
+    partial, mistakes = record_or_mistakes(Partial, data)
     if partial is None:
-        raise VerificationError(f"{where} is not a record of unpacking:\n{listed(mistakes)}")
+        raise VerificationError(f"{root / path} is not a record of unpacking:\n{listed(mistakes)}")
     return partial
 
 
 def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """Return, for each of the manifest's files that holds images, the ids of the sets whose images it holds, sorted."""
+    """Return each of the manifest's files of images -> the ids of the sets whose images it holds, sorted."""
     files = {f.path for f in manifest.files}
     ids = {s.id for s in manifest.sets}
     owned = {path: [set_id] for path in files if (set_id := set_of_shard(path)) is not None and set_id in ids}
@@ -72,8 +71,8 @@ def owners(manifest: Manifest) -> dict[str, tuple[str, ...]]:
 
 
 def may_be_absent(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
-    """Return the files that need not be there where only these sets are."""
-    there = set(sets)
-    gone = {path for path, of in owners(manifest).items() if not there & set(of)}
-    rows = {set_path(s.id) for s in manifest.sets if s.id not in there}
-    return frozenset(gone | rows | {CONTACT}) - {SAMPLES}
+    """Return the files that may be missing where only these sets are present."""
+    present = set(sets)
+    images = {path for path, ids in owners(manifest).items() if not present & set(ids)}
+    rows = {set_path(s.id) for s in manifest.sets if s.id not in present}
+    return frozenset(images | rows | {CONTACT}) - {SAMPLES}

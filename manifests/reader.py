@@ -1,4 +1,4 @@
-"""Reading a data set back: sets, labels, images by index or one after the other, from folders or shards alike.
+"""Reading a data set back: sets, labels, and images by index or in order, from folders and shards alike.
 
 Needs numpy, h5py, Pillow, pydantic and blake3 only.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, SupportsIndex
@@ -18,8 +19,7 @@ from ..errors import UnknownCorruption, VerificationError, suggest
 from ..files import read_regular
 from .disk.atomic import inside
 from .disk.jsonl import read_jsonl
-from .images.arrays import NotAShard
-from .images.pictures import NotAPicture, decode
+from .images.pictures import decode
 from .images.shards import ShardCache
 from .layout import SAMPLES, set_path
 from .manifest_file import load_manifest
@@ -27,7 +27,7 @@ from .partial import load_partial
 from .records.models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
 
 BLOCK_BYTES = 16 << 20
-"""How much of a shard is read at once when iterating."""
+"""How much of a shard `ImageSet.images` reads at once."""
 
 Container = Literal["folder", "hdf5"]
 
@@ -94,10 +94,9 @@ class DataSet:
             raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
         self.prefer = prefer
         partial = load_partial(self.path)
-        there = [s for s in self.manifest.sets if partial is None or s.id in partial.sets]
-        self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - {s.id for s in there})
-        self._sets = {s.id: s for s in there}
-        self._names = {alias: s.id for s in there for alias in s.aliases} | {id: id for id in self._sets}
+        self._sets = {s.id: s for s in self.manifest.sets if partial is None or s.id in partial.sets}
+        self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - self._sets.keys())
+        self._names = {alias: s.id for s in self._sets.values() for alias in s.aliases} | {id: id for id in self._sets}
 
     def __getstate__(self) -> dict[str, Any]:
         # samples are read again where they are needed: cheaper than sending them to every worker
@@ -126,12 +125,12 @@ class DataSet:
     @cached_property
     def samples(self) -> list[SampleRecord]:
         """The samples, by index; read when first used."""
-        found = list(read_jsonl(inside(self.path, SAMPLES), SampleRecord))
+        samples = list(read_jsonl(inside(self.path, SAMPLES), SampleRecord))
         counts = {s.count for s in self.manifest.sets}
         # a row too few or too many would give images the labels of others
-        if [s.index for s in found] != list(range(len(found))) or counts - {len(found)}:
+        if [s.index for s in samples] != list(range(len(samples))) or counts - {len(samples)}:
             raise _broken(self.path / SAMPLES, f"does not hold rows 0 to {max(counts, default=0) - 1} in order")
-        return found
+        return samples
 
     @cached_property
     def _labels(self) -> NDArray[np.int64]:
@@ -193,10 +192,7 @@ class ImageSet:
         """The records of the images; read when first used."""
         rows = list(read_jsonl(inside(self._data.path, set_path(self.record.id)), ImageRecord))
         if [r.index for r in rows] != list(range(self.record.count)):
-            raise VerificationError(
-                f"{self._data.path / set_path(self.record.id)} does not hold rows 0 to {self.record.count - 1} in order. "
-                "Run `corruptset verify` on the data set."
-            )
+            raise _broken(self._data.path / set_path(self.record.id), f"does not hold rows 0 to {self.record.count - 1} in order")
         return rows
 
     @property
@@ -243,35 +239,33 @@ class ImageSet:
 
     def stored(self, index: int, *, prefer: Container | None = None) -> tuple[StoredRecord, Path | NDArray[np.uint8]]:
         """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
-        row = self.rows[index]
-        stored = self._choose(row) if prefer is None else self._choose_from(row, prefer)
+        stored = self._choose(self.rows[index], prefer)
         path = inside(self._data.path, stored.path)
         if stored.row is None:
             return stored, path
         with _explained(path):
             return stored, self._shards.row(stored.path, stored.row)
 
-    def images(self) -> Iterator[NDArray[np.uint8]]:
-        """Yield the images in sample order; runs of raw shard rows are read in blocks."""
-        chosen = [self._choose(row) for row in self.rows]
+    def images(self, *, block_bytes: int = BLOCK_BYTES) -> Iterator[NDArray[np.uint8]]:
+        """Yield the images in sample order; rows of a shard of pixels are read in blocks of at most so many bytes."""
+        places = [self._choose(row) for row in self.rows]
         start = 0
-        while start < len(chosen):
-            stop = start + 1
-            first = chosen[start]
-            if self._raw(first):
-                limit = max(1, BLOCK_BYTES // max(1, first.bytes))
-                while stop < len(chosen) and stop - start < limit and _follows(first, chosen[stop], stop - start):
-                    stop += 1
-            if stop - start > 1 and first.row is not None:
+        while start < len(places):
+            first, count = places[start], 1
+            if first.row is not None and self.encoding == "png":
+                most = min(len(places) - start, max(1, block_bytes // max(1, first.bytes)))
+                while count < most and _follows(first, places[start + count], count):
+                    count += 1
+            if first.row is None or count == 1:
+                yield self._read(first)
+            else:
                 with _explained(self._data.path / first.path):
-                    block = self._shards.block(first.path, first.row, first.row + stop - start)
+                    block = self._shards.block(first.path, first.row, first.row + count)
                 # a short block means a shard with fewer rows than recorded
-                if len(block) != stop - start:
+                if len(block) != count:
                     raise _broken(self._data.path / first.path, "has fewer rows than recorded")
                 yield from block
-            else:
-                yield self._read(first)
-            start = stop
+            start += count
 
     def array(self) -> NDArray[np.uint8]:
         """Return all images as one array (N, H, W, C) of uint8; for sets of small images.
@@ -293,25 +287,21 @@ class ImageSet:
     def __repr__(self) -> str:
         return f"<ImageSet {self.id!r} of {self._data.manifest.name}: {len(self)} images>"
 
-    def _raw(self, stored: StoredRecord) -> bool:
-        return stored.row is not None and self._data.manifest.encoding["format"] == "png"
-
-    def _choose(self, row: ImageRecord) -> StoredRecord:
-        return self._choose_from(row, self._data.prefer or ("hdf5" if self._data.manifest.encoding["format"] == "png" else "folder"))
-
-    def _choose_from(self, row: ImageRecord, prefer: str) -> StoredRecord:
-        by = {"folder" if f.row is None else "hdf5": f for f in row.files}
-        if not by:
+    def _choose(self, row: ImageRecord, prefer: Container | None = None) -> StoredRecord:
+        """Return the place to read an image from: in the preferred container, where it is in that one."""
+        prefer = prefer or self._data.prefer or ("hdf5" if self.encoding == "png" else "folder")
+        by_container = {"folder" if f.row is None else "hdf5": f for f in row.files}
+        if not by_container:
             raise VerificationError(f"{self._data.path}: image {row.index} of set {self.id!r} is stored nowhere, say its records.")
-        return by.get(prefer) or next(iter(by.values()))
+        return by_container.get(prefer) or next(iter(by_container.values()))
 
     def _read(self, stored: StoredRecord) -> NDArray[np.uint8]:
         path = inside(self._data.path, stored.path)
         with _explained(path):
             if stored.row is None:
-                return decode(read_regular(path, stored.bytes), self._data.manifest.encoding["format"])
+                return decode(read_regular(path, stored.bytes), self.encoding)
             row = self._shards.row(stored.path, stored.row)
-            return row if row.ndim == 3 else decode(row.data, self._data.manifest.encoding["format"])
+            return row if row.ndim == 3 else decode(row.data, self.encoding)
 
 
 def _follows(first: StoredRecord, other: StoredRecord, steps: int) -> bool:
@@ -322,18 +312,13 @@ def _broken(path: Path, why: str) -> VerificationError:
     return VerificationError(f"{path} {why}. Run `corruptset verify` on the data set for everything that is wrong.")
 
 
-class _explained:
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
     """Turn what reading a damaged file raises into one error that names it and the next step."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise _broken(self._path, "is missing") from error
-        # h5py raises KeyError, ValueError, RuntimeError and OSError on files that are not what they should be
-        if isinstance(error, (OSError, NotAPicture, NotAShard, KeyError, ValueError, RuntimeError, IndexError)):
-            raise _broken(self._path, f"cannot be read ({error})") from error
+    try:
+        yield
+    except FileNotFoundError as e:
+        raise _broken(path, "is missing") from e
+    # NotAPicture, NotAShard, and what h5py raises on damaged files
+    except (OSError, KeyError, ValueError, RuntimeError, IndexError) as e:
+        raise _broken(path, f"cannot be read ({e})") from e

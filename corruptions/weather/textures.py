@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ...digests import digest_of
 from ...errors import SourceError, listed
 from ..cache import cache_root
 from . import ice
@@ -177,7 +178,7 @@ def _sha256(texture: Texture) -> str:
     head = f"{texture.shape[0]},{texture.shape[1]},{texture.shape[2]}\n".encode()
     digest = hashlib.sha256(head)
     digest.update(texture.data)
-    return f"sha256:{digest.hexdigest()}"
+    return digest_of(digest)
 
 
 @functools.cache

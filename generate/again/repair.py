@@ -16,7 +16,7 @@ from ...errors import VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, SHARDS, WORK_FOLDER, set_path
+from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PARTIAL, README, SAMPLES, SCRATCH, SHA256SUMS, SHARDS, WORK_FOLDER, set_path
 from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord, Manifest, SampleRecord
@@ -30,7 +30,7 @@ from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from .agreement import library_advice
 from .remake import Means, Remake
-from .repaired_files import SCRATCH, Repaired, RepairedFiles
+from .repaired_files import Repaired, RepairedFiles
 from .repaired_images import repair_images, repair_rows
 from .repaired_samples import samples_text
 

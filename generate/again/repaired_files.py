@@ -11,12 +11,10 @@ from pathlib import Path
 
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import WORK_FOLDER
+from ...manifests.layout import SCRATCH
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Problem, printable
-
-SCRATCH = f"{WORK_FOLDER}/repair"
 
 
 @dataclass

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from ...errors import BuildError
-from ...manifests.layout import MANIFEST, PARTS_FOLDER, SHA256SUMS, WORK_FOLDER, is_begun, set_path, set_places
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SHA256SUMS, SHARDS, WORK_FOLDER, is_begun, set_path, set_places
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, set_files
 from .interruption import resumable
@@ -62,7 +62,7 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
 def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest | None) -> None:
     """Remove the files of sets; what a manifest names stays. No set lies within another's folder, as recipes refuse that."""
     own = set_files(state, sets)
-    shards = [p.relative_to(root).as_posix() for p in (root / "hdf5").rglob("*.h5")]
+    shards = [p.relative_to(root).as_posix() for p in (root / SHARDS).rglob("*.h5")]
     below = {*own.places, *(set_path(s) for s in sets), *(p for p in shards if p in own)}
     keep = {MANIFEST, SHA256SUMS}
     if base is not None:

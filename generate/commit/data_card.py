@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...manifests.layout import LICENSE, set_of_shard
+from ...manifests.layout import CONTACT, LICENSE, SHARDS, image_folder, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
 from ..views.class_numbers import numbering_notes
 
@@ -25,7 +25,7 @@ def data_card(manifest: Manifest, samples: int) -> str:
         f"    {manifest.digest}",
         "",
         "Everything about it is in `manifest.json`; `samples.jsonl` lists the samples, `sets/<set id>.jsonl` the images of each set. "
-        "`contact.png` shows one sample under every set.",
+        f"`{CONTACT}` shows one sample under every set.",
         "",
         "## Check it",
         "",
@@ -49,7 +49,7 @@ def data_card(manifest: Manifest, samples: int) -> str:
             "```python",
             "from torchvision.datasets import ImageFolder",
             "",
-            f'data = ImageFolder("images/{example}")  # one folder a class',
+            f'data = ImageFolder("{image_folder(example)}")  # one folder a class',
             "```",
         ]
         lines += [line for note in numbering_notes((f"{c.folder}/", c.index) for c in manifest.classes) for line in ("", note)]
@@ -81,7 +81,7 @@ def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:
         "",
         "images, labels = [], []",
         f"for n in range({count}):  # every shard of the set",
-        f'    with h5py.File(f"hdf5/{example}-{{n:05d}}.h5", locking=False) as shard:',
+        f'    with h5py.File(f"{SHARDS}{example}-{{n:05d}}.h5", locking=False) as shard:',
         f'        images += list(shard["{stored}"])  # {about}',
         '        labels += shard["labels"][:].tolist()',
         f"assert len(images) == {samples}",

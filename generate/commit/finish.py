@@ -12,6 +12,7 @@ from typing import Any
 
 from blake3 import blake3
 
+from ...digests import digest_of
 from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
@@ -196,11 +197,11 @@ def _close(spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:
             "count": tally.rows,
             "files": tally.files,
             "bytes": tally.bytes,
-            "pixel_digest": f"blake3:{tally.pixels.hexdigest()}",
+            "pixel_digest": digest_of(tally.pixels),
             "metrics": None if metrics is None else metrics.as_json(),
         }
     )
-    rows = FileRecord(path=set_path(spec.id), bytes=tally.written, sha256=f"sha256:{tally.hash.hexdigest()}")
+    rows = FileRecord(path=set_path(spec.id), bytes=tally.written, sha256=digest_of(tally.hash))
     return record, [rows, *tally.shards]
 
 

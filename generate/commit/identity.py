@@ -10,12 +10,10 @@ from typing import Any
 from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.layout import SAMPLES, WORK_FOLDER
+from ...manifests.layout import SAMPLES, SOURCE
 from ...manifests.records.models import Manifest, SampleRecord
 from ..plan.checked_build import CheckedBuild
 
-SOURCE = f"{WORK_FOLDER}/source.json"
-"""What the build is made of: so that a source that has changed can be refused with the samples that have."""
 # What a build is: a manifest's fields that must be equal for two commands to mean the same build.
 IDENTITY = (
     "schema_version",

@@ -13,11 +13,9 @@ from pathlib import Path
 
 from ...manifests.disk.atomic import fsync_folder, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import FINISH, WORK_FOLDER
+from ...manifests.layout import FINISH, NEXT
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord
-
-_ASIDE = f"{WORK_FOLDER}/next"
 
 
 class LastFiles:
@@ -27,12 +25,12 @@ class LastFiles:
         self._directory = directory
         self._files: dict[str, str] = {}
         _forget(directory)
-        (directory / _ASIDE).mkdir()
+        (directory / NEXT).mkdir()
 
     def add(self, path: str, data: bytes) -> FileRecord:
         """Write a file aside; return its record."""
         sha256 = sha256_bytes(data)
-        write_atomic(self._directory / _ASIDE / str(len(self._files)), data)
+        write_atomic(self._directory / NEXT / str(len(self._files)), data)
         self._files[path] = sha256
         return FileRecord(path=path, bytes=len(data), sha256=sha256)
 
@@ -46,7 +44,7 @@ def settle(directory: Path) -> None:
     """Take an end that was decided to its end; nothing where there is none. The lock must be held."""
     data = read_hashed(directory / FINISH)
     files: list[tuple[str, str]] = [] if data is None else json.loads(data)
-    left = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / _ASIDE / str(n)).exists()]
+    left = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
     now = {target: aside for aside, target in left}
     # A file is aside or in its place. Where one was damaged meanwhile, the build makes all of them again.
     sound = all(_is(now.get(directory / path, directory / path), sha256) for path, sha256 in files)
@@ -65,4 +63,4 @@ def _is(path: Path, sha256: str) -> bool:
 
 def _forget(directory: Path) -> None:
     (directory / FINISH).unlink(missing_ok=True)
-    shutil.rmtree(directory / _ASIDE, ignore_errors=True)
+    shutil.rmtree(directory / NEXT, ignore_errors=True)

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...manifests.disk import lock
-from ...manifests.layout import MANIFEST, WORK_FOLDER
+from ...manifests.layout import LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK
 from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished
-from ..work.worker import WORKERS_LOCK
 from .place import refuse_place
 
-LOCK = f"{WORK_FOLDER}/lock"
 WORKERS_WAIT_S = 120.0
 """A worker notices within one batch that its build was killed."""
 

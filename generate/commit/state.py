@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.layout import MANIFEST, PARTS_FOLDER, WORK_FOLDER, set_places
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER, set_places
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
@@ -23,7 +23,7 @@ from ..plan.checked_build import CheckedBuild
 from ..plan.job import Origin
 from ..sinks.sink import Sink, set_paths
 from ..work.sidecars import sidecars as read_sidecars
-from .identity import SOURCE, identity_of, refuse_other_textures
+from .identity import identity_of, refuse_other_textures
 from .locks import extended, finished, locked, wait_for_workers
 from .sweep import sweep
 
@@ -148,7 +148,7 @@ def remove_strays(directory: Path) -> None:
 
     Nothing else may be writing. Beside shards and records they lie where views have their labels, at most two folders deep.
     """
-    roots = [directory / "hdf5", directory / "sets", directory / WORK_FOLDER]
+    roots = [directory / SHARDS, directory / SETS, directory / WORK_FOLDER]
     shallow = [p for pattern in (".*.part", "*/.*.part", "*/*/.*.part") for p in directory.glob(pattern)]
     for path in [*shallow, *(p for root in roots for p in root.rglob(".*.part"))]:
         path.unlink(missing_ok=True)

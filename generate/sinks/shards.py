@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
 from ...manifests.disk.large import write_large
-from ...manifests.images.shard_writer import shard_pieces
 from ...manifests.layout import shard_path
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
@@ -83,6 +82,8 @@ class _ShardSet:
 
     def finish(self, pixel_hashes: Sequence[str]) -> Mapping[str, Any]:
         """Write the shard."""
+        from ...manifests.images.shard_writer import shard_pieces  # a build of files does not need it
+
         pixels = self._pixels.images
         if pixels is not None:
             self.records = row_records(self._path, range(len(pixels)), pixels)

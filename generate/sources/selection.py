@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...canonical import canonical
+from ...canonical import canonical_sha256
 from ...errors import SourceError, listed, suggest
 from ...files import read_text, reason
 from .source import Sample
@@ -89,7 +88,7 @@ def selection_record(
     named = None
     if ids is not None:
         given = [sample.id for sample in _named(source, ids)]
-        named = {"count": len(given), "sha256": "sha256:" + hashlib.sha256(canonical(given)).hexdigest()}
+        named = {"count": len(given), "sha256": canonical_sha256(given)}
     splits = sorted({sample.split for sample in source if sample.split is not None})
     return {
         "split": "all" if len(splits) > 1 else splits[0] if splits else None,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...canonical import canonical_sha256
+from ...digests import digits
 from ...manifests.layout import set_path
 from ...manifests.records.digests import digits
 from ...manifests.records.models import Manifest

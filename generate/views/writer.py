@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...digests import digest_of
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder, name_target
 from ...manifests.disk.large import LargeFile
@@ -106,7 +107,7 @@ class Writer:
         with LargeFile(self._target(path)) as out:
             yield out
         self.bytes += out.written
-        self.files.append(FileRecord(path=path, bytes=out.written, sha256=f"sha256:{out.sha256.hexdigest()}"))
+        self.files.append(FileRecord(path=path, bytes=out.written, sha256=digest_of(out.sha256)))
 
     def _target(self, path: str) -> Path:
         """Return where a file goes, after making its folder."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError
 from ...manifests.disk.lock import shared_lock
-from ...manifests.layout import WORK_FOLDER
+from ...manifests.layout import WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
@@ -26,8 +26,6 @@ from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
 from ..sources.source import BadSample, Source
 from .sidecars import PartSet, Sidecar, write_sidecar
-
-WORKERS_LOCK = f"{WORK_FOLDER}/workers"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""The files of a data set as bytes: atomic writes, JSON lines, manifest.json and SHA256SUMS.
-
-Everything that is read back is held to the models strictly (no `"5"` for 5) and to size caps, because a data set may come from anywhere.
-"""
+"""Files that are there whole or not at all, and paths that stay inside a data set."""
 
 from __future__ import annotations
 
@@ -15,38 +12,30 @@ from ...errors import VerificationError
 
 
 def inside(root: Path, path: str) -> Path:
-    """Return where a file of a data set lies.
-
-    Parameters
-    ----------
-    root : Path
-        The data set.
-    path : str
-        Relative and POSIX, held to `safe_path`.
+    """Return where a file of a data set lies; its relative path was held to `safe_path`.
 
     Raises
     ------
     VerificationError
         A symbolic link on the way leads out of the data set: whoever made it would choose what is read.
     """
-    here = os.fspath(root)
+    step = os.fspath(root)
     for part in path.split("/"):
-        here = os.path.join(here, part)
-        if os.path.islink(here):
+        step = os.path.join(step, part)
+        if os.path.islink(step):
             top = os.path.realpath(root)
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
-                    f"{here} is a symbolic link that leads out of the data set; it is not followed. Put the file there."
+                    f"{step} is a symbolic link that leads out of the data set; it is not followed. Put the file there."
                 )
     return root / path
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary name (``.<random>.part``) in the same folder; what stands there takes the place of `path` in one step.
+    """Yield a temporary name (``.<random>.part``) in the same folder; its file takes the place of `path` in one step.
 
-    If anything is raised, the temporary file is removed, and nothing stands at `path` that did not stand there before. Whoever writes the
-    file waits until it is on disk.
+    If anything is raised, the temporary file is removed, and `path` is as it was. The caller waits until the file is on disk.
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
@@ -60,7 +49,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def name_target(error: BaseException, part: Path, target: Path) -> None:
-    """Have an error of the system name `target`, where it names no file, as Python's writes do, or one of the temporary `part`."""
+    """Let a system error name `target`, where it names the temporary `part`, or no file, as errors of writes do."""
     if isinstance(error, OSError) and (error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))):
         error.filename = os.fspath(target)
 
@@ -68,16 +57,15 @@ def name_target(error: BaseException, part: Path, target: Path) -> None:
 def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
     """Write a file, given in one piece or several, so that it is there whole or not at all, also after a power cut.
 
-    The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step; the permissions follow the
-    umask, as those of any other file do. Files of some megabytes are rather for `large.write_large`.
+    The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step.
 
     Raises
     ------
     OSError
-        The disk is full or fails; nothing stands at `path` that did not stand there before, and the temporary file is removed.
+        The disk is full or fails; `path` is as it was.
     """
     with replacing(path) as part:
-        # os.open applies the umask; mkstemp would make a file that nobody else on a shared file system may read
+        # the permissions follow the umask; mkstemp would make a file that nobody else on a shared file system may read
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(fd, "wb") as f:
             f.writelines(pieces)

@@ -1,4 +1,4 @@
-"""Files that carry their own hash: a damaged one is as if it were not there.
+"""Files that carry their own hash: a damaged file is treated as missing.
 
 The first line is ``{"blake3": "<hex>"}``, of everything after it.
 """

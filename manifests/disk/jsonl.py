@@ -13,7 +13,7 @@ from ..records.models import Record
 from ..records.parsing import record_or_mistakes
 
 LINE_CAP = 1 << 20
-"""Bytes of one row of a JSON lines file; real ones have a few hundred."""
+"""Bytes of one row; real rows have a few hundred."""
 R = TypeVar("R", bound=Record)
 
 

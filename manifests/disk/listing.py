@@ -44,6 +44,21 @@ def plain_file(root: Path, path: str) -> bool:
         return False
 
 
+def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -> bytes | Problem:
+    """Return the bytes of a regular file of at most `cap` bytes, or why they cannot be had; of a file that is not there, ``missing``."""
+    try:
+        info = os.stat(root / path, follow_symlinks=follow_links)
+        if not stat.S_ISREG(info.st_mode):
+            return Problem(path, "symlink" if stat.S_ISLNK(info.st_mode) else "special", "is not a regular file")
+        if info.st_size > cap:
+            return Problem(path, "size", f"has {info.st_size} bytes; it has at most {cap}")
+        return (root / path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return Problem(path, "missing", "is not there")
+    except OSError as e:
+        return Problem(path, "unreadable", f"cannot be read: {e.strerror}")
+
+
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
     """List the regular files below a folder of a data set.
 

@@ -14,23 +14,23 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     Parameters
     ----------
     directory : Path
-        Where it goes; it need not be there yet.
+        It need not exist yet.
     needed : int
         Bytes.
     what : str
-        Whatever needs them, such as ``the build``.
+        What needs them, such as ``the build``.
     advice : str
-        A sentence.
+        The next step, a sentence.
 
     Raises
     ------
     MachineError
-        Says how much there is, and how much is needed.
+        Says how much is free, and how much is needed.
     """
-    there = directory.absolute()
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
+    existing = directory.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
     if free < needed:
         raise MachineError(f"{directory} has {_size(free)} free, and {what} needs about {_size(needed)}. {advice}")
 

@@ -162,7 +162,7 @@ def main() -> None:
     with contextlib.suppress(ImportError):  # a request that needs it says so
         import h5py  # noqa: F401  # now, so that no request waits for it
     with os.fdopen(os.dup(1), "wb") as answers:
-        os.dup2(2, 1)  # what a library prints must not stand in the answers
+        os.dup2(2, 1)  # the output of a library must not get into the answers
         for line in sys.stdin.buffer:
             answer, arrays = _answer(json.loads(line))
             answer["bytes"] = sum(array.nbytes for array in arrays)

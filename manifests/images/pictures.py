@@ -1,4 +1,4 @@
-"""Stored bytes to pixels, for what a build writes: JPEG and PNG, grey or RGB, 8 bits."""
+"""The formats of single images, and their decoder: JPEG and PNG, grey or RGB, 8 bits."""
 
 from __future__ import annotations
 

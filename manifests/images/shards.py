@@ -73,19 +73,7 @@ def _dataset(file: Any, name: str) -> Any:
 
 
 class Shard:
-    """An open shard.
-
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    images : h5py.Dataset
-        `images` or `encoded`.
-    encoded : bool
-        Whether rows are encoded images.
-    rows : int
+    """An open shard: `rows` of pixels, or of encoded images where `encoded`.
 
     Raises
     ------
@@ -183,9 +171,9 @@ def open_rows(path: Path) -> Shard | ArrayFile:
 
 
 class ShardCache:
-    """Open shards, for one process: after a fork or unpickling they are opened anew.
+    """The open shards of one process; after a fork or unpickling, shards are opened again.
 
-    Sharing an HDF5 handle over a fork corrupts what is read, and handles do not pickle; so workers of a data loader each get their own.
+    An HDF5 handle that is shared over a fork reads wrong bytes, and handles do not pickle: so each worker of a data loader has its own.
     """
 
     def __init__(self, directory: Path, size: int = 8) -> None:
@@ -212,27 +200,28 @@ class ShardCache:
             self._open.popitem(last=False)[1].close()
         return shard
 
-    def _own(self) -> None:
+    def _leave_parents(self) -> None:
+        """Start anew in a process that was forked."""
         if self._pid != os.getpid():
-            # the lock too may have been taken by a thread that does not exist here
+            # a thread that does not exist in this process may hold the lock
             _INHERITED.append(self._open)
             self._start()
 
     def row(self, path: str, row: int) -> NDArray[np.uint8]:
         """Return one row of the shard at `path`, as stored."""
-        self._own()
+        self._leave_parents()
         with self._lock:
             return self._get(path).row(row)
 
     def block(self, path: str, start: int, stop: int) -> NDArray[np.uint8]:
         """Return consecutive rows of a shard of raw pixels, (stop - start, H, W, C)."""
-        self._own()
+        self._leave_parents()
         with self._lock:
             return self._get(path).block(start, stop)
 
     def close(self) -> None:
         """Close what this process opened."""
-        self._own()
+        self._leave_parents()
         with self._lock:
             while self._open:
                 self._open.popitem()[1].close()

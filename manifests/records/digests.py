@@ -9,40 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from blake3 import blake3
 
 from ...canonical import canonical_sha256
+from ...digests import digest_of, digits
 from ...files import open_regular
 from .models import SCHEMA_VERSION, ClassRecord
-
-
-class Hash(Protocol):
-    """A hash of hashlib, or of blake3."""
-
-    @property
-    def name(self) -> str:
-        """The algorithm."""
-
-    def hexdigest(self) -> str:
-        """Return its digits."""
-
-
-def digest_of(hashed: Hash) -> str:
-    """Return ``<algorithm>:<hex>`` of a hash, as records have it.
-
-    Examples
-    --------
-    >>> digest_of(hashlib.sha256(b"a"))
-    'sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb'
-    """
-    return f"{hashed.name}:{hashed.hexdigest()}"
-
-
-def digits(digest: str) -> str:
-    """Return a digest without the name of its algorithm."""
-    return digest.partition(":")[2]
 
 
 def set_digest(pixels: Iterable[str]) -> str:

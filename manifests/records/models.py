@@ -1,4 +1,4 @@
-"""The records of a data set, as pydantic models: what stands in manifest.json, samples.jsonl and sets/*.jsonl.
+"""The records of a data set, as pydantic models: those of manifest.json, samples.jsonl and sets/*.jsonl.
 
 Field names are a contract: third parties read them. Unknown fields are refused, so that a manifest from a later schema
 version is not half understood.
@@ -44,7 +44,7 @@ JPEG_SUBSAMPLING = ("4:4:4", "4:2:2", "4:2:0")
 
 
 def check_encoding(encoding: dict[str, Any]) -> dict[str, Any]:
-    """Return how images are stored, or raise ValueError; in words in docs/format.md."""
+    """Return a manifest's encoding, or raise ValueError; docs/format.md describes it."""
     containers = encoding.get("containers")
     jpeg = encoding.get("format") == "jpeg"
     wanted = {"format", "containers", *(("quality", "optimize", "subsampling") if jpeg else ())}
@@ -63,33 +63,28 @@ def check_encoding(encoding: dict[str, Any]) -> dict[str, Any]:
     return encoding
 
 
-_CONTAINERS = {"enum": CONTAINERS}
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"properties": properties, "required": [*properties], "additionalProperties": False}
+
+
 ENCODING_SCHEMA = {
     "type": "object",
     "oneOf": [
-        {
-            "properties": {
-                "format": {"const": "jpeg"},
-                "quality": {"type": "integer", "minimum": 1, "maximum": 100},
-                "optimize": {"type": "boolean"},
-                "subsampling": {"enum": list(JPEG_SUBSAMPLING)},
-                "containers": _CONTAINERS,
-            },
-            "required": ["format", "quality", "optimize", "subsampling", "containers"],
-            "additionalProperties": False,
-        },
-        {
-            "properties": {"format": {"const": "png"}, "containers": _CONTAINERS},
-            "required": ["format", "containers"],
-            "additionalProperties": False,
-        },
+        _object(
+            format={"const": "jpeg"},
+            quality={"type": "integer", "minimum": 1, "maximum": 100},
+            optimize={"type": "boolean"},
+            subsampling={"enum": list(JPEG_SUBSAMPLING)},
+            containers={"enum": CONTAINERS},
+        ),
+        _object(format={"const": "png"}, containers={"enum": CONTAINERS}),
     ],
 }
 """What `check_encoding` says, for JSON Schema."""
 
 
 def check_finite(value: Any) -> Any:
-    """Return a value of JSON, or raise ValueError if a number in it is infinite, as ``1e999`` is read, or none."""
+    """Return a value of JSON, or raise ValueError if a number in it is NaN or infinite (as ``1e999`` is)."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a number in it is not finite")
@@ -106,8 +101,8 @@ Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 class Record(BaseModel):
     """Base of all records: strict about fields, immutable."""
 
-    # What stands below a field goes into the JSON Schema too, but `schema` reads it: pydantic would, at every import, look for each
-    # class's source among all modules that are loaded.
+    # The text below a field is its description in the JSON Schema. `schema` reads it, because pydantic would search the source of each
+    # class in all loaded modules at every import.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def as_json(self) -> dict[str, Any]:

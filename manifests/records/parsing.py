@@ -1,4 +1,4 @@
-"""JSON to records: held to the models strictly (no `"5"` for 5, no key twice), and every mistake said in words."""
+"""JSON to records: held to the models strictly (no `"5"` for 5, no key twice), with every mistake in words."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ R = TypeVar("R", bound=Record)
 
 def field_mistakes(error: ValidationError) -> list[str]:
     """Return a validation error as one line a field: where, what is wrong, what was given."""
-    lines = []
+    mistakes = []
     for e in error.errors(include_url=False, include_context=False):
         where = printable("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip("."))
         given = repr(e["input"])
         given = given if len(given) <= 80 else given[:77] + "..."
         if e["type"] in ("missing", "json_invalid"):
-            lines.append(f"{where + ': ' if where else ''}{e['msg']}")
+            mistakes.append(f"{where + ': ' if where else ''}{e['msg']}")
         else:
-            lines.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
-    return lines
+            mistakes.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
+    return mistakes
 
 
 def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]]:
@@ -35,8 +35,8 @@ def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]
         record = model.model_validate_json(data, strict=True)
     except ValidationError as e:
         return None, field_mistakes(e)
-    # The parser takes the last of two equal keys without a word. Each key costs two quotation marks, and strings without a backslash have
-    # none inside: so the marks of what was understood tell, in a third of the time that looking at every key takes.
+    # pydantic takes the last of two equal keys and does not complain. Each key has two quotation marks, and a string without a backslash
+    # has none inside: so a count of the marks tells, in a third of the time of a look at every key.
     if b"\\" in data or data.count(b'"') != record.model_dump_json().count('"'):
         twice: list[str] = []
         json.loads(data, object_pairs_hook=lambda pairs: twice.extend(k for k, n in Counter(k for k, _ in pairs).items() if n > 1))
@@ -46,27 +46,27 @@ def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]
 
 
 def manifest_or_mistakes(data: bytes) -> tuple[Manifest | None, list[str]]:
-    """Return a manifest from its bytes, or None and every field that is wrong; of another schema version that alone is said."""
+    """Return a manifest from its bytes, or None and every field that is wrong; another schema version is the only mistake named."""
     manifest, mistakes = record_or_mistakes(Manifest, data)
-    other = other_schema(data) if manifest is None else None
-    return manifest, mistakes if other is None else [other]
+    by_other_release = other_schema(data) if manifest is None else None
+    return manifest, mistakes if by_other_release is None else [by_other_release]
 
 
 def other_schema(data: bytes) -> str | None:
-    """Return what to say of a manifest that another release of corruptset wrote, with the next step; None where it is of this schema."""
+    """Return the message for a manifest of another schema version, with the next step; None where it has this one."""
     try:
-        said = json.loads(data)
+        manifest = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    found = said.get("schema_version") if isinstance(said, dict) else None
-    if type(found) is not int or found == SCHEMA_VERSION:
+    schema = manifest.get("schema_version") if isinstance(manifest, dict) else None
+    if type(schema) is not int or schema == SCHEMA_VERSION:
         return None
-    libraries = said.get("environment")
+    libraries = manifest.get("environment")
     release = libraries.get("corruptset") if isinstance(libraries, dict) else None
-    named = isinstance(release, str) and release != version("corruptset")  # of one under development there may be several
+    named = isinstance(release, str) and release != version("corruptset")  # a release under development may have had both schemas
     by = f"corruptset {printable(str(release))[:40]}" if named else "the release that made it"
-    versions = f"schema_version is {found}, and this release reads {SCHEMA_VERSION}"
-    if found > SCHEMA_VERSION:
+    versions = f"schema_version is {schema}, and this release reads {SCHEMA_VERSION}"
+    if schema > SCHEMA_VERSION:
         return f"{versions}: it was made by a newer one. Update corruptset, or use {by}."
     return (
         f"{versions}: the digest of schema 1 does not cover class names. Run the same `corruptset build` command with another --out: its "

@@ -1,6 +1,6 @@
 """JSON Schemas (2020-12) of what a build writes: manifest.json, a row of samples.jsonl, a row of sets/<set id>.jsonl.
 
-They are made from the models by ``python -m corruptset.manifests.schema FOLDER``; a test fails when the two drift apart.
+``python -m corruptset.manifests.schema FOLDER`` writes them from the models; a test fails when the two differ.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def load_schema(name: str) -> dict[str, Any]:
     """
     if name not in NAMES:
         raise ValueError(f"no schema {name!r}; there are {', '.join(NAMES)}.")
-    found: dict[str, Any] = json.loads(files(__package__.rpartition(".")[0]).joinpath(f"schema/{name}.json").read_text("utf-8"))
-    return found
+    schema: dict[str, Any] = json.loads(files(__package__.rpartition(".")[0]).joinpath(f"schema/{name}.json").read_text("utf-8"))
+    return schema
 
 
 def make_schema(name: str) -> dict[str, Any]:
-    """Return a schema as the models now give it."""
+    """Return a schema of the models."""
     from . import models
 
     _describe(models)
@@ -45,10 +45,8 @@ def make_schema(name: str) -> dict[str, Any]:
 
 
 def _describe(module: ModuleType) -> None:
-    """Give the fields of a module's models what is written below them as their description."""
-    for node in ast.parse(inspect.getsource(module)).body:
-        if not isinstance(node, ast.ClassDef):
-            continue
+    """Give each field of a module's models the text below it as its description."""
+    for node in (n for n in ast.parse(inspect.getsource(module)).body if isinstance(n, ast.ClassDef)):
         model = getattr(module, node.name)
         for field, below in pairwise(node.body):
             if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):

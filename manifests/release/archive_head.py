@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ..checksums import SUMS_CAP
-from ..layout import MANIFEST, PARTIAL, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path, set_places
+from ..layout import IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, SHARDS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
 from ..records.digests import digest_of
 from ..records.models import FileRecord
@@ -25,7 +26,7 @@ RECORD_CAP = 32 << 20
 _RECORD_NAME = re.compile(r"([a-z0-9][0-9A-Za-z._+-]*)/archives/([^/]+)\.json")
 _OWN = frozenset({WORK_FOLDER, PARTIAL.casefold()})
 """What `unpack` itself writes at the top of a data set."""
-_NO_IMAGES = _OWN | {MANIFEST, SAMPLES, SHA256SUMS.casefold(), "sets", "archives"}
+_NO_IMAGES = _OWN | {MANIFEST, SAMPLES, SHA256SUMS.casefold(), SETS.rstrip("/"), "archives"}
 """Where no image of a view can be."""
 
 
@@ -127,7 +128,7 @@ def _record_problems(record: ArchiveRecord, contents: Contents) -> Iterator[str]
     folded: dict[str, str] = {}
     for f in record.files:
         problem = name_problem(f.path)
-        if problem is not None or f.path.split("/")[0].casefold() in _OWN | {"images", "hdf5"}:
+        if problem is not None or f.path.split("/")[0].casefold() in _OWN | {IMAGES.rstrip("/"), SHARDS.rstrip("/")}:
             yield f"names {printable(f.path)!r}, which {problem or 'is not a small file of a data set'}"
         if (same := folded.setdefault(f.path.casefold(), f.path)) != f.path:
             yield f"names {printable(same)!r} and {printable(f.path)!r}, which differ in capitals alone"

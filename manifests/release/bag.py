@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from ...digests import digits
 from ..checksums import sha256sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import digits, sha256_bytes

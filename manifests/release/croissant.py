@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...digests import digits
 from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS

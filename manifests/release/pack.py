@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ...canonical import canonical_sha256
+from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
@@ -26,7 +27,7 @@ from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WO
 from ..manifest_file import load_manifest
 from ..records.digests import digest_of, digits, sha256_file
 from ..records.models import FileRecord
-from ..records.report import printable
+from ..records.report import Progress, printable
 from .archives import FORMATS, ArchiveFormat, ArchiveWriter
 from .bag import PAYLOAD, Bag, PackedArchive, release_card, tag_files
 from .croissant import packed_croissant
@@ -47,8 +48,6 @@ from .division import (
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
 STATE = "pack.json"
-
-Progress = Callable[[str, int, int], None]
 
 
 def pack(

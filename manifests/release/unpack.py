@@ -11,20 +11,21 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
 from ..disk.space import check_space
-from ..layout import CONTACT, MANIFEST, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
+from ..layout import CONTACT, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
 from ..records.digests import digest_of, sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
-from ..records.report import printable
+from ..records.report import Progress, printable
 from ..verify.rules import sample_problems
 from .archive_head import ArchiveHead, expected_member, read_heads, unnamed
 from .archives import BadArchive, Member, read_members
@@ -33,8 +34,6 @@ from .division import ArchiveRecord, Contents, UnitRecord, top_folder
 LOCK = "unpack.lock"
 MOST_REMEMBERED = 100_000
 """Names of earlier members that an error about a repeated name can tell; without them it is refused as well."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -230,7 +229,7 @@ class _Unpacker:
         if self._stands(target, file):
             self.kept += 1
             return
-        synced = not file.path.startswith("images/")  # as in a build, single images are not synced one by one
+        synced = not file.path.startswith(IMAGES)  # as in a build, single images are not synced one by one
         hashed = hashlib.sha256()
         # the work folder is ours and locked; a link in the place of the part is replaced, not followed
         self._part.unlink(missing_ok=True)

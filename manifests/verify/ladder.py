@@ -8,14 +8,13 @@ directory: only files are read that a listing found which follows no link, and t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ...errors import VerificationError
-from ..checksums import SUMS_CAP
-from ..disk.jsonl import BadLine, scan_jsonl
-from ..disk.listing import Listing, empty_folders, list_files
+from ..checksums import SUMS_CAP, hash_problem
+from ..disk.listing import Listing, empty_folders, list_files, read_small
 from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
 from ..manifest_file import read_manifest
 from ..partial import Partial, load_partial, may_be_absent
@@ -27,7 +26,7 @@ from ..records.report import LEVELS, Level, Problem, Progress, VerificationRepor
 from ..unfinished import SetFiles, extension_files
 from .rules import manifest_problems, sample_problems, sums_problems
 from .set_tasks import SLICE_BYTES, check_sets, set_tasks
-from .sets import MOST_BAD_LINES, SetTask
+from .sets import SetTask, read_rows
 
 Rederive = Callable[[DataSet, "int | None"], Iterable[Problem]]
 """Makes `count` (None: all) samples again from the source, and yields the differences as problems of kind ``rederive``."""
@@ -135,8 +134,12 @@ def _check_files(
     absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
     present = _present_files(manifest, listing, report, absent, extension, sizes=level >= LEVELS.index("sizes"))
     if SHA256SUMS in listing.files:
-        report.add(_sums(root, manifest, sha256, listing.files[SHA256SUMS]))
-    samples = _samples(root, listing, report)
+        sums = read_small(root, SHA256SUMS, SUMS_CAP)
+        report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, sha256, sums))
+    samples, problems = read_rows(root, SAMPLES, SampleRecord) if SAMPLES in listing.files else (None, [])
+    report.add(problems)
+    if problems:
+        samples = None
     if samples is not None:
         report.add(sample_problems(manifest, samples), Counter(samples=len(samples)))
     sound = _hash_files(root, present, report, jobs, progress) if level >= LEVELS.index("hashes") else set()
@@ -203,51 +206,12 @@ def _present_files(
     return present
 
 
-def _sums(root: Path, manifest: Manifest, sha256: str, size: int) -> Iterator[Problem]:
-    if size > SUMS_CAP:
-        yield Problem(SHA256SUMS, "size", f"has {size} bytes; it has at most {SUMS_CAP}")
-        return
-    try:
-        data = (root / SHA256SUMS).read_bytes()
-    except OSError as e:
-        yield Problem(SHA256SUMS, "unreadable", f"{e.strerror}")
-        return
-    yield from sums_problems(manifest, sha256, data)
-
-
-def _samples(root: Path, listing: Listing, report: VerificationReport) -> list[SampleRecord] | None:
-    """Return the samples; None where a row is no record, or the file is not there."""
-    if SAMPLES not in listing.files:
-        return None
-    samples: list[SampleRecord] = []
-    problems: list[Problem] = []
-    try:
-        for row in scan_jsonl(root / SAMPLES, SampleRecord):
-            if not isinstance(row, BadLine):
-                samples.append(row)
-                continue
-            problems.append(Problem(SAMPLES, "schema", str(row)))
-            if len(problems) >= MOST_BAD_LINES:
-                break
-    except OSError as e:
-        problems.append(Problem(SAMPLES, "unreadable", f"{e.strerror}"))
-    report.add(problems)
-    return None if problems else samples
-
-
 def _hash_files(root: Path, records: list[FileRecord], report: VerificationReport, jobs: int, progress: Progress) -> set[str]:
     """Hash whole files, several at once (hashing releases the interpreter's lock); return the paths that are as recorded."""
-
-    def problem_of(record: FileRecord) -> Problem | None:
-        try:
-            sha256 = sha256_file(root / record.path)
-        except OSError as e:
-            return Problem(record.path, "unreadable", f"{e.strerror}")
-        return None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
-
     sound: set[str] = set()
     with ThreadPoolExecutor(jobs) as pool:
-        for done, (record, problem) in enumerate(zip(records, pool.map(problem_of, records), strict=True), 1):
+        problems = pool.map(lambda record: hash_problem(root, record), records)
+        for done, (record, problem) in enumerate(zip(records, problems, strict=True), 1):
             if problem is None:
                 sound.add(record.path)
             report.add([] if problem is None else [problem], Counter(bytes=record.bytes))

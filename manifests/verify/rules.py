@@ -1,4 +1,4 @@
-"""What the records of a data set must say together: manifest.json by itself, with samples.jsonl, with SHA256SUMS."""
+"""The rules that hold between records: of manifest.json by itself, with samples.jsonl, and with SHA256SUMS."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
+from ...digests import digits
 from ..checksums import parse_sha256sums
 from ..layout import IMAGES, MANIFEST, SAMPLES, SETS, SHA256SUMS, are_paths, set_path
 from ..records.digests import build_digest, source_digest
@@ -32,8 +33,8 @@ def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
         for stage in record.stages:
             revisions.setdefault(stage.corruption, set()).add(stage.revision)
     if {name: {revision} for name, revision in manifest.revisions.items()} != revisions:
-        found = {name: sorted(r) for name, r in sorted(revisions.items())}
-        yield _wrong(f"revisions says {manifest.revisions}, the stages of the sets say {found}")
+        of_stages = {name: sorted(r) for name, r in sorted(revisions.items())}
+        yield _wrong(f"revisions says {manifest.revisions}, the stages of the sets say {of_stages}")
     for key in ("name", "version"):
         if key in manifest.recipe and manifest.recipe[key] != getattr(manifest, key):
             yield _wrong(f"{key} is {getattr(manifest, key)!r}, the recipe's is {manifest.recipe[key]!r}")
@@ -41,15 +42,15 @@ def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _recipe(manifest: Manifest) -> Iterator[Problem]:
-    """Yield where the recipe, which is resolved in full, and the sets say different things of one set."""
+    """Yield where the recipe, which is resolved in full, contradicts the sets."""
     if manifest.recipe.get("preprocessing", manifest.preprocessing) != manifest.preprocessing:
         yield _wrong("preprocessing is not the recipe's")
     entries = manifest.recipe.get("sets")
-    said = {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)} if isinstance(entries, list) else {}
+    by_id = {e["id"]: e for e in entries if isinstance(e, dict) and isinstance(e.get("id"), str)} if isinstance(entries, list) else {}
     for record in manifest.sets:
-        own, entry = record.as_json(), said.get(record.id, {})
+        recorded, entry = record.as_json(), by_id.get(record.id, {})
         for key in ("stages", "aliases", "role"):
-            if key in entry and entry[key] != own[key]:
+            if key in entry and entry[key] != recorded[key]:
                 yield _wrong(f"{key} of set {record.id!r} are not the recipe's")
 
 
@@ -69,17 +70,16 @@ def _names(manifest: Manifest) -> Iterator[Problem]:
 
 
 def _views(manifest: Manifest) -> Iterator[Problem]:
-    built = manifest.encoding["containers"] == ["view"]
-    if not built:
+    if manifest.encoding["containers"] != ["view"]:
         if manifest.views:
             yield _wrong("views names one, and the images are not stored as a view")
         return
-    if len(manifest.views) != 1 or not isinstance(said := manifest.views[0].get("sets"), dict):
+    if len(manifest.views) != 1 or not isinstance(places := manifest.views[0].get("sets"), dict):
         yield _wrong("the images are stored as a view; views has to name one, with the place of every set under sets")
         return
-    if set(said) != {s.id for s in manifest.sets}:
+    if set(places) != {s.id for s in manifest.sets}:
         yield _wrong("views does not say where every set is")
-    for set_id, paths in said.items():
+    for set_id, paths in places.items():
         if not are_paths(paths):
             yield _wrong(f"views says that set {set_id!r} is in {paths!r}, which is not a list of relative paths")
 
@@ -118,22 +118,20 @@ def _files(manifest: Manifest) -> Iterator[Problem]:
 def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
     """Yield what is wrong with samples.jsonl, all rows of which are records."""
 
-    def wrong(detail: str) -> Problem:
-        return _wrong(detail, SAMPLES)
-
     names = {c.index: c.name for c in manifest.classes}
     for row, s in enumerate(samples):
         if s.index != row:
-            yield wrong(f"row {row} has index {s.index}")
+            yield _wrong(f"row {row} has index {s.index}", SAMPLES)
         if s.label not in names:
-            yield wrong(f"sample {s.id!r} has label {s.label}, the manifest has classes 0 to {len(names) - 1}")
+            yield _wrong(f"sample {s.id!r} has label {s.label}, the manifest has classes 0 to {len(names) - 1}", SAMPLES)
         elif s.class_ != names[s.label]:
-            yield wrong(f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}")
+            detail = f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}"
+            yield _wrong(detail, SAMPLES)
     for id in _repeated([s.id.casefold() for s in samples]):
-        yield wrong(f"two samples have the id {id!r} (capitals aside)")
-    for one in manifest.sets:
-        if one.count != len(samples):
-            yield _wrong(f"set {one.id!r} has count {one.count}; there are {len(samples)} samples")
+        yield _wrong(f"two samples have the id {id!r} (capitals aside)", SAMPLES)
+    for record in manifest.sets:
+        if record.count != len(samples):
+            yield _wrong(f"set {record.id!r} has count {record.count}; there are {len(samples)} samples")
     rows = [(s.id, s.label, s.sha256) for s in samples]
     yield from _digest("source.digest", manifest.source.digest, lambda: source_digest(rows), SAMPLES)
     sets = [(s.id, [stage.as_json() for stage in s.stages], s.count, s.pixel_digest) for s in manifest.sets]
@@ -146,17 +144,17 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
 
 def _digest(field: str, stated: str, compute: Callable[[], str], path: str) -> Iterator[Problem]:
     try:
-        found = compute()
+        computed = compute()
     # canonical JSON refuses integers beyond 2**53 and lone surrogates
     except (ValueError, RecursionError) as e:
         yield _wrong(f"{field} cannot be computed: {e}", path, "digest")
         return
-    if found != stated:
-        yield _wrong(f"the manifest's {field} is {stated}, the records give {found}", path, "digest")
+    if computed != stated:
+        yield _wrong(f"the manifest's {field} is {stated}, the records give {computed}", path, "digest")
 
 
 def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iterator[Problem]:
-    """Yield where SHA256SUMS and the manifest disagree; for manifest.json itself SHA256SUMS is the only witness."""
+    """Yield where SHA256SUMS and the manifest disagree; SHA256SUMS alone has the hash of manifest.json."""
     sums, mistakes = parse_sha256sums(data)
     for mistake in mistakes:
         yield Problem(SHA256SUMS, "schema", mistake)
@@ -175,12 +173,12 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
 
 
 NEAR = 8
-"""Digits that a damaged hash may differ in; of an unrelated one some sixty do."""
+"""Digits that a damaged hash may differ in; of two unrelated hashes some sixty differ."""
 
 
-def nearly(found: str, expected: str) -> bool:
-    """Return whether a hash is another one with a few digits damaged: then it is the text that was changed, not what is hashed."""
-    return len(found) == len(expected) and sum(a != b for a, b in zip(found, expected, strict=True)) <= NEAR
+def nearly(text: str | bytes, expected: str | bytes) -> bool:
+    """Return whether a few characters of a hash are damaged: then its text was changed, and not what is hashed."""
+    return len(text) == len(expected) and sum(a != b for a, b in zip(text, expected, strict=True)) <= NEAR
 
 
 Witness = Literal["agrees", "damaged", "silent", "contradicts"]
@@ -189,13 +187,13 @@ Witness = Literal["agrees", "damaged", "silent", "contradicts"]
 def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Witness:
     """Return what SHA256SUMS (None: it is not there) says of manifest.json.
 
-    ``damaged``: its line is the right one but for a few characters. ``silent``: it has none. ``contradicts``: it names another hash, so
-    that one of the two files was changed and nothing says which.
+    ``damaged``: a few characters of its line differ. ``silent``: it has no line. ``contradicts``: it names another hash, so that one of the
+    two files was changed, and nothing says which.
     """
-    right = f"{manifest_sha256.removeprefix('sha256:')}  {MANIFEST}".encode()
+    right = f"{digits(manifest_sha256)}  {MANIFEST}".encode()
     lines = (sums or b"").split(b"\n")
     if right in lines:
         return "agrees"
-    if any(len(line) == len(right) and sum(a != b for a, b in zip(line, right, strict=True)) <= NEAR for line in lines):
+    if any(nearly(line, right) for line in lines):
         return "damaged"
     return "contradicts" if any(line.endswith(MANIFEST.encode()) for line in lines) else "silent"

@@ -30,25 +30,7 @@ def set_tasks(
     level: int,
     report: VerificationReport,
 ) -> Iterator[SetTask]:
-    """Yield the tasks that check a data set's sets, up to the step `level` of the ladder.
-
-    Parameters
-    ----------
-    root : Path
-    manifest : Manifest
-    samples : list of SampleRecord, optional
-        None where they cannot be trusted; labels are not checked then.
-    places : dict
-        Set id -> the folder or the arrays of its images.
-    apart : frozenset of str
-        Folders with listings of their own.
-    sound : set of str
-        Files whose bytes are as recorded.
-    level : int
-        Position in `LEVELS`.
-    report : VerificationReport
-        Says which sets are absent; gets the shards of no set.
-    """
+    """Yield the tasks that check sets up to `level`; without `samples`, labels are not checked. Shards of no set go to the report."""
     trusted = samples is not None and all(s.label < len(manifest.classes) for s in samples)
     labels = np.array([s.label for s in samples], dtype=np.int64) if samples is not None and trusted else None
     listed = {f.path for f in manifest.files}

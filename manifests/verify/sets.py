@@ -13,14 +13,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ...digests import digits
 from ...pixels import pixel_digest
-from ..disk.jsonl import BadLine, scan_jsonl
+from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file
 from ..images.arrays import ArrayFile, NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
 from ..layout import set_of_shard, set_path
-from ..records.digests import digits, set_digest, sha256_bytes
+from ..records.digests import set_digest, sha256_bytes
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from ..records.report import Problem
 
@@ -32,56 +33,36 @@ _UNREADABLE = (NotAShard, OSError, KeyError, ValueError, RuntimeError, TypeError
 
 @dataclass(frozen=True)
 class SetTask:
-    """What a process needs to check a set.
-
-    Attributes
-    ----------
-    directory : Path
-    record : SetRecord
-    encoding : str
-        "jpeg" or "png".
-    build : str
-        What shards call the build: its name and version.
-    folder : str
-        Where the set's single images are.
-    arrays : frozenset of str
-        The arrays (.npy) that hold rows of this set, where there are any.
-    containers : tuple of str
-    labels : (N,) ndarray of int64, or None
-        By sample; None where samples.jsonl cannot be trusted, and labels are not checked.
-    folders : tuple of str
-        Class folders by label.
-    numbered : bool
-        Whether the names of single images are their indices, in no class folder.
-    prune : frozenset of str
-        Image folders of other sets.
-    shards : frozenset of str
-        The manifest's shards of this set.
-    sound : frozenset of str
-        Those whose bytes are as recorded: only these are opened, as the HDF5 library may crash on damaged ones.
-    sizes, hashes, pixels : bool
-        How far up the ladder to go.
-    part, parts : int
-        Which slice of the rows; slice 0 also checks the records.
-    """
+    """What a process needs to check a set."""
 
     directory: Path
     record: SetRecord
     encoding: str
+    """"jpeg" or "png"."""
     build: str
+    """What shards call the build: its name and version."""
     folder: str
+    """Where the set's single images are."""
     arrays: frozenset[str]
+    """The arrays (.npy) that hold rows of this set."""
     containers: tuple[str, ...]
     labels: NDArray[np.int64] | None
+    """(N,), by sample; None where samples.jsonl cannot be trusted, and labels are not checked."""
     folders: tuple[str, ...]
+    """Class folders by label."""
     numbered: bool = False
+    """Whether the names of single images are their indices, in no class folder."""
     prune: frozenset[str] = frozenset()
+    """Image folders of other sets."""
     shards: frozenset[str] = frozenset()
+    """The manifest's shards of this set."""
     sound: frozenset[str] = frozenset()
+    """Those whose bytes are as recorded: only these are opened, as the HDF5 library may crash on damaged ones."""
     sizes: bool = True
     hashes: bool = True
     pixels: bool = True
     part: int = 0
+    """Which of the `parts` slices of the rows; slice 0 also checks the records."""
     parts: int = 1
 
     def label(self, index: int) -> int | None:
@@ -124,7 +105,7 @@ def check_set(task: SetTask) -> Findings:
             if stored.row is not None:
                 by_shard[stored.path].append((row, stored))
             elif stored.path in readable:
-                decoded |= _check_file(task, row, stored, findings)
+                _check_file(task, row, stored, decoded, findings)
     recorded = Counter(f.path for row in rows for f in row.files if f.row is not None)
     for path, places in by_shard.items():
         if path in task.sound:
@@ -133,32 +114,39 @@ def check_set(task: SetTask) -> Findings:
     return findings
 
 
-def _rows(task: SetTask, findings: Findings) -> tuple[list[ImageRecord] | None, bool]:
-    """Check the set's rows, totals and digest; return the rows that are records (None: no file) and whether that is all of them."""
-    path = set_path(task.record.id)
-    rows: list[ImageRecord] = []
+def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R] | None, list[Problem]]:
+    """Return the rows of a JSON lines file that are records (None: it cannot be read), and the problems of the others."""
+    rows: list[R] = []
+    problems: list[Problem] = []
     bad = 0
-    # the listing of the whole directory names a link on the way
-    if not plain_file(task.directory, path):
-        return None, False
     try:
-        for row in scan_jsonl(task.directory / path, ImageRecord):
+        for row in scan_jsonl(root / path, model):
             if isinstance(row, BadLine):
                 bad += 1
                 if bad <= MOST_BAD_LINES:
-                    findings.add(path, "schema", str(row))
+                    problems.append(Problem(path, "schema", str(row)))
             else:
-                if not bad and row.index != len(rows):
-                    findings.add(path, "records", f"row {len(rows)} has index {row.index}")
                 rows.append(row)
     except OSError as e:
-        findings.add(path, "unreadable", f"{e.strerror}")
-        return None, False
+        return None, [*problems, Problem(path, "unreadable", f"{e.strerror}")]
     if bad > MOST_BAD_LINES:
-        findings.add(path, "schema", f"{bad - MOST_BAD_LINES} more lines are not records")
-    if bad:
+        problems.append(Problem(path, "schema", f"{bad - MOST_BAD_LINES} more lines are not records"))
+    return rows, problems
+
+
+def _rows(task: SetTask, findings: Findings) -> tuple[list[ImageRecord] | None, bool]:
+    """Check the set's rows, totals and digest; return the rows that are records (None: no file) and whether that is all of them."""
+    record, path = task.record, set_path(task.record.id)
+    # the listing of the whole directory names a link on the way
+    if not plain_file(task.directory, path):
+        return None, False
+    rows, problems = read_rows(task.directory, path, ImageRecord)
+    findings.problems += problems
+    if rows is None or problems:
         return rows, False
-    record = task.record
+    for number, row in enumerate(rows):
+        if row.index != number:
+            findings.add(path, "records", f"row {number} has index {row.index}")
     totals = (len(rows), sum(len(r.files) for r in rows), sum(f.bytes for r in rows for f in r.files))
     for name, stated, real in zip(("count", "files", "bytes"), (record.count, record.files, record.bytes), totals, strict=True):
         if stated != real:
@@ -178,6 +166,7 @@ def _check_places(task: SetTask, rows: list[ImageRecord], listing: Listing, find
     readable: set[str] = set()
     taken: dict[str, set[int]] = defaultdict(set)
     rows_path = set_path(task.record.id)
+    shards = {path for path in task.shards if path in task.arrays or set_of_shard(path) == task.record.id}
     for row in rows:
         if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(task.containers):
             findings.add(rows_path, "records", f"row {row.index} is not stored once in each of {', '.join(task.containers)}")
@@ -187,7 +176,7 @@ def _check_places(task: SetTask, rows: list[ImageRecord], listing: Listing, find
             if f.row is None:
                 if _check_file_place(task, row, f, listing, remaining, findings):
                     readable.add(f.path)
-            elif not (f.path in task.arrays or set_of_shard(f.path) == task.record.id) or f.path not in task.shards:
+            elif f.path not in shards:
                 findings.add(rows_path, "records", f"row {row.index} is in {f.path}, which is not a shard of this set in the manifest")
             else:
                 if f.row in taken[f.path]:
@@ -242,32 +231,39 @@ def _misplaced(task: SetTask, path: str, index: int) -> str | None:
     return None
 
 
-def _check_file(task: SetTask, row: ImageRecord, stored: StoredRecord, findings: Findings) -> set[str]:
-    """Check the bytes and pixels of a single file; return the hash of bytes that decode."""
+def _check_file(task: SetTask, row: ImageRecord, stored: StoredRecord, decoded: set[str], findings: Findings) -> None:
     try:
         data = (task.directory / stored.path).read_bytes()
     except OSError as e:
         findings.add(stored.path, "unreadable", f"{e.strerror}")
-        return set()
-    findings.checked["bytes"] += len(data)
-    if (sha256 := sha256_bytes(data)) != stored.sha256:
-        findings.add(stored.path, "hash", f"has {sha256}, recorded is {stored.sha256}")
-        return set()
-    if not task.pixels:
-        return set()
-    try:
-        image = decode(data, task.encoding)
-    except NotAPicture as e:
-        findings.add(stored.path, "decode", str(e))
-        return set()
-    if task.encoding == "png":
-        _check_pixels(stored.path, image, row, findings)
-    return {sha256}
+        return
+    _check_image(task, stored.path, np.frombuffer(data, np.uint8), row, stored, decoded, findings)
 
 
-def _check_pixels(path: str, image: NDArray[np.uint8], row: ImageRecord, findings: Findings) -> None:
-    if (digest := pixel_digest(image)) != row.pixels:
-        findings.add(path, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
+def _check_image(
+    task: SetTask, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord, decoded: set[str], findings: Findings
+) -> None:
+    """Check an image as it is stored, (H, W, C) pixels or encoded bytes; `decoded` has the hashes of bytes that decode."""
+    findings.checked["bytes"] += data.nbytes
+    if data.nbytes != stored.bytes:
+        findings.add(name, "size", f"has {data.nbytes} bytes, recorded are {stored.bytes}")
+        return
+    image = np.ascontiguousarray(data)
+    if (sha256 := sha256_bytes(image.data)) != stored.sha256:
+        findings.add(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
+        return
+    # a file and a row of a shard may be the same bytes: a JPEG is decoded once
+    if not task.pixels or (task.encoding == "jpeg" and sha256 in decoded):
+        return
+    if data.ndim == 1:
+        try:
+            image = decode(image.data, task.encoding)
+        except NotAPicture as e:
+            findings.add(name, "decode", str(e))
+            return
+        decoded.add(sha256)
+    if task.encoding == "png" and (digest := pixel_digest(image)) != row.pixels:
+        findings.add(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
 
 
 def _check_shard(task: SetTask, path: str, places: Places, recorded: int | None, decoded: set[str], findings: Findings) -> None:
@@ -295,7 +291,7 @@ def _check_shard(task: SetTask, path: str, places: Places, recorded: int | None,
         if isinstance(shard, Shard):
             _check_columns(task, shard, path, inside, findings)
         for (row, stored), data in zip(inside, _in_order(shard, [stored.row or 0 for _, stored in inside]), strict=True):
-            _check_row(task, f"{path}#{stored.row}", data, row, stored, decoded, findings)
+            _check_image(task, f"{path}#{stored.row}", data, row, stored, decoded, findings)
     except _UNREADABLE as e:
         findings.add(path, "decode", f"cannot be read: {e}")
     finally:
@@ -321,22 +317,3 @@ def _check_columns(task: SetTask, shard: Shard, path: str, places: Places, findi
         label = task.label(row.index)
         if label is not None and labels[stored.row] != label:
             findings.add(name, "records", f"the shard's label is {labels[stored.row]}, the sample's is {label}")
-
-
-def _check_row(
-    task: SetTask, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord, decoded: set[str], findings: Findings
-) -> None:
-    findings.checked["bytes"] += data.nbytes
-    if data.nbytes != stored.bytes:
-        findings.add(name, "size", f"has {data.nbytes} bytes, recorded are {stored.bytes}")
-        return
-    plain = np.ascontiguousarray(data)
-    if (sha256 := sha256_bytes(plain.data)) != stored.sha256:
-        findings.add(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
-    elif task.pixels and task.encoding == "png":
-        _check_pixels(name, plain, row, findings)
-    elif task.pixels and sha256 not in decoded:  # the bytes that the file has too were decoded with it
-        try:
-            decode(plain.data, task.encoding)
-        except NotAPicture as e:
-            findings.add(name, "decode", str(e))

@@ -16,12 +16,14 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
+from ...digests import digest_of, digits
 from ...pixels import pixel_digest
-from ..disk.listing import empty_folders, list_files, plain_file
+from ..checksums import hash_problem
+from ..disk.listing import empty_folders, list_files, read_small
 from ..images.arrays import ArrayFile, NotAShard
 from ..layout import MANIFEST
 from ..manifest_file import MANIFEST_CAP
-from ..records.digests import digest_of, digits, set_digest, sha256_file
+from ..records.digests import set_digest, sha256_file
 from ..records.models import Blake3, Count, FileRecord, Record, SafePath, Sha256
 from ..records.parsing import record_or_mistakes
 from ..records.report import Problem, Progress, VerificationReport, printable
@@ -85,15 +87,12 @@ def is_view(directory: Path | str) -> bool:
 
 def load_view(directory: Path | str) -> ViewRecord | list[Problem]:
     """Return what VIEW.json says, or what is wrong with it."""
-    root = Path(directory)
-    if not plain_file(root, VIEW):
-        return [Problem(VIEW, "missing", "a view has this file at its root: give the folder that `corruptset export` wrote (--out)")]
-    try:
-        if (root / VIEW).stat().st_size > MANIFEST_CAP:
-            return [Problem(VIEW, "size", f"has more than {MANIFEST_CAP} bytes")]
-        record, mistakes = record_or_mistakes(ViewRecord, (root / VIEW).read_bytes())
-    except OSError as e:
-        return [Problem(VIEW, "unreadable", f"{e.strerror}")]
+    data = read_small(Path(directory), VIEW, MANIFEST_CAP)
+    if isinstance(data, Problem):
+        if data.kind in ("missing", "symlink", "special"):
+            return [Problem(VIEW, "missing", "a view has this file at its root: give the folder that `corruptset export` wrote (--out)")]
+        return [data]
+    record, mistakes = record_or_mistakes(ViewRecord, data)
     return [Problem(VIEW, "schema", mistake) for mistake in mistakes] if record is None else record
 
 
@@ -166,12 +165,8 @@ def _file_problem(root: Path, record: FileRecord, size: int | None, report: Veri
         return Problem(path, "missing", f"{VIEW} names this file")
     if size != record.bytes:
         return Problem(path, "size", f"has {size} bytes, recorded are {record.bytes}")
-    try:
-        sha256 = sha256_file(root / path)
-    except OSError as e:
-        return Problem(path, "unreadable", f"{e.strerror}")
     report.add([], Counter(bytes=size))
-    return None if sha256 == record.sha256 else Problem(path, "hash", f"has {sha256}, recorded is {record.sha256}")
+    return hash_problem(root, record)
 
 
 def _folder_problems(

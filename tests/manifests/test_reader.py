@@ -20,7 +20,6 @@ import pytest
 
 import corruptset
 from corruptset.errors import IncompleteBuild, UnknownCorruption, VerificationError
-from corruptset.manifests import reader
 from corruptset.manifests.reader import ImageSet
 from corruptset.pixels import pixel_digest
 
@@ -74,11 +73,10 @@ def test_folder_and_shards_agree(templates: Make, encoding_format: str) -> None:
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2000, 3000, 1 << 20])
-def test_blocks_of_a_shard(templates: Make, block_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_a_shard(templates: Make, block_bytes: int) -> None:
     images = corruptset.open(templates(containers=("hdf5",), shard_rows=5, repeat=2))["fog/3"]
     expected = [row.pixels for row in images.rows]
-    monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
-    assert [pixel_digest(image) for image in images.images()] == expected
+    assert [pixel_digest(image) for image in images.images(block_bytes=block_bytes)] == expected
 
 
 def test_prefer_is_what_is_read(dataset: Make) -> None:
