@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import archives
@@ -74,53 +73,36 @@ id = "__val/latest+dev"
 """Sets whose ids have words that loaders take for splits."""
 
 
-@pytest.fixture(autouse=True, scope="session")
-def no_power_cuts() -> Iterator[None]:
-    """Do not wait for the disk, which takes most of the time of these tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda fd: None)
-        yield
+@pytest.fixture(scope="session")
+def png(shared: layouts.Shared) -> Path:
+    return shared.build(format="both")
 
 
 @pytest.fixture(scope="session")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ten classes of two images."""
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"))
+def jpeg(shared: layouts.Shared) -> Path:
+    return shared.build(recipe={"encoding": "jpeg"}, format="both")
 
 
 @pytest.fixture(scope="session")
-def png(crops: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("png")
-    return layouts.make(layouts.write_recipe(root), crops, root / "out", format="both")
-
-
-@pytest.fixture(scope="session")
-def jpeg(crops: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("jpeg")
-    return layouts.make(layouts.write_recipe(root, encoding="jpeg"), crops, root / "out", format="both")
-
-
-@pytest.fixture(scope="session")
-def few_crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def few_crops(shared: layouts.Shared) -> Path:
     """Three classes of two images."""
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"), classes=3)
+    return shared.crops(classes=3)
 
 
 @pytest.fixture(scope="session")
-def chains_recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"), name="chains", more=CHAINS)
+def chains_recipe(shared: layouts.Shared) -> Path:
+    return shared.recipe(name="chains", more=CHAINS)
 
 
 @pytest.fixture(scope="session")
-def chains(chains_recipe: Path, few_crops: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.make(chains_recipe, few_crops, tmp_path_factory.mktemp("chains"))
+def chains(shared: layouts.Shared) -> Path:
+    return shared.build(crops={"classes": 3}, recipe={"name": "chains", "more": CHAINS})
 
 
 @pytest.fixture(scope="session")
-def grey_chains(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("grey")
-    digits = layouts.write_crops(root / "crops", classes=3, side=28, mode="L")
-    return layouts.make(layouts.write_recipe(root, name="chains", channels="keep", more=CHAINS), digits, root / "out")
+def grey_chains(shared: layouts.Shared) -> Path:
+    grey = {"classes": 3, "side": 28, "mode": "L"}
+    return shared.build(crops=grey, recipe={"name": "chains", "channels": "keep", "more": CHAINS})
 
 
 @pytest.fixture(scope="session")
@@ -133,8 +115,8 @@ def named_source(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def named_recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"), encoding="jpeg", more=NAMED)
+def named_recipe(shared: layouts.Shared) -> Path:
+    return shared.recipe(encoding="jpeg", more=NAMED)
 
 
 @pytest.fixture(scope="session")

@@ -26,10 +26,8 @@ ALL = ["cifar-c", "imagenet-c", "imagenet-c-5k", "tiny-imagenet-c", "webdataset"
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("verify")
-    crops = layouts.write_crops(root / "crops")
-    return layouts.make(layouts.write_recipe(root), crops, root / "out", sets=SETS)
+def built(shared: layouts.Shared) -> Path:
+    return shared.build(sets=SETS)
 
 
 @pytest.fixture(scope="session")
