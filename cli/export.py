@@ -66,19 +66,7 @@ def export(
             progress=progress.step,
         )
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "view": done.view,
-                "path": str(done.path),
-                "top": str(done.top),
-                "digest": done.digest,
-                "images": done.images,
-                "bytes": done.bytes,
-                "linked": done.linked,
-                "notes": list(done.notes),
-            }
-        )
+        put_json({"ok": True, **vars(done)})
         return
     links = f", {done.linked} of them hard links to the build's files" if done.linked else ""
     put(f"{done.images} images, {size(done.bytes)}{links}")

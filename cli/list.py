@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from .options import AsJson
-from .output import put_json, put_table, size, value
+from .output import put_json, put_rows, size, value
 
-if TYPE_CHECKING:
-    from rich.table import Table
+Rows = list[dict[str, Any]]
 
 
 class Kind(StrEnum):
@@ -31,51 +30,43 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the corruptions, recipes, sources or calibrations that can be named in the other commands."""
-    rows = {
-        Kind.corruptions: corruptions,
-        Kind.recipes: recipes,
-        Kind.sources: sources,
-        Kind.calibrations: calibrations,
-    }[what]()
+    find, put = {
+        Kind.corruptions: (corruptions, _put_corruptions),
+        Kind.recipes: (recipes, _put_recipes),
+        Kind.sources: (sources, _put_sources),
+        Kind.calibrations: (calibrations, _put_calibrations),
+    }[what]
+    rows = find()
     if as_json:
         put_json({what.value: rows})
-        return
-    table = {
-        Kind.corruptions: _corruption_table,
-        Kind.recipes: _recipe_table,
-        Kind.sources: _plain_table("source", "what it is"),
-        Kind.calibrations: _plain_table("calibration", "short side", "corruptions", "source"),
-    }[what](rows)
-    put_table(table)
+    else:
+        put(rows)
 
 
-def corruptions() -> list[dict[str, Any]]:
+def corruptions() -> Rows:
     """Return every registered corruption, by family."""
     from ..corruptions.calibrations import SHIPPED, get_calibration
     from ..corruptions.registry import corruption_names, get_corruption
 
-    rows = []
-    for name in corruption_names():
-        found = get_corruption(name)
-        rows.append(
-            {
-                "name": name,
-                "family": found.family,
-                "role": found.role,
-                "revision": found.revision,
-                "severities": sorted({severity for c in SHIPPED for severity in get_calibration(c).rows.get(name, {})}),
-                "levels": None if found.gradual is None else found.gradual.most,
-                "parameters": [p.name for p in found.columns],
-                "options": {p.name: p.default for p in found.options},
-                "draws": [d.name for d in found.draws],
-                "deterministic": found.deterministic,
-                "preserves_geometry": found.preserves_geometry,
-            }
-        )
-    return rows
+    return [
+        {
+            "name": corruption.name,
+            "family": corruption.family,
+            "role": corruption.role,
+            "revision": corruption.revision,
+            "severities": sorted({severity for c in SHIPPED for severity in get_calibration(c).rows.get(corruption.name, {})}),
+            "levels": None if corruption.gradual is None else corruption.gradual.most,
+            "parameters": [p.name for p in corruption.columns],
+            "options": {p.name: p.default for p in corruption.options},
+            "draws": [d.name for d in corruption.draws],
+            "deterministic": corruption.deterministic,
+            "preserves_geometry": corruption.preserves_geometry,
+        }
+        for corruption in map(get_corruption, corruption_names())
+    ]
 
 
-def recipes() -> list[dict[str, Any]]:
+def recipes() -> Rows:
     """Return every shipped recipe: what it makes, from what, and how large that is."""
     from ..generate.plan.outline import outline
     from ..generate.recipes.recipe import load_recipe, recipe_names
@@ -83,36 +74,33 @@ def recipes() -> list[dict[str, Any]]:
     return [outline(load_recipe(name)).as_json() for name in recipe_names()]
 
 
-def sources() -> list[dict[str, Any]]:
+def sources() -> Rows:
     """Return every kind of source."""
     from ..generate.sources.source import SCHEMES
 
     return [{"source": name, "about": scheme.about} for name, scheme in SCHEMES.items()]
 
 
-def calibrations() -> list[dict[str, Any]]:
+def calibrations() -> Rows:
     """Return the calibrations that come with the package."""
     from ..corruptions.calibrations import SHIPPED, get_calibration
 
     rows = []
-    for name in SHIPPED:
-        table = get_calibration(name)
+    for table in map(get_calibration, SHIPPED):
         cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
-        rows.append({"name": name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)})
+        rows.append({"name": table.name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)})
     return rows
 
 
-def _corruption_table(rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    table = Table("family", "corruption", "role", "revision", "strength", "parameters", "options", box=None, pad_edge=False)
+def _put_corruptions(rows: Rows) -> None:
+    lines = []
     family = ""
     for row in rows:
-        options = ", ".join(f"{k}={value(v)}" for k, v in row["options"].items())
         shown = "" if row["family"] == family else row["family"]
         family = row["family"]
-        table.add_row(shown, row["name"], row["role"], str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options)
-    return table
+        options = ", ".join(f"{name}={value(default)}" for name, default in row["options"].items())
+        lines.append([shown, row["name"], row["role"], str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options])
+    put_rows(["family", "corruption", "role", "revision", "strength", "parameters", "options"], lines)
 
 
 def _strength(row: Mapping[str, Any]) -> str:
@@ -123,28 +111,23 @@ def _strength(row: Mapping[str, Any]) -> str:
     return "severity " + "-".join(dict.fromkeys([severities[0], severities[-1]])) if severities else "parameters"
 
 
-def _recipe_table(rows: list[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
-    table = Table("recipe", "sets", "size", "made from", "images", "about", "what", box=None, pad_edge=False)
+def _put_recipes(rows: Rows) -> None:
+    lines = []
     for row in rows:
-        what = row["title"] + (f" (also: {', '.join(row['aliases'])})" if row["aliases"] else "")
+        title = row["title"] + (f" (also: {', '.join(row['aliases'])})" if row["aliases"] else "")
         side = "x".join(map(str, row["size"])) if row["size"] else "as it is"
-        images = f"{row['images']:,}" if row["images"] is not None else ""
-        about = size(row["bytes"]) if row["bytes"] is not None else ""
+        images = "" if row["images"] is None else f"{row['images']:,}"
+        about = "" if row["bytes"] is None else size(row["bytes"])
         if row["bytes"] is None and row["bytes_per_sample"] is not None:
             about = f"{size(row['bytes_per_sample'])} an image"
-        table.add_row(row["name"], str(row["sets"]), side, row["source"], images, about, what)
-    return table
+        lines.append([row["name"], str(row["sets"]), side, row["source"], images, about, title])
+    put_rows(["recipe", "sets", "size", "made from", "images", "about", "what"], lines)
 
 
-def _plain_table(*columns: str) -> Callable[[list[dict[str, Any]]], Table]:
-    def make(rows: list[dict[str, Any]]) -> Table:
-        from rich.table import Table
+def _put_sources(rows: Rows) -> None:
+    put_rows(["source", "what it is"], [row.values() for row in rows])
 
-        table = Table(*columns, box=None, pad_edge=False)
-        for row in rows:
-            table.add_row(*("; ".join(v) if isinstance(v, list) else str(v) for v in row.values()))
-        return table
 
-    return make
+def _put_calibrations(rows: Rows) -> None:
+    lines = [[row["name"], str(row["side"]), str(row["corruptions"]), "; ".join(row["sources"])] for row in rows]
+    put_rows(["calibration", "short side", "corruptions", "source"], lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -74,6 +74,18 @@ def put_table(table: Any) -> None:
     """Write a table of rich's to standard output."""
     with _writing(sys.stdout):
         console().print(table)
+
+
+def put_rows(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()) -> None:
+    """Write a table to standard output; the columns named in `right` are aligned to the right."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*row)
+    put_table(table)
 
 
 def put_json(value: Any) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..generate.recipes.recipe import Recipe
 
 PAIRS = "pairs"
-"""The name of the recipe that is made of ``--first`` and ``--second``; a test holds it to `generate.pairs.NAME`."""
+"""The name of the recipe that is made of ``--first`` and ``--second``; a test compares it with that of the recipe."""
 
 
 def first_samples(given: Mapping[str, Any]) -> int | None:

@@ -13,10 +13,14 @@ import typer
 from ..errors import ParameterError
 from ..manifests.records.report import printable
 from .options import AsJson, Ladder
-from .output import chain, put, put_json, put_table, settings, size, value
+from .output import chain, put, put_json, put_rows, settings, size, value
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from ..corruptions.rows import Row
+
+METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
+"""Columns of a build's sets: heading -> field, decimals."""
+PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 
 
 def show(
@@ -41,32 +45,32 @@ def show(
     from ..corruptions.calibrations import SHIPPED
     from ..corruptions.registry import corruption_names, get_corruption
     from ..errors import UnknownCorruption, suggest
-    from ..generate.recipes.recipe import recipe_names
+    from ..generate.recipes.recipe import recipe_aliases, recipe_names
 
     make: Callable[[], dict[str, Any]]
     if name in corruption_names() and get_corruption(name).gradual is not None:
-        make, shown = partial(gradual_json, name, (ladder or Ladder.evaluated).value), _print_gradual
+        make, put_out = partial(gradual_json, name, (ladder or Ladder.evaluated).value), _put_gradual
     elif name in corruption_names():
-        make, shown = partial(corruption_json, name), _print_corruption
+        make, put_out = partial(corruption_json, name), _put_corruption
     elif name in SHIPPED:
-        make, shown = partial(calibration_json, name), _print_calibration
+        make, put_out = partial(calibration_json, name), _put_calibration
     elif Path(name).is_dir():
-        make, shown = partial(build_json, Path(name)), _print_build
-    elif name in recipe_names() or name.endswith(".toml") or _is_alias(name):
-        make, shown = partial(recipe_json, name), _print_recipe
+        make, put_out = partial(build_json, Path(name)), _put_build
+    elif name.endswith(".toml") or name in (*recipe_names(), *recipe_aliases()):
+        make, put_out = partial(recipe_json, name), _put_recipe
     else:
         known = [*corruption_names(), *recipe_names(), *SHIPPED]
         raise UnknownCorruption(
             f"{name!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there.{suggest(name, known)} "
             "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         )
-    if ladder is not None and shown is not _print_gradual:
+    if ladder is not None and put_out is not _put_gradual:
         raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} is none.")
-    found = make()
+    record = make()
     if as_json:
-        put_json(found)
+        put_json(record)
     else:
-        shown(found)
+        put_out(record)
 
 
 def corruption_json(name: str) -> dict[str, Any]:
@@ -74,38 +78,24 @@ def corruption_json(name: str) -> dict[str, Any]:
     from ..corruptions.calibrations import SHIPPED, get_calibration
     from ..corruptions.registry import get_corruption
 
-    found = get_corruption(name)
-    tables: dict[str, dict[str, Any]] = {}
-    for calibration in SHIPPED:
-        rows = get_calibration(calibration).rows.get(name, {})
-        if rows:
-            tables[calibration] = {str(severity): dict(row.parameters) for severity, row in sorted(rows.items())}
-    cited = {row.source for c in tables for row in get_calibration(c).rows[name].values()}
+    declared = get_corruption(name)
+    tables = {calibration: get_calibration(calibration).rows.get(name, {}) for calibration in SHIPPED}
+    fields = ("family", "role", "revision", "preserves_geometry", "deterministic", "reference")
     return {
-        "corruption": found.name,
-        "family": found.family,
-        "role": found.role,
-        "revision": found.revision,
-        "preserves_geometry": found.preserves_geometry,
-        "deterministic": found.deterministic,
-        "reference": found.reference,
-        "documentation": inspect.cleandoc(found.function.__doc__ or ""),
+        "corruption": name,
+        **{field: getattr(declared, field) for field in fields},
+        "documentation": inspect.cleandoc(declared.function.__doc__ or ""),
         "parameters": {
-            p.name: {
-                "kind": p.kind.__name__,
-                "low": p.low,
-                "high": p.high,
-                "length": p.length,
-                "option": p.option,
-                "default": p.default,
-                "about": p.about,
-            }
-            for p in found.parameters
+            p.name: {"kind": p.kind.__name__, **{field: getattr(p, field) for field in PARAMETER_FIELDS}} for p in declared.parameters
         },
-        "draws": {d.name: d.about for d in found.draws},
-        "tables": tables,
-        "sources": sorted(cited),
+        "draws": {d.name: d.about for d in declared.draws},
+        "tables": {calibration: _row_parameters(rows) for calibration, rows in tables.items() if rows},
+        "sources": sorted({row.source for rows in tables.values() for row in rows.values()}),
     }
+
+
+def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
+    return {str(severity): dict(row.parameters) for severity, row in sorted(rows.items())}
 
 
 def gradual_json(name: str, which: str) -> dict[str, Any]:
@@ -141,7 +131,7 @@ def calibration_json(name: str) -> dict[str, Any]:
     from ..corruptions.calibrations import get_calibration
 
     table = get_calibration(name)
-    rows = {c: {str(s): dict(row.parameters) for s, row in sorted(rows.items())} for c, rows in table.rows.items()}
+    rows = {corruption: _row_parameters(rows) for corruption, rows in table.rows.items()}
     cited = {row.source for by_severity in table.rows.values() for row in by_severity.values()}
     return {"calibration": table.name, "side": table.side, "rows": rows, "sources": sorted(cited)}
 
@@ -151,111 +141,79 @@ def build_json(directory: Path) -> dict[str, Any]:
     from ..manifests.manifest_file import load_manifest
 
     manifest = load_manifest(directory)
+    record = manifest.as_json()
+    fields = ("version", "digest", "seed", "coupling", "scale", "source", "preprocessing", "encoding")
     return {
         "build": manifest.name,
-        "version": manifest.version,
-        "digest": manifest.digest,
-        "seed": manifest.seed,
-        "coupling": manifest.coupling,
-        "scale": manifest.scale,
-        "source": manifest.source.as_json(),
-        "preprocessing": manifest.preprocessing,
-        "encoding": manifest.encoding,
+        **{field: record[field] for field in fields},
         "classes": len(manifest.classes),
         "samples": max((s.count for s in manifest.sets), default=0),
-        "excluded": [e.as_json() for e in manifest.excluded],
+        "excluded": record["excluded"],
         "images": sum(s.count for s in manifest.sets),
         "bytes": sum(s.bytes for s in manifest.sets),
-        "sets": [
-            {
-                "id": s.id,
-                "aliases": s.aliases,
-                "role": s.role,
-                "count": s.count,
-                "bytes": s.bytes,
-                "metrics": s.metrics.as_json() if s.metrics else None,
-            }
-            for s in manifest.sets
-        ],
+        "sets": [{field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")} for entry in record["sets"]],
         "environment": manifest.environment,
     }
 
 
-def _is_alias(name: str) -> bool:
-    from ..generate.recipes.recipe import load_recipe, recipe_names
-
-    return any(name in load_recipe(r).aliases for r in recipe_names())
-
-
-def _print_corruption(found: Mapping[str, Any]) -> None:
-    _print_heading(found)
-    for calibration, rows in found["tables"].items():
+def _put_corruption(record: Mapping[str, Any]) -> None:
+    _put_heading(record)
+    for calibration, rows in record["tables"].items():
         put(f"calibration {calibration}", style="bold")
-        put_table(_rows("severity", rows))
-        put()
-    if not found["tables"]:
+        _put_parameters("severity", rows)
+    if not record["tables"]:
         put("No severities were published: its parameters are always given.\n")
-    _print_rest(found)
+    _put_facts(record)
 
 
-def _print_gradual(found: Mapping[str, Any]) -> None:
-    from rich.table import Table
-
-    _print_heading(found)
-    put(f"Levels 1 to {found['levels']}, {'each from the one before' if found['accumulates'] else 'each from the clean image'}\n")
-    if any(found["ladders"].values()):
-        put_table(_rows("ladder", found["ladders"]))
-        put()
-    put(f"ladder {found['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
-    table = Table("level", "change", box=None, pad_edge=False)
-    for heading in ("changed %", "mean", "colours"):
-        table.add_column(heading, justify="right")
-    for row in found["changes"]:
-        table.add_row(str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in ("changed", "mean", "colours")))
-    put_table(table)
+def _put_gradual(record: Mapping[str, Any]) -> None:
+    _put_heading(record)
+    put(f"Levels 1 to {record['levels']}, {'each from the one before' if record['accumulates'] else 'each from the clean image'}\n")
+    if any(record["ladders"].values()):
+        _put_parameters("ladder", record["ladders"])
+    put(f"ladder {record['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
+    numbers = ("changed", "mean", "colours")
+    rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
+    put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"))
     put()
-    _print_rest(found)
+    _put_facts(record)
 
 
-def _print_heading(found: Mapping[str, Any]) -> None:
-    put(f"{found['corruption']} ({found['family']}, {found['role']}, revision {found['revision']})\n", style="bold")
-    put(found["documentation"] + "\n")
+def _put_heading(record: Mapping[str, Any]) -> None:
+    put(f"{record['corruption']} ({record['family']}, {record['role']}, revision {record['revision']})\n", style="bold")
+    put(record["documentation"] + "\n")
 
 
-def _print_rest(found: Mapping[str, Any]) -> None:
+def _put_facts(record: Mapping[str, Any]) -> None:
     """Print what stands below the tables."""
-    draws = "; ".join(f"{name} ({about})" if about else name for name, about in found["draws"].items())
-    put("Draws at random: " + ("nothing" if found["deterministic"] else draws or "values for each pixel only"))
-    options = [f"{n} ({p['about']}; default {value(p['default'])})" for n, p in found["parameters"].items() if p["option"]]
+    draws = "; ".join(f"{name} ({about})" if about else name for name, about in record["draws"].items())
+    put("Draws at random: " + ("nothing" if record["deterministic"] else draws or "values for each pixel only"))
+    options = [f"{n} ({p['about']}; default {value(p['default'])})" for n, p in record["parameters"].items() if p["option"]]
     if options:
         put("Options: " + "; ".join(options))
-    put(f"Reference: {found['reference']}")
-    for source in found["sources"]:
+    put(f"Reference: {record['reference']}")
+    for source in record["sources"]:
         put(f"Tables: {source}")
 
 
-def _print_calibration(found: Mapping[str, Any]) -> None:
-    put(f"calibration {found['calibration']}: short side {found['side']} px\n", style="bold")
-    for corruption, rows in found["rows"].items():
+def _put_calibration(record: Mapping[str, Any]) -> None:
+    put(f"calibration {record['calibration']}: short side {record['side']} px\n", style="bold")
+    for corruption, rows in record["rows"].items():
         put(corruption, style="bold")
-        put_table(_rows("severity", rows))
-        put()
-    for source in found["sources"]:
+        _put_parameters("severity", rows)
+    for source in record["sources"]:
         put(f"Source: {source}")
 
 
-def _rows(first: str, rows: Mapping[str, Mapping[str, Any]]) -> Table:
-    from rich.table import Table
-
+def _put_parameters(first: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print a table of parameters by severity or ladder, and an empty line."""
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    table = Table(first, *columns, box=None, pad_edge=False)
-    for name, row in rows.items():
-        table.add_row(name, *(value(row.get(c, "")) for c in columns))
-    return table
+    put_rows([first, *columns], ([name, *(value(row.get(c, "")) for c in columns)] for name, row in rows.items()))
+    put()
 
 
-def _print_recipe(found: Mapping[str, Any]) -> None:
-    recipe, sets = found["recipe"], found["sets"]
+def _put_recipe(record: Mapping[str, Any]) -> None:
+    recipe, sets = record["recipe"], record["sets"]
     put(f"{recipe['name']} {recipe['version']}: {recipe['title']}\n", style="bold")
     if recipe.get("description"):
         put(inspect.cleandoc(recipe["description"]) + "\n")
@@ -264,57 +222,45 @@ def _print_recipe(found: Mapping[str, Any]) -> None:
     put(f"Calibration: {recipe['calibration']}; scale: {recipe['scale']}")
     put(f"Preprocessing: {settings(recipe['preprocessing'])}")
     put(f"Encoding: {settings(recipe['encoding'])}\n")
-    _print_sets(sets, [("stages", [chain(s["stages"]) for s in sets])])
+    _put_sets(sets, ["stages"], [[chain(s["stages"])] for s in sets])
 
 
-def _plain(value: Any) -> Any:
-    """Return JSON values of a stranger's file with every string on one line."""
-    if isinstance(value, str):
-        return printable(value)
-    if isinstance(value, dict):
-        return {printable(key): _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _print_build(found: Mapping[str, Any]) -> None:
-    found = _plain(dict(found))
-    put(f"{found['build']} {found['version']}", style="bold")
-    put(f"Digest: {found['digest']}")
-    put(f"Seed {found['seed']}, coupling {found['coupling']}, scale {found['scale']}")
-    put(f"Source: {found['source']['name']} ({found['source']['digest']}; licence: {found['source']['license'] or 'not stated'})")
-    put(f"Preprocessing: {settings(found['preprocessing'])}")
-    put(f"Encoding: {settings(found['encoding'])}")
-    samples = f"{found['samples']} samples in {found['classes']} classes"
-    put(f"{len(found['sets'])} sets of {samples}: {found['images']} images, {size(found['bytes'])}")
-    if found["excluded"]:
-        put(f"{len(found['excluded'])} bad images of the source were left out")
+def _put_build(record: Mapping[str, Any]) -> None:
+    record = _printable(dict(record))
+    sets = record["sets"]
+    put(f"{record['build']} {record['version']}", style="bold")
+    put(f"Digest: {record['digest']}")
+    put(f"Seed {record['seed']}, coupling {record['coupling']}, scale {record['scale']}")
+    put(f"Source: {record['source']['name']} ({record['source']['digest']}; licence: {record['source']['license'] or 'not stated'})")
+    put(f"Preprocessing: {settings(record['preprocessing'])}")
+    put(f"Encoding: {settings(record['encoding'])}")
+    samples = f"{record['samples']} samples in {record['classes']} classes"
+    put(f"{len(sets)} sets of {samples}: {record['images']} images, {size(record['bytes'])}")
+    if record["excluded"]:
+        put(f"{len(record['excluded'])} bad images of the source were left out")
     put()
-    sets = found["sets"]
-    measured = [(name, [_metric(s, key, digits) for s in sets]) for name, key, digits in METRICS]
-    _print_sets(sets, [("bytes", [size(s["bytes"]) for s in sets]), *measured])
+    columns = ["bytes", *METRICS]
+    _put_sets(sets, columns, [[size(s["bytes"]), *_metrics(s["metrics"])] for s in sets], right=columns)
     counts = sorted({s["metrics"]["images"] for s in sets if s["metrics"]})
     if counts:
         put(f"\nPSNR, SSIM and the fraction of pixels changed are means over {', '.join(map(str, counts))} images of a set.")
 
 
-METRICS = (("PSNR", "psnr", 2), ("SSIM", "ssim", 3), ("changed", "changed", 3))
-"""Columns of a build's sets: heading, field, decimals."""
+def _printable(value: Any) -> Any:
+    """Return JSON values of a stranger's file with every string on one line."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {printable(key): _printable(inner) for key, inner in value.items()}
+    return [_printable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _print_sets(sets: Sequence[Mapping[str, Any]], columns: Iterable[tuple[str, Sequence[str]]]) -> None:
-    from rich.table import Table
-
-    table = Table(f"set ({len(sets)})", "role", "aliases", box=None, pad_edge=False)
-    cells = []
-    for heading, column in columns:
-        table.add_column(heading, justify="left" if heading == "stages" else "right")
-        cells.append(column)
-    for one, *last in zip(sets, *cells, strict=True):
-        table.add_row(one["id"], one["role"], ", ".join(one["aliases"]), *last)
-    put_table(table)
+def _metrics(metrics: Mapping[str, Any] | None) -> list[str]:
+    """Return a set's metrics; ``-`` for one that it lacks: an infinite PSNR, another shape, or nothing measured."""
+    values = [(None if metrics is None else metrics[field], digits) for field, digits in METRICS.values()]
+    return ["-" if measured is None else f"{measured:.{digits}f}" for measured, digits in values]
 
 
-def _metric(one: Mapping[str, Any], key: str, digits: int) -> str:
-    """Return a set's metric; ``-`` where it has none: an infinite PSNR, another shape, or nothing measured."""
-    found = one["metrics"][key] if one["metrics"] else None
-    return "-" if found is None else f"{found:.{digits}f}"
+def _put_sets(sets: Sequence[Mapping[str, Any]], columns: Sequence[str], cells: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
+    rows = ([entry["id"], entry["role"], ", ".join(entry["aliases"]), *row] for entry, row in zip(sets, cells, strict=True))
+    put_rows([f"set ({len(sets)})", "role", "aliases", *columns], rows, right=right)

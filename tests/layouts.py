@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from pictures import photograph
@@ -34,6 +37,12 @@ clean = true
 [[sets]]
 chain = ["contrast-3", "brightness-2"]
 """
+CONTRAST = '[[sets]]\ncorruptions = ["contrast"]\n\n[[sets]]\nclean = true\n'
+PLAIN = ["contrast/*", "brightness/*"]
+CHOSEN = ["clean", "sp010*", "ro-30*", "contrast-3+brightness-5", "brightness-5+contrast-3", "black_lines/*", "contrast/*"]
+"""Of the build `chains` of tests/generate/views/conftest.py."""
+TAKE_ALL = ["webdataset", "imagefolder", "openood", "croissant"]
+"""The views of any set."""
 
 
 def write_crops(root: Path, *, classes: int = 10, each: int = 2, side: int = 32, mode: str = "RGB") -> Path:
@@ -73,6 +82,17 @@ def export(view: str, directory: Path, out: Path, **options: Any) -> Any:
     from corruptset.generate.views.export import export
 
     return export(view, directory, out, any_shape=True, **options)
+
+
+def members(tar: Path) -> dict[str, bytes]:
+    """Return every file in a tar."""
+    with tarfile.open(tar) as archive:
+        return {m.name: archive.extractfile(m).read() for m in archive.getmembers()}  # type: ignore[union-attr]
+
+
+def pixels(data: bytes) -> np.ndarray:
+    """Return the pixels of an image file's bytes."""
+    return np.array(Image.open(io.BytesIO(data)))
 
 
 def files_of(directory: Path) -> dict[str, bytes]:

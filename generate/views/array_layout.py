@@ -40,14 +40,12 @@ class ArrayLayout(Layout):
 
     @cached_property
     def array_rows(self) -> Mapping[str, int]:
-        """Path of every array of images -> its rows."""
         rows: dict[str, int] = {}
         for images in self.slices:
             rows[images.path] = rows.get(images.path, 0) + len(images.samples)
         return rows
 
     def location(self, set_id: str, index: int) -> tuple[str, int | None]:
-        """Return where ``build --view`` puts an image: an array, and a row in it."""
         for images in self._slices_of[set_id]:
             position = bisect_left(images.samples, index)
             if position < len(images.samples) and images.samples[position] == index:
@@ -63,7 +61,6 @@ class ArrayLayout(Layout):
         return by_set
 
     def write(self, data: DataSet, writer: Writer) -> None:
-        """Write every array, then the labels."""
         for path, slices in groupby(self.slices, key=lambda images: images.path):
             rows = list(slices)
             shape = data[rows[0].set_id].image(0).shape
@@ -85,12 +82,10 @@ class ArrayLayout(Layout):
         writer.count(len(images.samples))
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the arrays of labels."""
         for path, labels in self.labels().items():
             yield path, npy_header(labels.shape, labels.dtype.type) + labels.tobytes()
 
     def read(self, root: Path) -> Iterator[ViewImage]:
-        """Yield the rows of every array."""
         for path, slices in groupby(self.slices, key=lambda images: images.path):
             array: ArrayFile | None = None
             with contextlib.suppress(NotAShard, OSError):

@@ -51,5 +51,4 @@ class CifarC(ArrayLayout):
             )
 
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
-        """Return labels.npy."""
         return {f"{self.top}/labels.npy": np.tile(np.array([s.label for s in self.subject.samples], np.uint8), len(SEVERITIES))}

@@ -24,11 +24,9 @@ class FileLayout(Layout):
         return f"{folder}/{stored_path(sample.id, self.subject.classes[sample.label].folder)}.{self.subject.suffix}"
 
     def image_files(self) -> Iterable[str]:
-        """Yield every image."""
         return (self.path(images.path, index) for images in self.slices for index in images.samples)
 
     def location(self, set_id: str, index: int) -> tuple[str, int | None]:
-        """Return where ``build --view`` puts an image."""
         return self.path(self._folder[set_id], index), None
 
     @cached_property
@@ -43,7 +41,6 @@ class FileLayout(Layout):
         writer.texts(self)
 
     def read(self, root: Path) -> Iterator[ViewImage]:
-        """Yield every image file's bytes."""
         for images in self.slices:
             for index in images.samples:
                 path = self.path(images.path, index)

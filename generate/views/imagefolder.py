@@ -35,7 +35,6 @@ class ImageFolder(FileLayout):
         return f"{folder}/{index:0{digits}d}.{self.subject.suffix}"
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield metadata.jsonl: a row an image."""
         yield f"{self.top}/metadata.jsonl", lines(self._rows())
 
     def _rows(self) -> Iterator[str]:

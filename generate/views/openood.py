@@ -26,7 +26,6 @@ class OpenOOD(FileLayout):
         super().__init__(subject, subject.folder, (SetSlice(s.id, f"{subject.folder}/images/{s.id}", samples) for s in subject.sets))
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the list of every set."""
         for ref in self.subject.sets:
             rows = (f"{self.path(ref.id, i)} {s.label}" for i, s in enumerate(self.subject.samples))
             yield f"{self.top}/lists/{ref.id}.txt", lines(rows)

@@ -24,7 +24,6 @@ class TarLayout(Layout):
         yield from ()
 
     def write(self, data: DataSet, writer: Writer) -> None:
-        """Write every archive, then the texts."""
         for images in self.slices:
             writer.tar(images.path, self._members(images, data[images.set_id]))
             writer.count(len(images.samples))

@@ -36,7 +36,6 @@ class WebDataset(TarLayout):
         return f"{index:08d}.{'png' if self.subject.format == 'png' else 'jpg'}"
 
     def beside(self, set_id: str, index: int) -> Iterator[tuple[str, bytes]]:
-        """Yield the label and the metadata of a sample."""
         sample = self.subject.samples[index]
         record = {
             "id": sample.id,

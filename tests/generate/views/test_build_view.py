@@ -20,18 +20,13 @@ SETS = ["contrast/*", "brightness/*"]
 
 
 @pytest.fixture(scope="session")
-def crops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_crops(tmp_path_factory.mktemp("crops"), each=4)
+def crops(shared: layouts.Shared) -> Path:
+    return shared.crops(each=4)
 
 
 @pytest.fixture(scope="session")
-def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.write_recipe(tmp_path_factory.mktemp("recipe"))
-
-
-@pytest.fixture(scope="session")
-def plain(crops: Path, recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return layouts.make(recipe, crops, tmp_path_factory.mktemp("plain"))
+def plain(shared: layouts.Shared) -> Path:
+    return shared.build(crops={"each": 4})
 
 
 @pytest.mark.parametrize(

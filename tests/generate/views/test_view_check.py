@@ -10,10 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import archives
 import layouts
 import numpy as np
 import pytest
-from layouts import export
+from layouts import export, members
 
 import corruptset
 from corruptset.generate.views.view_check import check_view
@@ -25,10 +26,8 @@ ALL = ["cifar-c", "imagenet-c", "imagenet-c-5k", "tiny-imagenet-c", "webdataset"
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("verify")
-    crops = layouts.write_crops(root / "crops")
-    return layouts.make(layouts.write_recipe(root), crops, root / "out", sets=SETS)
+def built(shared: layouts.Shared) -> Path:
+    return shared.build(sets=SETS)
 
 
 @pytest.fixture(scope="session")
@@ -203,3 +202,46 @@ def test_a_view_of_another_build_a_broken_record_or_none_is_said(built: Path, ex
     (copy / "VIEW.json").unlink()
     (copy / "VIEW.json").symlink_to(good / "VIEW.json")
     assert not verify_view(copy).ok
+
+
+def rewrite(tar: Path, files: dict[str, bytes]) -> None:
+    tar.unlink()
+    archives.tar(tar, files)
+
+
+def test_a_label_or_name_that_was_changed_in_a_view_is_found(named: Path, named_views: Callable[[str], Path], tmp_path: Path) -> None:
+    """Folder against name, the number in a tar, and what stands beside an image or a tar."""
+
+    def damaged(view: str, change: Callable[[Path], None], to: str) -> None:
+        copy = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+        shutil.copytree(named_views(view), copy)
+        change(copy)
+        assert to in {p.kind for p in check_view(named, copy).problems}
+
+    def names_for_folders(root: Path) -> None:
+        path = root / "small-c-1.0.0/metadata.jsonl"
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        rows[0]["class"] = f"{rows[0]['label']:02d}"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def one_digit(root: Path) -> None:
+        tar = next(root.glob("*/*/clean.tar"))
+        files = members(tar)
+        name = next(n for n in files if "label=11/" in n)
+        rewrite(tar, {n.replace("label=11/", "label=1/") if n == name else n: data for n, data in files.items()})
+
+    def beside_a_tar(root: Path) -> None:
+        next(root.glob("*/*/clean.tar")).with_name("more.tar").write_bytes(b"")
+
+    def beside_an_image(suffix: str, content: bytes) -> Callable[[Path], None]:
+        def change(root: Path) -> None:
+            tar = next(root.glob("*/clean/000000.tar"))
+            rewrite(tar, {n: content if n == f"00000005.{suffix}" else data for n, data in members(tar).items()})
+
+        return change
+
+    damaged("imagefolder", names_for_folders, "records")
+    damaged("croissant", one_digit, "decode")
+    damaged("croissant", beside_a_tar, "unexpected")
+    damaged("webdataset", beside_an_image("cls", b"7"), "decode")
+    damaged("webdataset", beside_an_image("json", b"{}"), "decode")

@@ -1,0 +1,32 @@
+"""What images a recipe is made for, and mistakes in saying it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from own_recipes import HEAD, mistakes
+
+from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+
+
+@pytest.mark.parametrize(
+    ("expects", "said"),
+    [
+        ("sizes = [[32, 32]]\nleast_side = 32", "expects: has sizes and least_side; give one of them"),
+        ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2 is 4; expected a number from 8 upwards"),
+        ('channels = "gray"', "expects, channels is 'gray'; expected one of 'rgb' or 'grey'"),
+        ("side = 32", "expects, side: there is no such key. Did you mean 'sizes'? Known here: sizes, least_side, channels"),
+    ],
+)
+def test_mistakes_in_what_a_recipe_expects(expects, said):
+    assert mistakes(f"{HEAD}[expects]\n{expects}\n[[sets]]\nclean = true\n") == [f"  {said}"]
+
+
+def test_every_shipped_recipe_says_what_images_it_is_made_for():
+    page = (Path(__file__).parents[3] / "docs" / "recipes.md").read_text(encoding="utf-8")
+    for name in recipe_names():
+        expects = load_recipe(name).expects
+        assert expects is not None, name
+        assert expects.words in page, name
+        assert not {"expects", "published"} & load_recipe(name).resolve().record.keys()

@@ -1,0 +1,137 @@
+"""Small builds that the tests of views share, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import archives
+import layouts
+import numpy as np
+import pytest
+
+from corruptset.generate.build import build
+from corruptset.generate.views.export import export
+
+CHAINS = """
+[[sets]]
+clean = true
+aliases = ["CLEAN"]
+
+[[sets]]
+chain = ["sp010"]
+aliases = ["SP0.1GA0"]
+
+[[sets]]
+chain = ["ro-30"]
+
+[[sets]]
+chain = ["sp010", "ro-30"]
+aliases = ["SP0.1RL30", "type 43"]
+
+[[sets]]
+chain = ["ro-30", "sp010"]
+
+[[pairs]]
+first = ["contrast"]
+second = ["brightness"]
+severities = [1, 2, 3, 4, 5]
+orders = "both"
+
+[[sets]]
+corruptions = ["black_lines"]
+levels = 7
+
+[[sets]]
+chain = ["contrast-2"]
+id = "dull"
+
+[[sets]]
+corruptions = ["contrast"]
+
+[stages]
+sp010 = {corruption = "salt_pepper", parameters = {density = 0.1}}
+ro-30 = {corruption = "rotate", parameters = {angle_deg = 30, direction = "counterclockwise", canvas = "loose"}}
+"""
+"""Sets that are not one corruption at severities 1 to 5, among some that are."""
+NAMED = """
+[[sets]]
+clean = true
+
+[[sets]]
+corruptions = ["contrast"]
+severities = [3]
+
+[[sets]]
+chain = ["contrast-3", "brightness-2"]
+id = "two-factor-train"
+
+[[sets]]
+chain = ["brightness-2", "contrast-3"]
+id = "__val/latest+dev"
+"""
+"""Sets whose ids have words that loaders take for splits."""
+
+
+@pytest.fixture(scope="session")
+def png(shared: layouts.Shared) -> Path:
+    return shared.build(format="both")
+
+
+@pytest.fixture(scope="session")
+def jpeg(shared: layouts.Shared) -> Path:
+    return shared.build(recipe={"encoding": "jpeg"}, format="both")
+
+
+@pytest.fixture(scope="session")
+def few_crops(shared: layouts.Shared) -> Path:
+    """Three classes of two images."""
+    return shared.crops(classes=3)
+
+
+@pytest.fixture(scope="session")
+def chains_recipe(shared: layouts.Shared) -> Path:
+    return shared.recipe(name="chains", more=CHAINS)
+
+
+@pytest.fixture(scope="session")
+def chains(shared: layouts.Shared) -> Path:
+    return shared.build(crops={"classes": 3}, recipe={"name": "chains", "more": CHAINS})
+
+
+@pytest.fixture(scope="session")
+def grey_chains(shared: layouts.Shared) -> Path:
+    grey = {"classes": 3, "side": 28, "mode": "L"}
+    return shared.build(crops=grey, recipe={"name": "chains", "channels": "keep", "more": CHAINS})
+
+
+@pytest.fixture(scope="session")
+def named_source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Fourteen images of twelve classes whose folders (03) are not their names (3), in no order."""
+    root = tmp_path_factory.mktemp("arrays")
+    np.save(root / "x.npy", archives.crops(14)[0])
+    np.save(root / "y.npy", np.arange(14) * 5 % 12)
+    return f"npy:{root / 'x.npy'},{root / 'y.npy'}"
+
+
+@pytest.fixture(scope="session")
+def named_recipe(shared: layouts.Shared) -> Path:
+    return shared.recipe(encoding="jpeg", more=NAMED)
+
+
+@pytest.fixture(scope="session")
+def named(named_source: str, named_recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(named_recipe, named_source, tmp_path_factory.mktemp("named"), jobs=1, metrics=0).directory
+
+
+@pytest.fixture(scope="session")
+def named_views(named: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Every view of `named`, made once."""
+    views: dict[str, Path] = {}
+
+    def make(view: str) -> Path:
+        if view not in views:
+            views[view] = export(view, named, tmp_path_factory.mktemp("view") / view).path
+        return views[view]
+
+    return make
