@@ -42,12 +42,12 @@ def open_regular(path: Path) -> BufferedReader:
     UnfitFile
         It is a pipe, a device or a socket.
     OSError
-        It is not there, a folder, or cannot be read.
+        It does not exist, is a folder, or cannot be read.
     """
-    _refuse_special(path.stat().st_mode, path)  # opening alone may do something to a device
+    _refuse_special(path.stat().st_mode, path)  # even to open a device may have an effect
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        _refuse_special(os.fstat(fd).st_mode, path)  # it may have become another since
+        _refuse_special(os.fstat(fd).st_mode, path)  # another file may have taken its place
         return os.fdopen(fd, "rb")
     except BaseException:
         os.close(fd)
@@ -55,12 +55,12 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file of at most so many.
+    """Return the bytes of a regular file that has at most so many.
 
     Raises
     ------
     UnfitFile
-        It is no regular file, or has more.
+        It is not a regular file, or is larger.
     OSError
         It cannot be read.
     """
@@ -94,7 +94,7 @@ def reason(error: OSError) -> str:
 
 
 def file_problem(path: Path) -> str | None:
-    """Return why a path is not a regular file, or a link to one; None where it is."""
+    """Return why a path is neither a regular file nor a link to one, or None."""
     try:
         mode = path.stat().st_mode
     except OSError as e:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-INTERRUPTED = 130
 PATIENCE_S = 10.0
 """How long clean-up may take. A later signal ends the command at once: its files are then as after a kill."""
 AGAIN_S = 0.01
@@ -102,12 +101,12 @@ class Interruption:
             self._leave()
 
     def _leave(self) -> None:
-        """End the process: nothing was begun, or clean-up hangs."""
+        """End the process: it has not begun to work, or clean-up hangs."""
         self.forget()
         _write(2, b"Interrupted.\n")
         if "--json" in sys.argv:
             _write(1, b'{"ok": false, "exit_code": 130, "error": {"kind": "Interrupted", "message": "Interrupted."}}\n')
-        os._exit(INTERRUPTED)
+        os._exit(130)
 
     def _quieten(self) -> None:
         """Keep destructors and threads from printing what the interruption does to them; send a signal again that one swallowed."""

@@ -121,8 +121,8 @@ def unwritable(error: OSError) -> MachineError:
     """Return the error for a standard output that takes no more; what else is written there is dropped."""
     silence(sys.stdout)
     return MachineError(
-        f"Standard output could not be written: {error.strerror or error}. The result was not told in full: send it to where there is "
-        "space, and run the same command again."
+        f"Standard output could not be written: {error.strerror or error}. The result is incomplete: send it to where there is space, "
+        "and run the same command again."
     )
 
 

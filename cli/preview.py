@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ..generate.plan.set_maker import SetMaker
     from ..generate.recipes.set_spec import SetSpec
 
 RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
@@ -60,8 +60,11 @@ def preview(
 
     check_output(out, force=force, formats=PREVIEW_FORMATS)
     from ..corruptions.calibrations import for_shape
+    from ..corruptions.keys import check_seed
+    from ..corruptions.weather.textures import load_textures
     from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
     from ..generate.pixels.preprocessing import preprocess
+    from ..generate.plan.set_maker import SetMaker
     from ..generate.recipes.choice import choose_shown
     from ..generate.recipes.recipe import load_recipe
     from ..manifests.disk.atomic import write_atomic
@@ -72,48 +75,33 @@ def preview(
     pixels = preprocess(pixels, loaded.preprocessing)
     resolved = loaded.resolve(calibration)
     chosen = choose_shown(resolved.sets, split_globs(sets), resolved.table)
-    draw = Draw(used_key, seed, coupling.value, (scale or Scale(loaded.scale)).value, resolved.table.side, frost_textures)
+    check_seed(seed)
+    resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
+    maker = SetMaker(resolved.table.side, seed, coupling.value, (scale or Scale(loaded.scale)).value, resources)
     with Progress("preview") as progress:
-        made = draw.images(pixels, chosen, progress)
+        made = _make(maker, chosen, pixels, used_key, progress)
     sheet = contact_sheet(
-        sheet_lines([(s.id, image) for s, image in zip(chosen, made, strict=True) if s.id != "clean"]),
+        sheet_lines([(id, image) for id, image in made.items() if id != "clean"]),
         clean=pixels,
         title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}",
     )
     write_atomic(out, sheet)
     if as_json:
-        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": [s.id for s in chosen], "key": used_key, "seed": seed})
+        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": list(made), "key": used_key, "seed": seed})
     else:
-        put(f"{out}: {len(chosen)} sets of {loaded.name} on {used_key!r}")
+        put(f"{out}: {len(made)} sets of {loaded.name} on {used_key!r}")
 
 
-@dataclass(frozen=True)
-class Draw:
-    """How a picture is corrupted: as a build with these settings, and this key as the sample id, stores it."""
+def _make(maker: SetMaker, sets: Sequence[SetSpec], clean: NDArray[np.uint8], key: str, progress: Progress) -> dict[str, NDArray[np.uint8]]:
+    """Return set id -> (H, W, C) image, in the order of the sets: what a build with these settings stores of a sample with this id."""
+    from ..generate.recipes.set_spec import merge_chains
 
-    key: str
-    seed: int
-    coupling: Literal["independent", "severity"]
-    scale: Literal["none", "side"]
-    side: int
-    frost_textures: Path | None = None
-
-    def images(self, image: NDArray[np.uint8], sets: Sequence[SetSpec], progress: Progress) -> list[NDArray[np.uint8]]:
-        """Return an (H, W, C) image under every set."""
-        from ..corruptions.keys import check_seed
-        from ..corruptions.weather.textures import load_textures
-        from ..generate.plan.set_maker import SetMaker
-        from ..generate.recipes.set_spec import merge_chains
-
-        check_seed(self.seed)
-        resources = {} if self.frost_textures is None else {"textures": load_textures(self.frost_textures)}
-        merged = merge_chains(sets, self.seed, self.coupling)
-        others = {one.id: one.aliases for one in merged}
-        made: dict[str, NDArray[np.uint8]] = {}
-        # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
-        progress.step("sets", 0, len(merged))
-        maker = SetMaker(self.side, self.seed, self.coupling, self.scale, resources)
-        for count, (name, images) in enumerate(maker.images(maker.tree(merged), image[None], [self.key]), 1):
-            made |= dict.fromkeys([name, *others[name]], images[0].copy())
-            progress.step("sets", count, len(merged))
-        return [made[one.id] for one in sets]
+    merged = merge_chains(sets, maker.seed, maker.coupling)
+    aliases = {spec.id: spec.aliases for spec in merged}
+    made: dict[str, NDArray[np.uint8]] = {}
+    # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
+    progress.step("sets", 0, len(merged))
+    for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
+        made |= dict.fromkeys([id, *aliases[id]], images[0].copy())
+        progress.step("sets", count, len(merged))
+    return {spec.id: made[spec.id] for spec in sets}

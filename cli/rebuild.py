@@ -40,7 +40,7 @@ def rebuild(
     with Progress("rebuild") as progress:
         from ..generate.again.rebuild import rebuild as run
 
-        made = run(
+        rebuilt = run(
             manifest,
             source,
             out,
@@ -51,17 +51,17 @@ def rebuild(
             frost_textures=frost_textures,
             progress=progress,
         )
-    built = made.built
+    built = rebuilt.built
     if as_json:
         put_json(
             {
                 "ok": True,
                 "directory": str(built.directory),
                 "digest": built.digest,
-                "whole": made.whole,
-                "identical": made.identical,
-                "other_files": list(made.other_files),
-                "other_images": made.other_images,
+                "whole": rebuilt.whole,
+                "identical": rebuilt.identical,
+                "other_files": list(rebuilt.other_files),
+                "other_images": rebuilt.other_images,
                 "sets": len(built.manifest.sets),
                 "images": built.images,
                 "seconds": round(built.seconds, 3),
@@ -72,13 +72,15 @@ def rebuild(
     count = sum(s.count for s in built.manifest.sets)
     put(f"{len(built.manifest.sets)} sets, {count} images, {size(total)}: the pixels of the manifest, in {duration(built.seconds)}")
     put(f"Directory: {built.directory}")
-    put(f"Digest:    {built.digest}{' (the manifest’s)' if made.whole else ' (of these sets)'}", style="green" if made.whole else None)
-    if made.identical:
+    put(
+        f"Digest:    {built.digest}{' (the manifest’s)' if rebuilt.whole else ' (of these sets)'}", style="green" if rebuilt.whole else None
+    )
+    if rebuilt.identical:
         put("Every file has the bytes that the manifest lists.")
     else:
-        more = f" and {len(made.other_files) - MOST_SHOWN} more" if len(made.other_files) > MOST_SHOWN else ""
+        more = f" and {len(rebuilt.other_files) - MOST_SHOWN} more" if len(rebuilt.other_files) > MOST_SHOWN else ""
         put(
-            f"The pixels are the same, some bytes are not: {made.other_images} images are encoded otherwise; "
-            f"{', '.join(made.other_files[:MOST_SHOWN])}{more} differ. {made.advice}",
+            f"The pixels are the same, some bytes are not: {rebuilt.other_images} images are encoded otherwise; "
+            f"{', '.join(rebuilt.other_files[:MOST_SHOWN])}{more} differ. {rebuilt.advice}",
             style="yellow",
         )
