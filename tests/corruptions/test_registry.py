@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from corruptset import corruptions
 from corruptset.corruptions import registry
 from corruptset.corruptions.registry import FAMILIES, corruption_names, get_corruption
-from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 
 
 def test_discovery_finds_what_the_modules_register():
@@ -52,3 +53,10 @@ def test_the_published_validation_corruptions_have_their_role():
     roles = {name for name in corruption_names() if get_corruption(name).role == "validation"}
     assert roles >= {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
     assert not roles & {stage.corruption for spec in load_recipe("imagenet-c").resolve().sets for stage in spec.stages}
+
+
+def test_the_gallery_describes_what_the_recipes_publish():
+    page = (Path(__file__).parents[2] / "docs" / "gallery.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"\*\*([a-z_]+)(?:/[^*]*)?\*\*", page))
+    published = {stage.corruption for name in recipe_names() for spec in load_recipe(name).resolve().sets for stage in spec.stages}
+    assert sorted(published - described) == []

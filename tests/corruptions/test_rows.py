@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import pytest
 import corruptset
 from corruptset import corruptions
 from corruptset.corruptions import calibrations
-from corruptset.corruptions.calibrations import ladder, shipped
 from corruptset.errors import RecipeError
 from pictures import painted
 
@@ -30,13 +30,11 @@ def edited(tmp_path, monkeypatch):
         assert right in header + after
         file.write_text(before + (header + after).replace(right, wrong, 1))
         monkeypatch.setattr(calibrations, "files", lambda package: tmp_path)
-        shipped.cache_clear()
-        ladder.cache_clear()
+        for cached in ("shipped", "ladder"):
+            monkeypatch.setattr(calibrations, cached, functools.cache(getattr(calibrations, cached).__wrapped__))
         return before.count("\n") + 1
 
-    yield edit
-    shipped.cache_clear()
-    ladder.cache_clear()
+    return edit
 
 
 @pytest.mark.parametrize(
