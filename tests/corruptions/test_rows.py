@@ -69,10 +69,10 @@ def test_a_mistake_in_a_shipped_table_names_its_line_and_breaks_its_own_corrupti
 def test_a_mistake_in_a_ladder_names_its_line_and_breaks_its_own_corruption(edited):
     line = edited("density = 0.1", "dnsity = 0.1", "ladder_evaluated", "[random_boxes]")
     with pytest.raises(RecipeError) as e:
-        corruptset.corrupt(painted(32, 32), "random_boxes", level=2)
+        corruptset.corrupt(painted(32, 32), "random_boxes", level=2, calibration="imagenet")
     assert str(e.value).splitlines() == [
         "The shipped table ladder_evaluated.toml has 2 mistakes:",
         f"  line {line + 1}, [random_boxes]: unknown parameter 'dnsity'. Did you mean 'density'? Expected: density, least, most",
         f"  line {line}, [random_boxes]: 'density' is missing",
     ]
-    assert corruptset.corrupt(painted(32, 32), "white_lines", level=2).shape == (32, 32, 3)
+    assert corruptset.corrupt(painted(32, 32), "white_lines", level=2, calibration="imagenet").shape == (32, 32, 3)
