@@ -35,7 +35,7 @@ def site(tmp_path):
     shutil.copytree(Path(corruptions.__file__).parent, tmp_path / "corruptset" / "corruptions", ignore=unneeded, dirs_exist_ok=True)
     (tmp_path / "tests" / "corruptions").mkdir(parents=True)
     shutil.copytree(TESTS / "golden", tmp_path / "tests" / "golden", ignore=unneeded)
-    for name in ("__init__.py", "conftest.py", "pictures.py", "corruptions/test_properties.py"):
+    for name in ("__init__.py", "pictures.py", "corruptions/test_properties.py"):
         shutil.copy(TESTS / name, tmp_path / "tests" / name)
     return tmp_path
 
@@ -66,5 +66,16 @@ def test_the_page_is_followed_literally(site, tmp_path_factory):
     assert [len(digests) for digests in recorded.pop("vignette")["digests"].values()] == [rows.count("severity")]
     assert recorded == json.loads(before["tests/golden/digests.json"])
     assert python("-m", "tests.golden", "vignette") == f"{rows.count('severity')} digests equal\n"
-    options = ("-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-k", "vignette", "-o", "markers=ci: \nlong: ")
+    options = (
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--import-mode=importlib",
+        "-k",
+        "vignette",
+        "-o",
+        "markers=ci: \nlong: ",
+        "-o",
+        "pythonpath=tests",
+    )
     assert re.search(r"^\d{2} passed", python("-m", "pytest", *options, "tests/corruptions/test_properties.py"), re.MULTILINE)
