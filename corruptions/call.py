@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError, UnknownCorruption, suggest
+from ..errors import ParameterError
 from ..pixels import pixel_hashes
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .keys import check_seed, sample_keys
-from .registry import Images, corruption_names, get_corruption
+from .registry import Images, get_corruption
 from .stages import (
     COUPLINGS,
     SCALES,
@@ -125,15 +125,11 @@ def _chain(
     name: Any, table: Calibration, severity: int | None, level: int | None, parameters: dict[str, Any]
 ) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
     """Return the stages, the given draws and the given resources of a call."""
-    if isinstance(name, str) and name in corruption_names():
+    if isinstance(name, str) and name.isidentifier() and name != "clean":
         declared = get_corruption(name)
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
         resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
         return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
-    if isinstance(name, str) and name.isidentifier() and name != "clean":
-        raise UnknownCorruption(
-            f"There is no corruption {name!r}.{suggest(name, corruption_names())} Known: {', '.join(corruption_names())}."
-        )
     given = [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
     if given:
         raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")

@@ -155,6 +155,16 @@ VARIANTS = [
         "properties",
     ),
     Variant("tables", "a cell of fog at 32", "tables/cifar.toml", "wibble_decay = 1.75", "wibble_decay = 1.7", "published_tables"),
+    Variant("tables", "an unknown source is taken", "rows.py", "or source not in self.sources:", "or False:", "rows calibrations"),
+    Variant("tables", "the line of a key is that of its row", "rows.py", "number or 1, key)) or", 'number or 1, "")) or', "rows"),
+    Variant(
+        "tables",
+        "a mistake breaks its whole table",
+        "calibrations.py",
+        "    table = _table(file",
+        "    parse_table(file.read_text(), name)\n    table = _table(file",
+        "rows",
+    ),
     Variant("tables", "a cell of motion blur at 299", "tables/inception.toml", "radius = 22", "radius = 20", "published_tables"),
     # blur
     Variant(
