@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from ...canonical import canonical_sha256
 from ...digests import digits
 from ...manifests.layout import set_path
-from ...manifests.records.digests import digits
 from ...manifests.records.models import Manifest
 from ...manifests.release.croissant import CROISSANT, CroissantDocument, image_field
 from ..sources.source import stored_path

@@ -13,7 +13,6 @@ from ...errors import BuildError, VerificationError, listed
 from ..checksums import SUMS_CAP
 from ..layout import IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, SHARDS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
-from ..records.digests import digest_of
 from ..records.models import FileRecord
 from ..records.parsing import record_or_mistakes
 from ..records.report import printable

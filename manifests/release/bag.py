@@ -15,7 +15,7 @@ from pathlib import Path
 from ...digests import digits
 from ..checksums import sha256sums_bytes
 from ..layout import SHA256SUMS
-from ..records.digests import digits, sha256_bytes
+from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest
 from .division import top_folder
 

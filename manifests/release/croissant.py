@@ -17,7 +17,7 @@ from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
 from ..layout import SAMPLES, set_path, set_places
-from ..records.digests import digits, sha256_bytes, sha256_file
+from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
 from .bag import PackedArchive
 from .division import Contents, top_folder

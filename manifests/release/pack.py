@@ -25,7 +25,7 @@ from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
-from ..records.digests import digest_of, digits, sha256_file
+from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
 from .archives import FORMATS, ArchiveFormat, ArchiveWriter

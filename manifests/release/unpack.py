@@ -23,7 +23,7 @@ from ..disk.lock import locked
 from ..disk.space import check_space
 from ..layout import CONTACT, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
-from ..records.digests import digest_of, sha256_bytes, sha256_file
+from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress, printable
 from ..verify.rules import sample_problems
