@@ -13,7 +13,7 @@ from typing import Any
 import numba
 
 from .cache import kernel_folder
-from .compiled import CompiledFiles
+from .kernel_files import CompiledFiles
 
 # Numba's stubs know neither its configuration nor all options of njit.
 _config: Any = numba.config

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..keys import Keys
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
-from .separable import AXES, gaussian_filter
+from ..separable import AXES, gaussian_filter
 
 
 @corruption(

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..kernels import inner, kernel
 from ..keys import Keys
-from ..philox import fill_words_from
+from ..random.philox import fill_words_from
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
-from .separable import AXES, gaussian_filter
+from ..separable import AXES, gaussian_filter
 
 DELTAS = np.int64(0)
 """The stream of the displacements: word e belongs to displacement e, in scan order."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arithmetic import exact_exp, hypotenuse, sine_cosine
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
-from ..philox import uniforms
+from ..random.philox import uniforms
 from ..registry import Draw, Images, Parameter, corruption, given_scalar
 
 ANGLE = 0

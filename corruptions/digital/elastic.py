@@ -12,7 +12,7 @@ from ..arithmetic import over_255
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..lanes import blend
-from ..philox import fill_words_from
+from ..random.philox import fill_words_from
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from ..rounding import ROUNDING, half
 from .fields import Smoother, margin, room, smooth, smoother

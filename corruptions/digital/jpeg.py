@@ -11,7 +11,7 @@ from ...errors import ImageError
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..registry import Images, Parameter, corruption
-from .blocks import quantise, quantisers
+from .dct import quantise, quantisers
 
 _MAX_SIDE = 65500
 _16 = np.int32(16)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys, level_stream
-from ..philox import fill_words_from
+from ..random.philox import fill_words_from
 from ..registry import Draw, Parameter, Shape
 
 RECTANGLES = 0

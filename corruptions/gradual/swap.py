@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels import inlined, kernel
 from ..keys import Keys, level_stream
-from ..philox import fill_words_from
+from ..random.philox import fill_words_from
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels import kernel
 from ..keys import Keys
-from ..philox import fill_words_from
+from ..random.philox import fill_words_from
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .tables import gaussian_table, shot_table, speckle_table

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..cache import cache_root, kernel_folder
 from ..kernels import kernel
-from .tails import upper_tail
+from ..random.tails import upper_tail
 
 Table = NDArray[np.uint32]
 

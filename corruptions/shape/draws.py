@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import kernel
-from ..philox import draw_word
+from ..random.philox import draw_word
 from ..registry import Shape, given_array
 
 

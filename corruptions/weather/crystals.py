@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arithmetic import sine_cosine
 from ..kernels import inlined, inner, kernel
-from ..philox import draw_word
+from ..random.philox import draw_word
 
 _RENDERER = np.uint64(0x66726F7374)  # the stage key of everything drawn here: "frost" in ASCII
 

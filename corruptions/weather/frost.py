@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ParameterError
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..philox import draw_word
+from ..random.philox import draw_word
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .textures import Texture, TextureSet, default_textures

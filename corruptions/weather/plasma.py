@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import inner, kernel
-from ..philox import high_word, low_word, philox4x32
+from ..random.philox import high_word, low_word, philox4x32
 
 _BAND = 256
 _QUARTER = np.float32(0.25)

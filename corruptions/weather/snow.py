@@ -13,8 +13,8 @@ from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..noise.normal import normal_layers, normal_table
-from ..philox import uniforms
+from ..random.normal import normal_layers, normal_table
+from ..random.philox import uniforms
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 from ..rounding import ROUNDING, half
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..noise.normal import normal_layers, normal_table
 from ..pairs import LANES, filter_rows
+from ..random.normal import normal_layers, normal_table
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .edges import canny

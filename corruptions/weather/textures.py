@@ -24,7 +24,7 @@ _BASE = (512, 768)
 _MARGIN = 64
 _SUFFIXES = (".png", ".jpg", ".jpeg")
 _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
-_SOURCES = ("weather/ice.py", "weather/crystals.py", "weather/grading.py", "philox.py", "arithmetic.py")
+_SOURCES = ("weather/ice.py", "weather/crystals.py", "weather/grading.py", "random/philox.py", "arithmetic.py")
 LEAST_SIDE = 8
 MOST = 100
 """Textures; they are all held in memory."""

@@ -15,8 +15,8 @@ from scipy import stats
 import corruptset
 from corruptset.corruptions.keys import sample_keys, stage_key
 from corruptset.corruptions.noise import noise, tables
-from corruptset.corruptions.noise.normal import fill_normals, fill_normals_by_table, normal_table
-from corruptset.corruptions.philox import fill_uniforms, fill_words, uniforms
+from corruptset.corruptions.random.normal import fill_normals, fill_normals_by_table, normal_table
+from corruptset.corruptions.random.philox import fill_uniforms, fill_words, uniforms
 from corruptset.corruptions.registry import get_corruption
 
 SEEDS = (0, 1, 2, 3, 4)

@@ -17,7 +17,7 @@ from corruptset.corruptions.gradual.lines import draw_ends
 from corruptset.corruptions.gradual.rectangles import draw_rectangles
 from corruptset.corruptions.keys import Keys, level_stream
 from corruptset.corruptions.ladders import ladder
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
 from pictures import painted, photograph
 

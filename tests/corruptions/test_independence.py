@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from corruptset.corruptions.keys import sample_keys, stage_key
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
 
 SEEDS = (0, 1, 2, 3, 4)

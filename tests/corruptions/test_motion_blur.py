@@ -14,7 +14,7 @@ import pytest
 
 import corruptset
 from corruptset.corruptions.blur.motion import motion_filter
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.errors import ParameterError
 from pictures import numbers, photograph
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corruptset.corruptions.kernels import kernel
-from corruptset.corruptions.philox import draw_block, draw_word, fill_uniforms, fill_words, fill_words_from, philox4x32, uniforms
+from corruptset.corruptions.random.philox import draw_block, draw_word, fill_uniforms, fill_words, fill_words_from, philox4x32, uniforms
 
 STAGE = np.uint64(0x1234567890ABCDEF)
 SAMPLE = np.uint64(0xFEDCBA0987654321)

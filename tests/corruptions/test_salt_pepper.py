@@ -9,7 +9,7 @@ from scipy import stats
 import corruptset
 from corruptset.corruptions.calibrations import SHIPPED, parse_table, shipped
 from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.errors import ParameterError
 from pictures import painted

@@ -12,8 +12,8 @@ import corruptset
 from corruptset.corruptions.blur.motion import motion_filter
 from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import sample_key, sample_keys
-from corruptset.corruptions.noise.normal import fill_normals
-from corruptset.corruptions.philox import uniforms
+from corruptset.corruptions.random.normal import fill_normals
+from corruptset.corruptions.random.philox import uniforms
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.corruptions.weather.snow import ANGLE_STREAM, NORMALS_STREAM
 from pictures import numbers, painted, photograph

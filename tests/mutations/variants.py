@@ -27,12 +27,12 @@ class Variant(NamedTuple):
 
 NOISE = "noise/noise.py"
 TABLES = "noise/tables.py"
-PHILOX = "philox.py"
+PHILOX = "random/philox.py"
 STAGES = "stages.py"
 GLASS = "blur/glass.py"
 MOTION = "blur/motion.py"
 ZOOM = "blur/zoom.py"
-SEPARABLE = "blur/separable.py"
+SEPARABLE = "separable.py"
 SNOW = "weather/snow.py"
 FROST = "weather/frost.py"
 FOG = "weather/fog.py"
@@ -356,7 +356,7 @@ VARIANTS = [
     Variant(
         "jpeg_compression",
         "coefficients cut, not rounded",
-        "digital/blocks.py",
+        "digital/dct.py",
         "more = np.float32(4 * step) + np.float32(0.5)",
         "more = np.float32(0.5)",
         "jpeg",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
-from ..philox import fill_words_from
+from .philox import fill_words_from
 from .tails import inverse_upper_tail
 
 _OCTAVES = 32

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import double_over_255, gaussian_weights
-from ..kernels import inlined, kernel
-from ..registry import Images, Parameter
+from .arithmetic import double_over_255, gaussian_weights
+from .kernels import inlined, kernel
+from .registry import Images, Parameter
 
 TRUNCATE = 4.0
 """The filter ends this many sigmas from its centre."""
