@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, UnknownCorruption, suggest
+from .docstrings import full_docstring
 from .keys import Keys
 
 Images = NDArray[np.uint8]
@@ -106,6 +107,11 @@ class Parameter:
             bounds += [f"at most {self.high:g}"] if self.high is not None else []
             raise ParameterError(f"{where} a number {' and '.join(bounds)}.")
         return int(value) if self.kind is int else float(value)
+
+
+def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
+    """Return an option that is one of a few words, the first of them by default."""
+    return Parameter(name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about)
 
 
 @dataclass(frozen=True)
@@ -259,6 +265,8 @@ def corruption(
 ) -> Callable[[Callable[..., Images]], Callable[..., Images]]:
     """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
 
+    Its docstring gets the sections that follow from the registration (`docstrings.full_docstring`).
+
     Parameters
     ----------
     family : str
@@ -306,6 +314,7 @@ def corruption(
             function,
             gradual,
         )
+        function.__doc__ = full_docstring(_registered[name])
         return function
 
     return register

@@ -1,4 +1,8 @@
-"""The gaussian filter that gaussian_blur and glass_blur share: scipy's, operation for operation."""
+"""Separable gaussian filters, in scipy's order of operations.
+
+A floor turns the last bit of a flat area into a whole level, so not only the weights but also the order of the sums counts.
+scipy's own filter is no substitute: its compiler may fuse a multiplication and an addition, which gives other bits on other machines.
+"""
 
 from __future__ import annotations
 
@@ -6,113 +10,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arithmetic import double_over_255, gaussian_weights
-from .kernels import inlined, kernel
-from .registry import Images, Parameter
+from .kernels import inlined, inner, kernel
+from .registry import Images, choice
 
 TRUNCATE = 4.0
-"""The filter ends this many sigmas from its centre."""
+"""A filter ends this many sigmas from its centre."""
+AXES = choice("axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does")
+_AT_ONCE = 1024  # sums, which stay in the first-level cache from the first pair to the last
+_LEAST_ROWS = 32  # of a band
 
 
-AXES = Parameter(
-    "axes",
-    kind=str,
-    choices=("both", "rows"),
-    default="both",
-    option=True,
-    about="both, or rows: only across rows, as MNIST-C's generator does",
-)
+def half_gaussian(sigma: float, truncate: float = TRUNCATE) -> NDArray[np.float64]:
+    """Return the weights at distance 0, 1, ... of a gaussian that ends `truncate` sigmas from its centre: 1 alone for sigma 0."""
+    radius = int(truncate * sigma + 0.5)
+    return gaussian_weights(float(sigma), radius)[radius:].copy() if radius > 0 else np.ones(1)
 
 
-def filter_weights(sigma: float) -> NDArray[np.float64]:
-    """Return the weights of one axis, centre to edge: (radius + 1,) float64, radius = int(4 sigma + 0.5)."""
-    radius = int(TRUNCATE * sigma + 0.5)
-    return np.ascontiguousarray(gaussian_weights(float(sigma), radius)[radius:])
+@inner
+def weigh(source, start, step, weights, inwards, out):  # type: ignore[no-untyped-def]
+    """Filter a flat array: ``x[0] w[0]``, then ``+ (x[-k] + x[k]) w[k]`` for each distance k, in units of `step`.
 
-
-@inlined
-def _start(total, centre, a, b, weights):  # type: ignore[no-untyped-def]
-    """Write the centre tap and the outermost pair."""
-    w = weights[0]
-    w0 = weights[weights.size - 1]
-    for j in range(total.size):
-        total[j] = centre[j] * w + (a[j] + b[j]) * w0
-
-
-@inlined
-def _start_two(total, centre, a0, b0, a1, b1, weights):  # type: ignore[no-untyped-def]
-    """Write the centre tap and the two outermost pairs."""
-    w = weights[0]
-    w0 = weights[weights.size - 1]
-    w1 = weights[weights.size - 2]
-    for j in range(total.size):
-        total[j] = (centre[j] * w + (a0[j] + b0[j]) * w0) + (a1[j] + b1[j]) * w1
-
-
-@inlined
-def _add_two(total, a0, b0, w0, a1, b1, w1):  # type: ignore[no-untyped-def]
-    for j in range(total.size):
-        total[j] = (total[j] + (a0[j] + b0[j]) * w0) + (a1[j] + b1[j]) * w1
-
-
-@inlined
-def _column_pass(total, ring, y, height, weights):  # type: ignore[no-untyped-def]
-    """Filter row `y` along the columns, edges replicated; the centre tap first, then pairs from the outermost inwards,
-    which is the order of scipy's correlate1d."""
-    depth = ring.shape[0]
-    centre = ring[y % depth]
-    k = weights.size - 1
-    a0 = ring[max(y - k, 0) % depth]
-    b0 = ring[min(y + k, height - 1) % depth]
-    if k % 2 == 1:
-        _start(total, centre, a0, b0, weights)
-        k -= 1
-    else:
-        a1 = ring[max(y - k + 1, 0) % depth]
-        b1 = ring[min(y + k - 1, height - 1) % depth]
-        _start_two(total, centre, a0, b0, a1, b1, weights)
-        k -= 2
-    while k >= 2:
-        a0 = ring[max(y - k, 0) % depth]
-        b0 = ring[min(y + k, height - 1) % depth]
-        a1 = ring[max(y - k + 1, 0) % depth]
-        b1 = ring[min(y + k - 1, height - 1) % depth]
-        _add_two(total, a0, b0, weights[k], a1, b1, weights[k - 1])
-        k -= 2
+    Parameters
+    ----------
+    source : (n,) ndarray of float64
+    start, step : int
+        The element that `out[0]` belongs to, and how far from each other the elements that are weighed lie. Rows with room for
+        the radius at both ends are filtered as one; values between them have no meaning.
+    weights : (radius + 1,) ndarray of float64
+    inwards : bool
+        Whether pairs are added from the outermost one inwards, as scipy does, or from the nearest one outwards.
+    out : (m,) ndarray of float64
+        Not `source`.
+    """
+    radius = weights.size - 1
+    for first in range(0, out.size, _AT_ONCE):
+        total = out[first : first + _AT_ONCE]
+        size = total.size
+        at = start + first
+        centre, w = source[at : at + size], weights[0]
+        k = radius % 2
+        if k == 1:
+            near = radius if inwards else 1
+            a, b = source[at - near * step : at - near * step + size], source[at + near * step : at + near * step + size]
+            v = weights[near]
+            for j in range(size):
+                total[j] = centre[j] * w + (a[j] + b[j]) * v
+        elif radius == 0:
+            for j in range(size):
+                total[j] = centre[j] * w
+        while k < radius:
+            near, far = (radius - k, radius - k - 1) if inwards else (k + 1, k + 2)
+            a, b = source[at - near * step : at - near * step + size], source[at + near * step : at + near * step + size]
+            c, d = source[at - far * step : at - far * step + size], source[at + far * step : at + far * step + size]
+            v, z = weights[near], weights[far]
+            if k == 0:
+                for j in range(size):
+                    total[j] = (centre[j] * w + (a[j] + b[j]) * v) + (c[j] + d[j]) * z
+            else:
+                for j in range(size):
+                    total[j] = (total[j] + (a[j] + b[j]) * v) + (c[j] + d[j]) * z
+            k += 2
 
 
 @inlined
-def _at(padded, taps, channels, n):  # type: ignore[no-untyped-def]
-    return padded[taps * channels : taps * channels + n]
+def band_rows(height, radius):  # type: ignore[no-untyped-def]
+    """Return how many rows are read at a time: with those in reach they stay in a cache, whatever the size of an image."""
+    return min(height, max(2 * radius, _LEAST_ROWS))
 
 
 @inlined
-def _row_pass(total, padded, channels, weights):  # type: ignore[no-untyped-def]
-    """Filter a row whose ends are repeated weights.size - 1 times, in the same order."""
-    n = total.size
-    r = weights.size - 1
-    k = r
-    centre = _at(padded, r, channels, n)
-    a0 = _at(padded, 0, channels, n)
-    b0 = _at(padded, 2 * r, channels, n)
-    if k % 2 == 1:
-        _start(total, centre, a0, b0, weights)
-        k -= 1
-    else:
-        a1 = _at(padded, 1, channels, n)
-        b1 = _at(padded, 2 * r - 1, channels, n)
-        _start_two(total, centre, a0, b0, a1, b1, weights)
-        k -= 2
-    while k >= 2:
-        a0 = _at(padded, r - k, channels, n)
-        b0 = _at(padded, r + k, channels, n)
-        a1 = _at(padded, r - k + 1, channels, n)
-        b1 = _at(padded, r + k - 1, channels, n)
-        _add_two(total, a0, b0, weights[k], a1, b1, weights[k - 1])
-        k -= 2
+def block_rows(wide):  # type: ignore[no-untyped-def]
+    """Return how many rows of a band go through both directions together: those that stay in the first-level cache."""
+    return max(1, _AT_ONCE // wide)
 
 
 @inlined
-def _floored(value, half):  # type: ignore[no-untyped-def]
+def _whole(value, half):  # type: ignore[no-untyped-def]
     return np.uint8(np.int32(min(value, 1.0) * 255.0 + half))
 
 
@@ -122,68 +95,39 @@ def _blur(images, weights, across, half):  # type: ignore[no-untyped-def]
     out = np.empty_like(images)
     radius = weights.size - 1
     n = width * channels
-    if radius == 0:
-        # the one weight is 1: what is left is the floor, which takes some values down by one
-        table = np.empty(256, np.uint8)
-        for level in range(256):
-            table[level] = _floored(np.float64(level) / 255.0, half)
-        source8 = images.reshape(images.size)
-        target8 = out.reshape(images.size)
-        for j in range(images.size):
-            target8[j] = table[source8[j]]
-        return out
-    # only the rows within reach of the current one are kept as doubles
-    depth = min(2 * radius + 1, height)
-    ring = np.empty((depth, n), np.float64)
-    padded = np.empty(n + 2 * radius * channels, np.float64)
-    inner = padded[radius * channels : radius * channels + n]
-    total = np.empty(n, np.float64)
+    pad = radius * channels
+    wide = n + 2 * pad
+    band = band_rows(height, radius)
+    block = block_rows(wide)
+    tall = np.empty((band + 2 * radius) * wide, np.float64)
+    down = np.empty(block * wide, np.float64)
+    both = np.empty(block * wide, np.float64)
     for i in range(count):
-        ready = 0
-        for y in range(height):
-            while ready < min(y + radius + 1, height):
-                source = images[i, ready].reshape(n)
-                target = ring[ready % depth]
-                for j in range(n):
-                    target[j] = double_over_255(source[j])
-                ready += 1
-            _column_pass(inner, ring, y, height, weights)
-            floored = out[i, y].reshape(n)
-            if not across:
-                for j in range(n):
-                    floored[j] = _floored(inner[j], half)
-                continue
-            for x in range(radius):
-                for c in range(channels):
-                    padded[x * channels + c] = inner[c]
-                    padded[(radius + width + x) * channels + c] = inner[n - channels + c]
-            _row_pass(total, padded, channels, weights)
-            for j in range(n):
-                floored[j] = _floored(total[j], half)
+        for top in range(0, height, band):
+            rows = min(band, height - top)
+            for k in range(rows + 2 * radius):
+                source = images[i, min(max(top + k - radius, 0), height - 1)].reshape(n)
+                line = tall[k * wide : (k + 1) * wide]
+                middle = line[pad : pad + n]
+                for x in range(n):
+                    middle[x] = double_over_255(source[x])
+                for x in range(pad):
+                    line[pad - 1 - x] = line[pad - 1 - x + channels]
+                    line[pad + n + x] = line[pad + n + x - channels]
+            for first in range(0, rows, block):
+                last = min(first + block, rows)
+                size = (last - first) * wide
+                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
+                if across:
+                    weigh(down, pad, channels, weights, True, both[: size - 2 * pad])
+                for y in range(last - first):
+                    blurred = both[y * wide : y * wide + n] if across else down[y * wide + pad : y * wide + pad + n]
+                    target = out[i, top + first + y].reshape(n)
+                    for x in range(n):
+                        target[x] = _whole(blurred[x], half)
     return out
 
 
 def gaussian_filter(images: Images, sigma: float, axes: str = "both", half: float = 0.0) -> Images:
-    """Blur, edges replicated, and floor to uint8.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        Left untouched.
-    sigma : float
-        Above 0, pixels.
-    axes : {"both", "rows"}
-        "rows" filters each column by itself.
-    half : float
-        Added before the floor: 0, or 0.5 to round.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
-    Notes
-    -----
-    Every operation is scipy's, in scipy's order (x / 255 in doubles, columns first, then rows), for the floor turns
-    the last bit of a flat area into a whole level: 255 may become 254, as in the published sets.
-    """
-    return np.asarray(_blur(images, filter_weights(sigma), axes == "both", float(half)))
+    """Blur and floor to uint8, edges replicated; `half` is added before the floor. 255 of a flat area may become 254, as published."""
+    return np.asarray(_blur(images, half_gaussian(sigma), axes == "both", float(half)))

@@ -39,7 +39,7 @@ def step(name, images, level=1, keys=None, which="evaluated", **given):
 
 def words(count, level, draw, key=1):
     out = np.empty(count, np.uint32)
-    fill_words(out, STAGE, np.uint64(key), level_stream(level, draw))
+    fill_words(out, 0, STAGE, np.uint64(key), level_stream(level, draw))
     return out
 
 

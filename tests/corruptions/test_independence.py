@@ -98,7 +98,7 @@ def test_shared_and_repeated_draws_are_noticed(name):
 
 def words(seed, sample="a", stream=0, count=2_000_000):
     out = np.empty(count, np.uint32)
-    fill_words(out, stage_key(seed, [("independence@1", {})]), sample_keys([sample])[0], stream)
+    fill_words(out, 0, stage_key(seed, [("independence@1", {})]), sample_keys([sample])[0], stream)
     return out
 
 
