@@ -56,19 +56,7 @@ def pairwise_sum(values: Sequence[float]) -> float:
 
 @functools.lru_cache(maxsize=256)
 def gaussian_weights(sigma: float, radius: int) -> NDArray[np.float64]:
-    """Return the normalised weights exp(-i*i / (2 sigma**2)), i = -radius..radius.
-
-    Parameters
-    ----------
-    sigma : float
-        Above 0.
-    radius : int
-
-    Returns
-    -------
-    (2 * radius + 1,) ndarray of float64, read-only
-        The weights, divided by their `pairwise_sum`: scipy's, with exp rounded correctly.
-    """
+    """Return scipy's weights, with exp rounded correctly: exp(-i*i / (2 sigma**2)) over their `pairwise_sum`, i = -radius..radius."""
     factor = -0.5 / (sigma * sigma)
     half = [exact_exp(factor * (i * i)) for i in range(radius + 1)]
     weights = half[:0:-1] + half
@@ -213,7 +201,7 @@ def decimal_sine_cosine(degrees: float) -> tuple[Decimal, Decimal]:
         for k in range(100):
             series[k % 2] += term if k % 4 < 2 else -term
             term = term * angle / (k + 1)
-        # pi has 71 digits: what is smaller is its error
+        # pi has 71 digits: smaller digits are its error
         cosine, sine = (round(value, 60) for value in series)
     return sine, cosine
 

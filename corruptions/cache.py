@@ -1,4 +1,4 @@
-"""Where compiled kernels, noise tables and textures are kept between runs.
+"""Where compiled kernels and rendered textures are kept between runs.
 
 Numba's own cache watches only the file that defines a function, so a callee edited in another file leaves stale
 machine code behind; it needs a writable site-packages or a HOME; and its files survive an uninstall. So everything is
@@ -12,6 +12,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import secrets
 import shutil
 import tempfile
 from importlib.metadata import version
@@ -33,18 +34,18 @@ def _writable(path: Path) -> bool:
 def cache_root() -> Path:
     """Return the folder for everything that can be made again: ``$CORRUPTSET_CACHE``, else the user's cache
     directory, else a private temporary one that goes away with the process."""
-    wanted = []
+    candidates = []
     if named := os.environ.get("CORRUPTSET_CACHE"):
-        wanted.append(Path(named).expanduser().absolute())
-        # A relative one is of the folder in which this process began; workers, and a process that changes its folder, keep it.
-        os.environ["CORRUPTSET_CACHE"] = str(wanted[0])
+        candidates.append(Path(named).expanduser().absolute())
+        # A relative path is of the folder in which this process began; workers, and a process that changes its folder, keep it.
+        os.environ["CORRUPTSET_CACHE"] = str(candidates[0])
     with contextlib.suppress(KeyError, RuntimeError):  # no HOME and no entry in the password file
-        wanted.append(Path(platformdirs.user_cache_dir("corruptset", appauthor=False)))
-    for path in wanted:
+        candidates.append(Path(platformdirs.user_cache_dir("corruptset", appauthor=False)))
+    for path in candidates:
         if path.is_absolute() and _writable(path):
             return path
     private = Path(tempfile.mkdtemp(prefix="corruptset-cache-"))
-    # Workers are told to use the same folder, and only its maker removes it.
+    # Workers use the same folder, and only its maker removes it.
     os.environ["CORRUPTSET_CACHE"] = str(private)
     atexit.register(_remove_if_mine, private, os.getpid())
     return private
@@ -55,11 +56,23 @@ def _remove_if_mine(path: Path, pid: int) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def keep_file(path: Path, content: bytes) -> None:
+    """Put a whole file in place, or none: a full or read-only disk costs the time of making it again, nothing else."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
 @functools.cache
 def kernel_folder() -> Path:
     """Return the folder of compiled kernels, named by the sha256 of all kernel sources and numba's version."""
-    here = Path(__file__).parent
+    room = Path(__file__).parent
     digest = hashlib.sha256(f"numba {version('numba')}\n".encode())
-    for source in sorted(here.rglob("*.py"), key=lambda p: p.relative_to(here).as_posix()):
-        digest.update(source.relative_to(here).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    for source in sorted(room.rglob("*.py"), key=lambda p: p.relative_to(room).as_posix()):
+        digest.update(source.relative_to(room).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
     return cache_root() / "kernels" / digest.hexdigest()[:32]

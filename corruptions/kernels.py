@@ -13,7 +13,7 @@ from typing import Any
 import numba
 
 from .cache import kernel_folder
-from .compiled import CompiledFiles
+from .kernel_files import CompiledFiles
 
 # Numba's stubs know neither its configuration nor all options of njit.
 _config: Any = numba.config
@@ -26,15 +26,14 @@ _UNWRAPPED: Any = {"no_cpython_wrapper": True}
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` with numba when it is first called, and keep the machine code under `cache.kernel_folder`.
 
-    Inputs should always come with the same dtypes and layouts (C-contiguous, writable): another combination compiles
-    anew. So does, within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of
-    its own at first: start it as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting
-    errors, about two seconds: write the loop.
+    Inputs have the same dtypes and layouts in every call (C-contiguous, writable): another combination compiles anew. So does,
+    within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its own at first: start it
+    as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting errors, about two seconds: write the loop.
     """
     before = _config.CACHE_DIR
     _config.CACHE_DIR = str(kernel_folder())
     try:
-        # Said outright, because numba hands both down to what it compiles on behalf of an inlined function or an inner one.
+        # Explicit, because numba hands both down to the functions it compiles for an inlined or an inner one.
         compiled = _njit(cache=True, forceinline=False, _nrt=True, **_OPTIONS)(function)
     finally:
         _config.CACHE_DIR = before
@@ -44,11 +43,10 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a function that kernels call, seldom for what it does; it stays a function of its own.
+    """Compile a function that kernels call and that stays a function of its own: optimised once, not once more at every call.
 
-    So it is optimised once and not once more at every call, and a caller remains short. A call costs some dozen nanoseconds:
-    what is called for every row of a small image is rather `inlined`. It cannot be called from Python and makes no
-    arrays, and its machine code is kept as part of its callers'.
+    A call costs some dozen nanoseconds. It cannot be called from Python and makes no arrays, so that numba counts no references in
+    it: a slice is free, and in a kernel it may cost two atomic operations.
     """
     return _njit(forceinline=False, _nrt=False, **_OPTIONS, **_UNWRAPPED)(function)
 
@@ -56,13 +54,12 @@ def inner(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that other kernels call; it is inlined into them, so that their loops can vectorise.
 
-    It cannot be called from Python: it gets no wrapper, which would hold its body once more. Every call site is
-    compiled anew, so a function of some size that is called from several and in no inner loop is rather `inner`.
+    It cannot be called from Python. Every call site is compiled anew: a larger function outside of inner loops is rather `inner`.
     """
     return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
 
 
-_AT_A_TIME = 1 << 18  # elements: what lies between two kernels stays in the second-level cache
+_AT_A_TIME = 1 << 18  # elements: values between two kernels stay in the second-level cache
 
 
 def portions(count: int, elements: int) -> Iterator[slice]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, UnknownCorruption, suggest
+from .docstrings import full_docstring
 from .keys import Keys
 
 Images = NDArray[np.uint8]
@@ -72,6 +73,11 @@ class Parameter:
             bounds += [f"at most {self.high:g}"] if self.high is not None else []
             raise ParameterError(f"{where} a number {' and '.join(bounds)}.")
         return int(value) if self.kind is int else float(value)
+
+
+def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: bool = False) -> Parameter:
+    """Return an option that is one of a few words, the first of them by default."""
+    return Parameter(name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about)
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,8 @@ class Declaration:
 class corruption(Declaration):
     """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
 
-    The family is the folder of the function's module.
+    The family is the folder of the function's module. The docstring gets the sections that follow from the registration
+    (`docstrings.full_docstring`).
 
     Examples
     --------
@@ -199,9 +206,9 @@ class corruption(Declaration):
     """
 
     def __call__(self, function: Callable[..., Images]) -> Callable[..., Images]:
-        _registered[function.__name__] = Corruption(
-            **vars(self), name=function.__name__, family=function.__module__.split(".")[-2], function=function
-        )
+        registered = Corruption(**vars(self), name=function.__name__, family=function.__module__.split(".")[-2], function=function)
+        function.__doc__ = full_docstring(registered)
+        _registered[function.__name__] = registered
         return function
 
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .registry import Parameter
+from .registry import choice
 
-ROUNDING = Parameter(
-    "rounding",
-    kind=str,
-    choices=("floor", "round"),
-    default="floor",
-    option=True,
-    about="how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's",
+ROUNDING = choice(
+    "rounding", ("floor", "round"), "how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's"
 )
 
 

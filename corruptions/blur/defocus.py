@@ -216,7 +216,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 
 @corruption(
     revision=1,
-    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, defocus_blur",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, defocus_blur and disk",
     parameters=(
         Parameter("radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"),
         Parameter("alias_sigma", low=0.01, high=100.0, about="pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
@@ -228,21 +228,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
     """Blur with a disk, the image mirrored at its edges.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-        Not used: nothing is drawn.
-    radius : float
-        Pixels, 0..500, also after scaling. Below 1 the disk is one pixel and only the gaussian is left.
-    alias_sigma : float
-        Pixels, 0.01..100, of the gaussian that smooths the disk's edge: 3 taps up to radius 8, above that 5.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    A gaussian smooths the disk's edge: of 3 weights up to radius 8, of 5 above. Below radius 1 only the gaussian is left.
 
     Raises
     ------
@@ -254,10 +240,6 @@ def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: floa
     Where the disk touches the window that it was smoothed in (radius 8, and every radius above), the published
     smoothing folds back what would leave the window: the kernel sums to up to 1.03, and the image brightens. Kept. A
     radius above 8 that is not whole, which was never published, has the window of the whole number below it.
-
-    References
-    ----------
-    Hendrycks and Dietterich 2019, released ImageNet-C code, defocus_blur and disk
     """
     if radius > GREATEST_RADIUS:
         raise ParameterError(

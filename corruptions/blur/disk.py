@@ -71,15 +71,7 @@ def disk_kernel(radius: float, alias_sigma: float) -> NDArray[np.float32]:
 
 @functools.lru_cache(maxsize=64)
 def make_disk(radius: float, alias_sigma: float) -> Disk:
-    """Return the parts of a disk.
-
-    Parameters
-    ----------
-    radius : float
-        At least 0; below 1 the disk is one pixel.
-    alias_sigma : float
-        Above 0.
-    """
+    """Return the parts of a disk; one of a radius below 1 is one pixel."""
     half, p = window(radius)
     reach = math.floor(radius)
     runs = [max(h for h in range(reach + 1) if h * h + d * d <= radius**2) for d in range(reach + 1)]

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ..kernels import inner, kernel
 from ..keys import Keys
-from ..philox import fill_words_from
+from ..random.philox import fill_words
 from ..references import HENDRYCKS_2019
-from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
+from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
 from ..rounding import ROUNDING, half
-from .separable import AXES, gaussian_filter
+from ..separable import AXES, gaussian_filter
 
 DELTAS = np.int64(0)
 """The stream of the displacements: word e belongs to displacement e, in scan order."""
@@ -74,7 +74,7 @@ def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore
                 bottom = min(top + band, rows)
                 first = (i * rows + top) * columns
                 at = first & 3
-                fill_words_from(words[: at + (bottom - top) * columns], first >> 2, stage_key, sample_keys[n], DELTAS)
+                fill_words(words[: at + (bottom - top) * columns], first >> 2, stage_key, sample_keys[n], DELTAS)
                 for row in range(top, bottom):
                     place = (height - reach - row) * width + width - reach
                     for _ in range(columns):
@@ -86,24 +86,8 @@ def _scatter(images, reach, iterations, stage_key, sample_keys):  # type: ignore
 
 
 @kernel
-def _copy(images, reach, deltas):  # type: ignore[no-untyped-def]
-    """Copy pixels, in place, with given displacements."""
-    count, height, width, _ = images.shape
-    packed = np.empty(height * width, np.uint32)
-    for n in range(count):
-        _pack(images[n], packed)
-        for i in range(deltas.shape[0]):
-            for row in range(deltas.shape[1]):
-                place = (height - reach - row) * width + width - reach
-                for column in range(deltas.shape[2]):
-                    packed[place] = packed[place + np.int64(deltas[i, row, column, 1]) * width + np.int64(deltas[i, row, column, 0])]
-                    place -= 1
-        _unpack(packed, images[n])
-
-
-@kernel
-def _swap(images, reach, iterations, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
-    """Exchange pixels, in place, half of them; `deltas` and `swaps` of no size are drawn, as in `_scatter`."""
+def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas, swaps):  # type: ignore[no-untyped-def]
+    """Exchange half of the pixels, in place, or overwrite all (`copied`); `deltas` and `swaps` of no size are drawn."""
     count, height, width, _ = images.shape
     rows, columns = height - 2 * reach, width - 2 * reach
     side = 2 * reach
@@ -117,14 +101,14 @@ def _swap(images, reach, iterations, stage_key, sample_keys, deltas, swaps):  # 
             for row in range(rows):
                 first = (i * rows + row) * columns
                 at = first & 3
-                fill_words_from(words[: at + columns], first >> 2, stage_key, sample_keys[n], DELTAS)
-                fill_words_from(coins[: at + columns], first >> 2, stage_key, sample_keys[n], SWAPS)
+                fill_words(words[: at + columns], first >> 2, stage_key, sample_keys[n], DELTAS)
+                fill_words(coins[: at + columns], first >> 2, stage_key, sample_keys[n], SWAPS)
                 for column in range(columns):
                     if swaps.size > 0:
                         exchanged = swaps[i, row, column] == 1
                     else:
                         exchanged = (coins[at + column] >> np.uint32(31)) == 1
-                    if not exchanged:
+                    if not (exchanged or copied):
                         continue
                     place = (height - reach - row) * width + width - reach - column
                     if deltas.size > 0:
@@ -134,7 +118,8 @@ def _swap(images, reach, iterations, stage_key, sample_keys, deltas, swaps):  # 
                         other = place + (pick // side - reach) * width + (pick % side - reach)
                     kept = packed[place]
                     packed[place] = packed[other]
-                    packed[other] = kept
+                    if not copied:
+                        packed[other] = kept
         _unpack(packed, images[n])
 
 
@@ -149,15 +134,13 @@ def _deltas_shape(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, ...
 
 def _check_deltas(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int8]:
     reach = _reach(parameters)
-    checked: NDArray[np.int8] = given_array(_deltas_shape, np.int8, -reach, reach - 1)(value, shape, parameters)
-    return checked
+    return given_array(_deltas_shape, np.int8, -reach, reach - 1)(value, shape, parameters)
 
 
 def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.uint8]:
     if parameters.get("exchange") != "swap":
         raise ValueError("nothing is exchanged unless exchange is 'swap'")
-    checked: NDArray[np.uint8] = given_array(lambda s, p: _deltas_shape(s, p)[:3], np.uint8, 0, 1)(value, shape, parameters)
-    return checked
+    return given_array(lambda s, p: _deltas_shape(s, p)[:3], np.uint8, 0, 1)(value, shape, parameters)
 
 
 @corruption(
@@ -168,14 +151,11 @@ def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
         Parameter("max_delta", kind=int, low=1, high=GREATEST_DELTA, length=True, at_least=1, about="pixels; displacements are -d..d-1"),
         Parameter("iterations", kind=int, low=0, high=100, about="passes over the image"),
         AXES,
-        Parameter(
+        choice(
             "exchange",
-            kind=str,
-            choices=("copy", "swap"),
-            default="copy",
-            option=True,
+            ("copy", "swap"),
+            "copy, or swap: half of the pixels really change places, as in MNIST-C",
             shapes_draws=True,
-            about="copy, or swap: half of the pixels really change places, as in MNIST-C",
         ),
         ROUNDING,
     ),
@@ -204,57 +184,24 @@ def glass_blur(
 ) -> Images:
     """Blur, let each pixel be overwritten by one near by, and blur again.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    sigma : float
-        Pixels, 0.01..200, of the gaussian blur before (floored to uint8) and after.
-    max_delta : int
-        1..127, and 127 where scaling takes it above: displacements are -max_delta..max_delta - 1 on each axis.
-    iterations : int
-        0..100.
-    axes : {"both", "rows"}
-        "rows" blurs across rows only (each column by itself), as MNIST-C's generator does: its library took the columns
-        of a grey image for channels.
-    exchange : {"copy", "swap"}
-        "copy" as in ImageNet-C, see the notes; with "swap" a pixel, with probability 1/2, and the one near by change
-        places, as in MNIST-C, whose grey values are not views.
-    rounding : {"floor", "round"}
-        How the second blur becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-    deltas : (iterations, H - 2d, W - 2d, 2) ndarray of int8, optional
-        (dx, dy) in scan order, from row H - d and column W - d downwards; given, they serve every image. Drawn: all
-        pairs equally likely, one for each pixel and iteration.
-    swaps : (iterations, H - 2d, W - 2d) ndarray of uint8, optional
-        With "swap": 1 where pixels change places, in the same order. Drawn: either with equal chances.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    All displacements are equally likely, one for each pixel and iteration; where pixels are swapped, half of them are. The first
+    blur is floored.
 
     Notes
     -----
     The published exchange of two pixels acts on views of one array, so the second assignment finds the first already
     made: the pixel is copied, not exchanged, and the picture drifts by one to two pixels. The upper displacement is
-    never drawn. Both are kept, since the published sets contain them.
+    never drawn. Both are kept, since the published sets contain them. In MNIST-C, whose grey values are not views, pixels do swap.
     Only pixels with max_delta < row <= H - max_delta (columns likewise) are overwritten: where 2 * max_delta reaches
-    the shorter side, none is, and the two blurs are all.
-
-    References
-    ----------
-    Hendrycks and Dietterich 2019, released ImageNet-C code, glass_blur
+    the shorter side, none is, and only the two blurs remain. Scaling takes max_delta to 127 at most.
     """
     reach = min(int(max_delta), GREATEST_DELTA)
     out = gaussian_filter(images, sigma, axes)
     if min(images.shape[1:3]) > 2 * reach:
-        if exchange == "swap":
-            given = (
-                np.empty((0, 0, 0, 2), np.int8) if deltas is None else deltas,
-                np.empty((0, 0, 0), np.uint8) if swaps is None else swaps,
-            )
-            _swap(out, reach, int(iterations), keys.stage, keys.samples, *given)
-        elif deltas is None:
+        if exchange == "copy" and deltas is None:
             _scatter(out, reach, int(iterations), keys.stage, keys.samples)
         else:
-            _copy(out, reach, deltas)
+            given_deltas = np.empty((0, 0, 0, 2), np.int8) if deltas is None else deltas
+            given_swaps = np.empty((0, 0, 0), np.uint8) if swaps is None else swaps
+            _exchange(out, reach, int(iterations), exchange == "copy", keys.stage, keys.samples, given_deltas, given_swaps)
     return gaussian_filter(out, sigma, axes, half(rounding))

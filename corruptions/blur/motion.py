@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arithmetic import exact_exp, hypotenuse, sine_cosine
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
-from ..philox import uniforms
+from ..random.philox import uniforms
 from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_scalar
 
@@ -31,17 +31,7 @@ must not need the second look."""
 
 @functools.lru_cache(maxsize=256)
 def motion_weights(radius: float, sigma: float) -> NDArray[np.float64]:
-    """Return ImageMagick's one-sided kernel: exp(-i*i / (2 sigma**2)) normalised, i = 0..2*ceil(radius).
-
-    Parameters
-    ----------
-    radius, sigma : float
-        Above 0.
-
-    Returns
-    -------
-    (2 * ceil(radius) + 1,) ndarray of float64, read-only
-    """
+    """Return ImageMagick's one-sided kernel, read-only: exp(-i*i / (2 sigma**2)) normalised, i = 0..2*ceil(radius)."""
     width = 2 * math.ceil(radius) + 1
     out = np.array([exact_exp(-float(i * i) / (2.0 * sigma * sigma)) / (_SQRT_2PI * sigma) for i in range(width)])
     total = 0.0
@@ -198,31 +188,10 @@ def _filter(images, weights, radians):  # type: ignore[no-untyped-def]
 
 
 def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArray[np.float64]) -> Images:
-    """Blur each image along its own angle, value for value as ImageMagick 6 does with 8-bit images.
+    """Blur each image along its own angle (degrees, clockwise as seen), value for value as ImageMagick 6 does with 8-bit images.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        Left untouched.
-    radius : float
-        Above 0; the kernel has 2 * ceil(radius) + 1 taps, all to one side.
-    sigma : float
-        Above 0, pixels along the streak.
-    angles_deg : (N,) ndarray of float64
-        Degrees, clockwise as the image is seen.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
-    Notes
-    -----
-    Borders are clamped. The result equals ``floor(floor(sum + .5) / 257)`` of sums over 16-bit values, as an 8-bit
-    image passes through a library built with 16 bits a channel.
-
-    References
-    ----------
-    ImageMagick 6.9, MotionBlurImageChannel
+    The kernel has 2 * ceil(radius) + 1 taps, all to one side; borders are clamped. The result equals ``floor(floor(sum + .5) / 257)`` of
+    sums over 16-bit values, as an 8-bit image passes through a library built with 16 bits a channel.
     """
     radians = math.pi * np.ascontiguousarray(angles_deg, np.float64) / 180.0
     return np.asarray(_filter(images, motion_weights(float(radius), float(sigma)), radians))
@@ -230,7 +199,7 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
 
 @corruption(
     revision=1,
-    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, motion_blur; ImageMagick 6",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, motion_blur; ImageMagick 6.9, MotionBlurImageChannel",
     parameters=(
         Parameter("radius", low=0.001, high=500.0, length=True, about="pixels; the streak has 2*ceil(radius)+1 taps"),
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="pixels along the streak"),
@@ -239,30 +208,11 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
     compile_seconds=3,
 )
 def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: float | None = None) -> Images:
-    """Smear the image along a random direction near the horizontal.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    radius : float
-        Pixels, 0.001..500: the streak has 2 * ceil(radius) + 1 taps.
-    sigma : float
-        Pixels, 0.01..1000.
-    angle_deg : float, optional
-        Degrees; given, it serves every image. Drawn: uniform on [-45, 45), one for each image.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    """Smear the image along a random direction near the horizontal, uniform on [-45, 45) degrees.
 
     Notes
     -----
     The streak is one-sided, as published: the image drifts by about half its length.
-
-    References
-    ----------
-    Hendrycks and Dietterich 2019, released ImageNet-C code, motion_blur
     """
     if angle_deg is None:
         angles = uniforms(keys.stage, keys.samples, ANGLE, -GREATEST_ANGLE, GREATEST_ANGLE)

@@ -10,7 +10,7 @@ from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING
 
-# A whole number must not floor to the one below for want of the last bit: factor 1 is the identity.
+# A whole number must not floor to the one below because of the last bit: factor 1 is the identity.
 _TIE = 1e-9
 _1 = np.uint64(1)
 _2 = np.uint64(2)
@@ -65,36 +65,18 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
 @corruption(
     revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, contrast",
-    parameters=(Parameter("factor", low=0.0, high=1000.0, about="what is left of each value's distance to its channel's mean"), ROUNDING),
+    parameters=(
+        Parameter("factor", low=0.0, high=1000.0, about="the share that is left of each value's distance to its channel's mean"),
+        ROUNDING,
+    ),
     deterministic=True,
 )
 def contrast(images: Images, keys: Keys, *, factor: float, rounding: str = "floor") -> Images:
     """Scale the distance of every value to its channel's mean over the image.
 
-    Nothing is drawn at random.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-        Not used.
-    factor : float
-        0 (flat) to 1 (unchanged); above 1 the contrast grows.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Clipped, floored.
-
     Notes
     -----
     The mean is an exact integer sum, divided once: the same on every machine, whatever the size.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019, section 3; ``contrast`` of the released ``make_imagenet_c.py``.
     """
     out = np.empty_like(images)
     _contrast(images, out, float(factor), rounding == "round")

@@ -1,7 +1,7 @@
 """Gaussian smoothing of random fields, at a cost that does not grow with sigma.
 
 The filter is the one of the released code: a gaussian cut at 3 sigma, its weights normalised, edges reflected
-(cba|abcd|dcb). Narrow ones are summed tap by tap. For wide ones the gaussian is written as a short cosine series on the cut
+(cba|abcd|dcb). Narrow ones are summed weight by weight. For wide ones the gaussian is written as a short cosine series on the cut
 window, which it equals to 4e-6 of its peak or better; the windowed sum of one cosine follows from its two last
 values and four samples, exactly:
 
@@ -17,13 +17,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arithmetic import exact_exp, gaussian_weights, sine_cosine
+from ..arithmetic import exact_exp, sine_cosine
 from ..kernels import inlined, kernel
-from ..pairs import LANES, aligned, filter_rows
+from ..separable import band_rows, block_rows, half_gaussian, weigh
 
 _TRUNCATE = 3.0
 _DIRECT = 24
-"""Up to this radius tap by tap is faster."""
+"""Up to this radius weight by weight is faster."""
 _HALF_PERIOD = 4.0
 """Half the period of the cosine series, in sigmas: its next copy adds exp(-(2 * 4 - 3)**2 / 2) = 4e-6 of the peak at the cut."""
 _TERMS = 8  # even: they are summed in pairs
@@ -42,8 +42,8 @@ class Smoother(NamedTuple):
 
     radius: int
     """0: nothing to do."""
-    taps: NDArray[np.float64]
-    """(radius + 1,) weights from the centre outwards where they are summed tap by tap, else empty."""
+    weights: NDArray[np.float64]
+    """(radius + 1,) from the centre outwards where the filter is narrow, else empty."""
     steps: NDArray[np.float64]
     """(terms, 3): 2 cos(t), a cos(R t), a cos((R + 1) t) of every cosine of amplitude a."""
     first_down: NDArray[np.float64]
@@ -71,20 +71,11 @@ def _series(sigma, radius, amplitudes, size):  # type: ignore[no-untyped-def]
 
 @functools.lru_cache(maxsize=16)
 def smoother(height: int, width: int, sigma: float) -> Smoother:
-    """Return what `smooth` needs for (height, width) fields.
-
-    Parameters
-    ----------
-    height, width : int
-    sigma : float
-        At least 0, pixels.
-    """
+    """Return the parts of the filter of (height, width) fields by a gaussian of `sigma` pixels, at least 0."""
     radius = int(_TRUNCATE * sigma + 0.5)
-    none, nothing = np.zeros(0), np.zeros((0, 0))
-    if radius == 0:
-        return Smoother(0, none, np.zeros((0, 3)), nothing, nothing)
+    nothing = np.zeros((0, 0))
     if radius <= _DIRECT:
-        return Smoother(radius, gaussian_weights(sigma, radius)[radius:].copy(), np.zeros((0, 3)), nothing, nothing)
+        return Smoother(radius, half_gaussian(sigma, _TRUNCATE), np.zeros((0, 3)), nothing, nothing)
     total = 0.0
     for i in range(radius, 0, -1):
         total += 2.0 * exact_exp(-0.5 * i * i / (sigma * sigma))
@@ -93,7 +84,7 @@ def smoother(height: int, width: int, sigma: float) -> Smoother:
     half = [exact_exp(-0.5 * (m * math.pi / _HALF_PERIOD) ** 2) * (1.0 if m == 0 else 2.0) * peak for m in range(_TERMS)]
     amplitudes = np.array(half)
     steps, down = _series(sigma, radius, amplitudes, height)
-    return Smoother(radius, none, steps, down, _series(sigma, radius, amplitudes, width)[1])
+    return Smoother(radius, np.zeros(0), steps, down, _series(sigma, radius, amplitudes, width)[1])
 
 
 @inlined
@@ -108,35 +99,36 @@ def _reflected(i, n):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _taps(noise, fields, taps, rows, columns):  # type: ignore[no-untyped-def]
-    """Filter fields tap by tap, down the columns and along the rows, the nearest taps first; see `smooth`."""
-    count = noise.shape[0]
-    radius = taps.size - 1
-    wide = columns + 2 * radius
-    padded = np.zeros(rows * wide + LANES, np.float64)
-    ahead, down = np.empty(radius, np.int64), np.empty(radius, np.int64)
-    back, up = np.empty(radius, np.int64), np.empty(radius, np.int64)
-    before, behind = np.empty(radius, np.int64), np.empty(radius, np.int64)
-    for k in range(radius):
-        ahead[k], back[k] = k + 1, -k - 1
-        down[k], up[k] = (k + 1) * columns, (-k - 1) * columns
-        before[k] = radius + _reflected(-1 - k, columns)
-        behind[k] = radius + _reflected(columns + k, columns)
+def _narrow(noise, weights, fields):  # type: ignore[no-untyped-def]
+    """Filter fields (N, H, W) weight by weight, the nearest first."""
+    count, height, width = noise.shape
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    band = band_rows(height, radius)
+    tall = np.empty((band + 2 * radius) * wide, np.float64)
+    block = block_rows(wide)
+    down = np.empty(block * wide, np.float64)
+    both = np.empty(block * wide, np.float64)
     for i in range(count):
-        tall = noise[i]
-        for k in range(2 * radius):
-            y = -1 - k if k < radius else rows + k - radius
-            source = tall[(radius + _reflected(y, rows)) * columns : (radius + _reflected(y, rows) + 1) * columns]
-            line = tall[(radius + y) * columns : (radius + y + 1) * columns]
-            for x in range(np.uint64(columns)):
-                line[x] = source[x]
-        filter_rows(tall, radius * columns, columns, up, down, taps, padded, radius, wide, rows, columns)
-        for y in range(rows):
-            line = padded[y * wide : (y + 1) * wide]
-            for k in range(np.uint64(radius)):
-                line[np.uint64(radius - 1) - k] = line[before[k]]
-                line[np.uint64(radius + columns) + k] = line[behind[k]]
-        filter_rows(padded, radius, wide, back, ahead, taps, fields[i], np.int64(0), columns, rows, columns)
+        for top in range(0, height, band):
+            rows = min(band, height - top)
+            for k in range(rows + 2 * radius):
+                source, line = noise[i, _reflected(top + k - radius, height)], tall[k * wide : (k + 1) * wide]
+                middle = line[radius : radius + width]
+                for x in range(width):
+                    middle[x] = source[x]
+                for x in range(radius):
+                    line[x] = source[_reflected(x - radius, width)]
+                    line[radius + width + x] = source[_reflected(width + x, width)]
+            for first in range(0, rows, block):
+                last = min(first + block, rows)
+                size = (last - first) * wide
+                weigh(tall, (radius + first) * wide, wide, weights, False, down[:size])
+                weigh(down, radius, 1, weights, False, both[: size - 2 * radius])
+                for y in range(first, last):
+                    target, line = fields[i, top + y], both[(y - first) * wide : (y - first) * wide + width]
+                    for x in range(width):
+                        target[x] = line[x]
 
 
 @inlined
@@ -226,40 +218,17 @@ def _cosines_down(x, out, radius, steps, first):  # type: ignore[no-untyped-def]
                     at += np.uint64(rows)
 
 
-def room(count: int, height: int, width: int, kit: Smoother) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return arrays for `smooth`: for noise, and for the fields.
-
-    Both hold a field in a row, with some values to spare at its end. Noise lies in the middle of its row, from `margin` on.
-    """
-    size = height * width + LANES
-    return aligned(count, size + 2 * margin(width, kit)), aligned(count, size)
-
-
-def margin(width: int, kit: Smoother) -> int:
-    """Return how many values lie before the noise, and behind it: where its edges are reflected."""
-    return kit.radius * width if kit.taps.size > 0 else 0
-
-
-def smooth(noise: NDArray[np.float64], fields: NDArray[np.float64], shape: tuple[int, int], kit: Smoother) -> None:
-    """Smooth `noise`.
-
-    Parameters
-    ----------
-    noise, fields : (N, n) ndarray of float64
-        As `room` makes them. Fields get the result; around the noise reflections are written.
-    shape : (H, W)
-        Of a field.
-    kit : Smoother
-    """
-    height, width = shape
-    size = height * width
+def smooth(noise: NDArray[np.float64], kit: Smoother) -> NDArray[np.float64]:
+    """Return noise smoothed, both (N, H, W) ndarrays of float64."""
     if kit.radius == 0:
-        fields[:, :size] = noise[:, :size]
-    elif kit.taps.size > 0:
-        _taps(noise, fields, kit.taps, height, width)
-    else:
-        # First down the columns, then, turned, along the rows.
-        turned = np.empty((width, height))
-        for source, target in zip(noise, fields, strict=True):
-            _cosines_down(source[:size].reshape(shape), turned, kit.radius, kit.steps, kit.first_down)
-            _cosines_down(turned, target[:size].reshape(shape), kit.radius, kit.steps, kit.first_across)
+        return noise
+    fields = np.empty_like(noise)
+    if kit.weights.size > 0:
+        _narrow(noise, kit.weights, fields)
+        return fields
+    # First down the columns, then, turned, along the rows.
+    turned = np.empty(noise.shape[:0:-1])
+    for source, target in zip(noise, fields, strict=True):
+        _cosines_down(source, turned, kit.radius, kit.steps, kit.first_down)
+        _cosines_down(turned, target, kit.radius, kit.steps, kit.first_across)
+    return fields

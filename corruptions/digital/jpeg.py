@@ -12,7 +12,7 @@ from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
-from .blocks import quantise, quantisers
+from .dct import quantise, quantisers
 
 _MAX_SIDE = 65500
 _16 = np.int32(16)
@@ -140,17 +140,7 @@ def _blocks(size: int, block: int) -> int:
 def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Images:
     """Encode every image as JPEG and decode it again: all but the coding, which loses nothing.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    quality : int
-        1..100.
-    swapped : bool
-        Whether the encoder takes red for blue and blue for red.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    With `swapped` the encoder takes red for blue and blue for red.
     """
     count, height, width, channels = images.shape
     if max(height, width) > _MAX_SIDE:
@@ -158,21 +148,21 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     luma_steps, chroma_steps = _steps(int(quality))
     out = np.empty_like(images)
     tall, wide = _blocks(height, 8), _blocks(width, 8)
-    for some in portions(count, height * width):
-        here = out[some]
-        lumas = np.empty((len(here), tall, wide), np.uint8)
+    for batch in portions(count, height * width):
+        decoded = out[batch]
+        lumas = np.empty((len(decoded), tall, wide), np.uint8)
         if channels == 1:
-            lumas[:, :height, :width] = images[some, :, :, 0]
+            lumas[:, :height, :width] = images[batch, :, :, 0]
             lumas[:, :height, width:] = lumas[:, :height, width - 1 : width]
             lumas[:, height:] = lumas[:, height - 1 : height]
             quantise(lumas.reshape(-1, wide), luma_steps)
-            here[..., 0] = lumas[:, :height, :width]
+            decoded[..., 0] = lumas[:, :height, :width]
             continue
-        chromas = np.empty((2, len(here), _blocks(height, 16) // 2, _blocks(width, 16) // 2), np.uint8)
-        _to_luma_and_chroma(images[some], swapped, lumas, chromas)
+        chromas = np.empty((2, len(decoded), _blocks(height, 16) // 2, _blocks(width, 16) // 2), np.uint8)
+        _to_luma_and_chroma(images[batch], swapped, lumas, chromas)
         quantise(lumas.reshape(-1, wide), luma_steps)
         quantise(chromas.reshape(-1, chromas.shape[3]), chroma_steps)
-        _to_colour(lumas, chromas, swapped, here)
+        _to_colour(lumas, chromas, swapped, decoded)
     return out
 
 
@@ -184,22 +174,7 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     compile_seconds=5,
 )
 def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
-    """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again.
-
-    Nothing is drawn at random.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-        Not used.
-    quality : int
-        1..100, on libjpeg's scale.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        A grey image is stored, and comes back, as grey.
+    """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again. Grey images stay grey.
 
     Raises
     ------
@@ -209,10 +184,6 @@ def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     Notes
     -----
     The pixels are those of Pillow's ``save(..., quality=quality)`` and of every libjpeg's decoder: its colour conversion,
-    its 4:2:0 with smooth enlarging, its integer transforms. Nothing is entropy-coded, which would lose nothing.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019, section 3; ``jpeg_compression`` of the released ``make_imagenet_c.py``.
+    its 4:2:0 with smooth enlarging, its integer transforms. Entropy coding loses nothing, and is left out.
     """
     return through_jpeg(images, int(quality))

@@ -86,7 +86,7 @@ def _sum_along(row, boxes, channels, sums):  # type: ignore[no-untyped-def]
                 green += row[p + _1]
                 blue += row[p + _2]
             p += step
-        # No branch that depends on the box: what is beyond a shorter one is read as its last pixel, and masked.
+        # No branch that depends on the box: beyond a shorter one its last pixel is read, and masked.
         for k in range(boxes.least, boxes.most):
             p -= _0 if k < length else step
             mask = _WHITE if k < length else _NONE
@@ -163,29 +163,11 @@ def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-unt
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     """Shrink with a box filter to ``int(side * fraction)`` pixels a side (at least 1) and enlarge again.
 
-    Nothing is drawn at random.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-        Not used.
-    fraction : float
-        0..1.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
     Notes
     -----
     The arithmetic is Pillow's ``resize(..., Image.BOX)``: 22-bit fixed-point weights, rows first, rounded to 8 bits
     in between (Pillow 13 turns the order round for tall pictures, which moves single values by one level). A box
     holds whole pixels only, so its weights are equal; enlarging takes the pixel under the centre.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019, section 3; ``pixelate`` of the released ``make_imagenet_c.py``.
     """
     height, width = images.shape[1:3]
     small_height, small_width = max(int(height * fraction), 1), max(int(width * fraction), 1)

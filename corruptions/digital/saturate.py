@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import kernel
 from ..keys import Keys
 from ..references import HENDRYCKS_2019
-from ..registry import Images, Parameter, corruption
+from ..registry import Images, Parameter, choice, corruption
 from ..rounding import ROUNDING, half
 
 
@@ -25,7 +25,7 @@ def _slopes(gain: float, shift: float) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.where((delta == 0) | (delta > value), 0.0, value * saturation / safe))
 
 
-# A whole number must not floor to the one below for want of the last bit.
+# A whole number must not floor to the one below because of the last bit.
 _TIE = 1e-9
 _LUMA = (0.2125, 0.7154, 0.0721)
 
@@ -92,46 +92,22 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
 @corruption(
     revision=1,
     role="validation",
-    reference=f"{HENDRYCKS_2019} (extra); released make_imagenet_c.py, saturate",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, saturate (extra)",
     parameters=(
         Parameter("gain", low=0.0, high=1000.0, about="factor on the HSV saturation"),
         Parameter("shift", low=-1.0, high=1.0, about="added to the HSV saturation after the factor"),
-        Parameter(
-            "scaled",
-            kind=str,
-            choices=("saturation", "hsv"),
-            default="saturation",
-            option=True,
-            about="what factor and shift act on: saturation, or hsv (hue and value too) as in MNIST-C",
+        choice(
+            "scaled", ("saturation", "hsv"), "what factor and shift act on: saturation, or hsv (hue and value too, clipped) as in MNIST-C"
         ),
         ROUNDING,
     ),
     deterministic=True,
 )
 def saturate(images: Images, keys: Keys, *, gain: float, shift: float, scaled: str = "saturation", rounding: str = "floor") -> Images:
-    """Scale and shift the HSV saturation, hue and value kept.
+    """Scale and shift the HSV saturation, clipped to 0..1; hue and value stay.
 
-    Nothing is drawn at random.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-        Not used.
-    gain : float
-        Factor on the saturation, 0..1000.
-    shift : float
-        Added afterwards, -1..1; the saturation is then clipped to 0..1.
-    scaled : {"saturation", "hsv"}
-        "hsv": hue and value are scaled, shifted and clipped as well, as in MNIST-C; a grey image is taken through colour
-        and gets the luma (BT.709) of what comes out.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Grey images (C = 1) have no saturation: a copy, unless the value is scaled too.
+    Grey images have no saturation and are copied, unless the value is scaled too: then they are taken through colour and get the
+    luma (BT.709) of the result.
 
     Notes
     -----
@@ -139,23 +115,17 @@ def saturate(images: Images, keys: Keys, *, gain: float, shift: float, scaled: s
     ``c' = V - (V - c) * V S' / (V - min)``. A grey pixel of a colour image has hue 0, so a positive shift tints it
     red, as in the published sets. A result that is a whole number stays that number; the released code, which
     goes through hue and back, lands one level lower on some of them.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019, appendix (validation corruptions); ``saturate`` of the released
-    ``make_imagenet_c.py``.
     """
     more = half(rounding) or _TIE
-    if scaled == "hsv":
-        if images.shape[3] == 1:
-            table = np.empty((256, 1), np.uint8)
-            _scale_hsv(np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1), table, float(gain), float(shift), more)
-            return np.asarray(table[:, 0][images])
-        out = np.empty_like(images)
-        _scale_hsv(images.reshape(-1, 3), out.reshape(-1, 3), float(gain), float(shift), more)
-        return out
-    if images.shape[3] == 1:
-        return images.copy()
     out = np.empty_like(images)
-    _saturate(images, out, _slopes(float(gain), float(shift)), float(shift), more)
+    if images.shape[3] == 1:
+        if scaled == "saturation":
+            return images.copy()
+        table = np.empty((256, 1), np.uint8)
+        _scale_hsv(np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1), table, float(gain), float(shift), more)
+        return np.asarray(table[:, 0][images])
+    if scaled == "hsv":
+        _scale_hsv(images.reshape(-1, 3), out.reshape(-1, 3), float(gain), float(shift), more)
+    else:
+        _saturate(images, out, _slopes(float(gain), float(shift)), float(shift), more)
     return out

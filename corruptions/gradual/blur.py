@@ -12,8 +12,8 @@ from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
-from .counts import counted, plural
-from .rectangles import COLUMNS, DRAWS, draw_rectangles, of_level
+from .counts import plural
+from .rectangles import COLUMNS, DRAWS, described, rectangles_of
 
 GREATEST_REACH = 7
 """Of the window to either side: sums of its values must fit into 16 bits."""
@@ -134,8 +134,7 @@ def _average(inside, channels, image, top, left):  # type: ignore[no-untyped-def
 
 
 def _size(parameters: Mapping[str, Any]) -> str:
-    side = 2 * parameters["reach"] + 1
-    return f"{side}x{side} mean"
+    return "{0}x{0} mean".format(2 * parameters["reach"] + 1)
 
 
 def _times(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
@@ -144,7 +143,7 @@ def _times(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
 
 def _rectangles(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
     how = _size(parameters) if parameters["inside"] == "blurred" else "mean of each"
-    return f"{how}, {plural(level * counted(parameters['density'], shape[0] + shape[1]), 'rectangle')}"
+    return f"{how}, {described(level, shape, parameters, 'rectangle')}"
 
 
 @corruption(
@@ -155,27 +154,9 @@ def _rectangles(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
     gradual=Gradual(_times),
 )
 def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images:
-    """Replace every value by the mean over a square window, once a level.
+    """Replace every value by the mean over a square window of 2 reach + 1 a side, once a level.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-        Not used: nothing is drawn.
-    level : int
-        Not used: every step is the same.
-    reach : int
-        Pixels, 1..7: the window is 2 reach + 1 a side. Published: 2, a window of 5x5.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Rounded; beyond its edges the image is mirrored about its outermost pixels: OpenCV's ``blur``.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
+    Rounded; beyond its edges the image is mirrored about its outermost pixels: OpenCV's ``blur``. Published: reach 2.
     """
     out = np.empty_like(images)
     _filter_all(images, out, int(reach))
@@ -208,44 +189,15 @@ def local_blur(
 ) -> Images:
     """Blur small rectangles, ``floor(density * (H + W))`` a level, one after the other.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    density : float
-        0..10: rectangles over height plus width. Published: 1, 448 rectangles at 224x224.
-    least, most : int
-        Pixels, 1..1000: the shortest and the longest side. Published: 2 and 10.
-    inside : {"blurred", "mean"}
-        ``blurred``: the mean over a window around each pixel, as the released notebook does; ``mean``: the whole
-        rectangle becomes its mean in every channel, as the paper's text says. Both are rounded.
-    reach : int
-        Pixels, 1..7: the window is 2 reach + 1 a side. Published: 2. Of no meaning where `inside` is ``mean``.
-    boxes : (L, K, 4) ndarray of int64, optional
-        The rectangles of each level as (x, y, width, height), L at least `level`; given, they serve every image. Drawn as
-        those of `random_boxes`.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    Rectangles are those of `random_boxes`. Published: density 1 (448 rectangles at 224x224), sides from 2 to 10, reach 2. A rectangle
+    becomes the mean over a window around each pixel, as the released notebook does, or its mean in every channel, as the paper's
+    text says. Both are rounded.
 
     Notes
     -----
     The window sees nothing beyond its rectangle, which is mirrored about its outermost pixels: so edges appear at the
     rectangles' borders, in the published images too.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
     """
-    count, height, width, _ = images.shape
-    if boxes is None:
-        rectangles = draw_rectangles(keys, level, counted(density, height + width), least, most, height, width)
-    else:
-        rectangles = of_level(boxes, level, count)
     out = images.copy()
-    _filter_inside(out, rectangles, int(reach), inside == "mean")
+    _filter_inside(out, rectangles_of(images, keys, level, density, least, most, boxes), int(reach), inside == "mean")
     return out

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys
 from ..references import SWINGLER_2022
-from ..registry import Gradual, Images, Shape, corruption
-from .counts import counted, plural
-from .rectangles import COLUMNS, DRAWS, draw_rectangles, of_level
-
-
-def _boxes(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    return plural(level * counted(parameters["density"], shape[0] + shape[1]), "box")
+from ..registry import Gradual, Images, corruption
+from .rectangles import COLUMNS, DRAWS, described, rectangles_of
 
 
 @kernel
@@ -38,42 +30,16 @@ def _blacken(images, boxes):  # type: ignore[no-untyped-def]
     reference=f"{SWINGLER_2022}, occluding boxes",
     parameters=COLUMNS,
     draws=DRAWS,
-    gradual=Gradual(_boxes),
+    gradual=Gradual(lambda level, shape, parameters: described(level, shape, parameters, "box")),
 )
 def random_boxes(
     images: Images, keys: Keys, *, level: int, density: float, least: int, most: int, boxes: NDArray[np.int64] | None = None
 ) -> Images:
     """Black out small rectangles, ``floor(density * (H + W))`` a level.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    density : float
-        0..10: rectangles over height plus width. Published: 0.1, 44 rectangles at 224x224.
-    least, most : int
-        Pixels, 1..1000: the shortest and the longest side. Published: 3 and 6 (the paper's text: 2 and 5).
-    boxes : (L, K, 4) ndarray of int64, optional
-        The rectangles of each level as (x, y, width, height), L at least `level`; given, they serve every image. Drawn:
-        sides uniform between `least` and `most`, each by itself, places uniform over those where the whole rectangle lies
-        in the image.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
+    Sides are uniform between `least` and `most`, each by itself, places uniform over those where the whole rectangle lies in the image.
+    Published: density 0.1 (44 rectangles at 224x224), sides from 3 to 6 (the paper's text: 2 to 5).
     """
-    count, height, width, _ = images.shape
-    if boxes is None:
-        rectangles = draw_rectangles(keys, level, counted(density, height + width), least, most, height, width)
-    else:
-        rectangles = of_level(boxes, level, count)
     out = images.copy()
-    _blacken(out, rectangles)
+    _blacken(out, rectangles_of(images, keys, level, density, least, most, boxes))
     return out

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import kernel
 from ..keys import Keys
 from ..references import SWINGLER_2022
-from ..registry import Gradual, Images, Parameter, Shape, corruption
+from ..registry import Gradual, Images, Parameter, corruption
 
 _BITS = 12  # of the fixed-point quotients
 _HUES = 180
@@ -34,14 +32,9 @@ def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @functools.cache
 def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Return for each hue the order of its channels, and how far its middle channel is from the greatest, 0..1.
+    """Return for each hue its greatest, middle and least channel, and how far the middle one is from the greatest, 0..1.
 
-    Returns
-    -------
-    (180, 3) ndarray of uint8
-        The greatest, the middle and the least channel.
-    (180,) ndarray of float64
-        A float32, widened: its product with another one is then exact.
+    The latter is a float32, widened: its product with another one is then exact.
     """
     turn = np.arange(_HUES, dtype=np.float32) * np.float32(6.0 / _HUES)
     sixth = turn.astype(np.int64)
@@ -51,14 +44,7 @@ def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
 
 @functools.lru_cache(maxsize=8)
 def _least(factor: float) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return, for each saturation, what it becomes as a share of 255, and for each value and saturation the least channel.
-
-    Returns
-    -------
-    (256,) ndarray of float64
-        A float32, widened.
-    (256, 256) ndarray of uint8
-    """
+    """Return the new share of 255 of each saturation, a float32, widened, and the least channel of each value and saturation."""
     faded = np.array([int(s * factor) for s in range(256)], np.float32) * _SCALE
     value = np.arange(256, dtype=np.float32)[:, None] * _SCALE
     return faded.astype(np.float64), (value * (_ONE - faded) * _FULL).astype(np.uint8)
@@ -89,45 +75,22 @@ def _fade(images, out, by_value, by_difference, order, parts, faded, least):  # 
         target[p + order[hue, 2]] = least[np.uint8(value), saturation]
 
 
-def _times(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    return f"saturation x {parameters['factor']:g}, {level} times"
-
-
 @corruption(
     revision=1,
     reference=f"{SWINGLER_2022}, fade to grey",
     parameters=(Parameter("factor", low=0.0, high=1.0, about="what HSV saturation is multiplied by at each level"),),
     deterministic=True,
-    gradual=Gradual(_times),
+    gradual=Gradual(lambda level, shape, parameters: f"saturation x {parameters['factor']:g}, {level} times"),
 )
 def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
-    """Multiply HSV saturation by a factor below 1, once a level.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before. Grey images are returned as they are.
-    keys : Keys
-        Not used: nothing is drawn.
-    level : int
-        Not used: every step is the same.
-    factor : float
-        0..1. Published: 0.9.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    """Multiply HSV saturation by a factor below 1, once a level. Published: 0.9. Grey images are returned as they are.
 
     Notes
     -----
-    Hue in steps of two degrees, saturation and value are bytes, and all that follows is floored after every level. So some
+    Hue in steps of two degrees, saturation and value are bytes, and every later step is floored after every level. So some
     saturation stays for good: with 0.9 about 20 of 255 in bright pixels, more in dark ones. Kept. The bytes are those of
     OpenCV's ``cvtColor`` to 8-bit HSV and back on a processor with AVX2; OpenCV's own differ on others, and at the right
     end of rows.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
     """
     if images.shape[3] == 1:
         return images.copy()

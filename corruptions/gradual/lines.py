@@ -10,21 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..keys import Keys, level_stream
+from ..random.philox import whole_numbers
 from ..references import SWINGLER_2022
 from ..registry import Draw, Gradual, Images, Shape, corruption
-from ..shape.draws import draw_whole
 from .counts import plural
 
 ENDS = 0
 """The draw of a line's ends: words 0..2 are of the first (left or top, row, column), 3..5 of the last (right or bottom)."""
 
 
-def _lines(level: int, shape: Shape, parameters: Mapping[str, Any]) -> str:
-    return plural(level, "line")
-
-
 def _given_ends(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Check ends given for every level: whole numbers within the image."""
     array = np.asarray(value)
     height, width, _ = shape
     if array.ndim != 3 or array.shape[1:] != (2, 2) or len(array) < parameters["level"]:
@@ -37,23 +32,16 @@ def _given_ends(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDAr
 
 
 _DRAWS = (Draw("ends", "the two ends of each level's line, whole numbers as (x, y)", _given_ends),)
+_LINES = Gradual(lambda level, shape, parameters: plural(level, "line"))
 
 
 def draw_ends(keys: Keys, level: int, height: int, width: int) -> NDArray[np.int64]:
-    """Draw the ends of one level's lines.
+    """Draw the ends of one level's lines, (N, 2, 2) of (x, y).
 
-    Parameters
-    ----------
-    keys : Keys
-    level, height, width : int
-
-    Returns
-    -------
-    (N, 2, 2) ndarray of int64
-        The first end lies on the left or the top edge, the last on the right or the bottom one, each edge as likely, and
-        uniformly on it; as (x, y).
+    The first end lies on the left or the top edge, the last on the right or the bottom one, each edge as likely, and
+    uniformly on it.
     """
-    words: NDArray[np.int64] = draw_whole(keys.stage, keys.samples, level_stream(level, ENDS), np.array([2, height, width] * 2))
+    words: NDArray[np.int64] = whole_numbers(keys.stage, keys.samples, level_stream(level, ENDS), np.array([2, height, width] * 2))
     on_side, row, column = words[:, 0::3] == 0, words[:, 1::3], words[:, 2::3]
     far = np.array([0, 1])
     x = np.where(on_side, far * (width - 1), column)
@@ -75,35 +63,17 @@ def _drawn_over(images: Images, keys: Keys, level: int, value: int, ends: NDArra
     reference=f"{SWINGLER_2022}, black lines",
     parameters=(),
     draws=_DRAWS,
-    gradual=Gradual(_lines),
+    gradual=_LINES,
 )
 def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64] | None = None) -> Images:
     """Draw a black line from the left or top edge to the right or bottom edge, one a level.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    ends : (L, 2, 2) ndarray of int64, optional
-        The two ends of each level's line, as (x, y) within the image, L at least `level`; given, they serve every image.
-        Drawn: the first uniform on the left edge or uniform on the top one, by a coin; the last likewise on the right or
-        the bottom edge.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
+    The first end is uniform on the left edge or on the top one, by a coin; the last likewise on the right or the bottom edge.
 
     Notes
     -----
     One pixel wide and anti-aliased: OpenCV's ``line(..., lineType=LINE_AA)``, which the released notebook calls. It works
     in whole numbers, darkens three pixels across the line, and its bytes are the same in OpenCV 4.10 and 5.0.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
     """
     return _drawn_over(images, keys, level, 0, ends)
 
@@ -113,29 +83,9 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int6
     reference=f"{SWINGLER_2022}, white lines",
     parameters=(),
     draws=_DRAWS,
-    gradual=Gradual(_lines),
+    gradual=_LINES,
     compile_after="black_lines",
 )
 def white_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64] | None = None) -> Images:
-    """Draw a white line from the left or top edge to the right or bottom edge, one a level.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    ends : (L, 2, 2) ndarray of int64, optional
-        The two ends of each level's line, as (x, y) within the image, L at least `level`; given, they serve every image.
-        Drawn as those of `black_lines`.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
-    """
+    """Draw a white line from the left or top edge to the right or bottom edge, one a level, as `black_lines` does."""
     return _drawn_over(images, keys, level, 255, ends)

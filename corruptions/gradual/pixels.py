@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels import kernel
 from ..keys import Keys, level_stream
-from ..philox import fill_words_from
+from ..random.philox import fill_words
 from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
@@ -41,8 +41,8 @@ def _colour(images, places, stage_key, sample_keys, first_stream, second_stream)
     size = np.uint64(height * width)
     for n in range(count):
         pixels = images[n].reshape((height * width, channels))
-        fill_words_from(where, np.int64(0), stage_key, sample_keys[n], first_stream)
-        fill_words_from(colours, np.int64(0), stage_key, sample_keys[n], second_stream)
+        fill_words(where, np.int64(0), stage_key, sample_keys[n], first_stream)
+        fill_words(colours, np.int64(0), stage_key, sample_keys[n], second_stream)
         for e in range(places):
             place = (np.uint64(where[e]) * size) >> np.uint64(32)
             for c in range(channels):
@@ -56,7 +56,7 @@ def _raise(images, places, added, stage_key, sample_keys, stream):  # type: igno
     size = np.uint64(height * width)
     for n in range(count):
         pixels = images[n].reshape((height * width, channels))
-        fill_words_from(where, np.int64(0), stage_key, sample_keys[n], stream)
+        fill_words(where, np.int64(0), stage_key, sample_keys[n], stream)
         for e in range(places):
             place = (np.uint64(where[e]) * size) >> np.uint64(32)
             for c in range(channels):
@@ -70,26 +70,9 @@ def _raise(images, places, added, stage_key, sample_keys, stream):  # type: igno
     gradual=Gradual(_coloured),
 )
 def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Images:
-    """Give random colours to pixels at random places, ``floor(share * H * W)`` draws a level.
+    """Give random colours to pixels at random places, ``floor(share * H * W)`` draws a level. Published: 0.02.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    share : float
-        0..1 of the pixels. Published: 0.02. A pixel can be drawn more than once, so that a level changes a little less.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Each channel of a drawn pixel is uniform on 0..255.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
+    Each channel of a drawn pixel is uniform on 0..255. A pixel can be drawn more than once, so that a level changes a little less.
     """
     height, width = images.shape[1:3]
     out = images.copy()
@@ -105,28 +88,9 @@ def random_noise(images: Images, keys: Keys, *, level: int, share: float) -> Ima
     gradual=Gradual(_raised),
 )
 def white_fog(images: Images, keys: Keys, *, level: int, share: float, added: int) -> Images:
-    """Brighten pixels at random places, ``floor(share * H * W)`` draws a level.
+    """Brighten pixels at random places, ``floor(share * H * W)`` draws a level. Published: a share of 0.2, 20 added.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    share : float
-        0..1 of the pixels. Published: 0.2.
-    added : int
-        0..255, to every channel. Published: 20.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        At most 255. A pixel that is drawn twice at one level is brightened twice.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
+    A pixel that is drawn twice at one level is brightened twice.
     """
     height, width = images.shape[1:3]
     out = images.copy()

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys, level_stream
-from ..philox import fill_words_from
-from ..registry import Draw, Parameter, Shape
+from ..random.philox import fill_words
+from ..registry import Draw, Images, Parameter, Shape
+from .counts import counted, plural
 
 RECTANGLES = 0
 """The draw of a level's rectangles: words 4 k .. 4 k + 3 are the width, height, left and top of rectangle k."""
@@ -28,7 +29,7 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
     count, rectangles, _ = out.shape
     words = np.empty(4 * rectangles, np.uint32)
     for n in range(count):
-        fill_words_from(words, np.int64(0), stage_key, sample_keys[n], stream)
+        fill_words(words, np.int64(0), stage_key, sample_keys[n], stream)
         for k in range(rectangles):
             wide = min(least + ((np.int64(words[4 * k]) * (most - least + 1)) >> 32), width)
             high = min(least + ((np.int64(words[4 * k + 1]) * (most - least + 1)) >> 32), height)
@@ -39,24 +40,10 @@ def _rectangles(out, least, most, height, width, stage_key, sample_keys, stream)
 
 
 def draw_rectangles(keys: Keys, level: int, count: int, least: int, most: int, height: int, width: int) -> NDArray[np.int64]:
-    """Draw the rectangles of one level.
+    """Draw `count` rectangles of one level for each image, (N, count, 4) of (x, y, width, height).
 
-    Parameters
-    ----------
-    keys : Keys
-    level : int
-    count : int
-        Of rectangles an image.
-    least, most : int
-        Pixels: width and height are uniform between them, both included, and each by itself (but no longer than the
-        image).
-    height, width : int
-        Of the image.
-
-    Returns
-    -------
-    (N, count, 4) ndarray of int64
-        As (x, y, width, height): uniform over the places where the whole rectangle lies in the image.
+    Width and height are uniform between `least` and `most`, both included, and each by itself (but no longer than the image);
+    places are uniform over those where the whole rectangle lies in the image.
     """
     out = np.empty((len(keys.samples), count, 4), np.int64)
     _rectangles(out, least, max(least, most), height, width, keys.stage, keys.samples, level_stream(level, RECTANGLES))
@@ -64,7 +51,6 @@ def draw_rectangles(keys: Keys, level: int, count: int, least: int, most: int, h
 
 
 def _given(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Check rectangles given for every level: whole numbers, each within the image."""
     array = np.asarray(value)
     height, width, _ = shape
     if array.ndim != 3 or array.shape[2] != 4 or len(array) < parameters["level"]:
@@ -81,6 +67,16 @@ def _given(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[n
 DRAWS = (Draw("boxes", "the rectangles of each level, whole numbers as (x, y, width, height)", _given),)
 
 
-def of_level(boxes: NDArray[np.int64], level: int, count: int) -> NDArray[np.int64]:
-    """Return the given rectangles of a level for each of `count` images: (N, K, 4) ndarray of int64."""
-    return np.repeat(boxes[level - 1][None], count, axis=0)
+def rectangles_of(
+    images: Images, keys: Keys, level: int, density: float, least: int, most: int, boxes: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Return the rectangles of a level for each image, (N, K, 4): drawn, or the given ones of that level."""
+    count, height, width, _ = images.shape
+    if boxes is not None:
+        return np.repeat(boxes[level - 1][None], count, axis=0)
+    return draw_rectangles(keys, level, counted(density, height + width), least, most, height, width)
+
+
+def described(level: int, shape: Shape, parameters: Mapping[str, Any], what: str) -> str:
+    """Return how many rectangles there are up to a level: ``"88 boxes"``."""
+    return plural(level * counted(parameters["density"], shape[0] + shape[1]), what)

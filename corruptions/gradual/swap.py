@@ -1,4 +1,4 @@
-"""Swaps: pixels put in the place of others, anywhere in the image or next to it."""
+"""Swaps: pixels overwritten by others, from anywhere in the image or from next to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels import inlined, kernel
 from ..keys import Keys, level_stream
-from ..philox import fill_words_from
+from ..random.philox import fill_words
 from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
@@ -71,9 +71,9 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
     for n in range(count):
         pixels = images[n].reshape(-1)
         for start in range(0, pairs, _PAIRS_AT_A_TIME):
-            some = min(_PAIRS_AT_A_TIME, pairs - start)
-            fill_words_from(words[: 2 * some], start // 2, stage_key, sample_keys[n], stream)
-            for e in range(some):
+            drawn = min(_PAIRS_AT_A_TIME, pairs - start)
+            fill_words(words[: 2 * drawn], start // 2, stage_key, sample_keys[n], stream)
+            for e in range(drawn):
                 to = (np.int64(words[2 * e]) * size) >> 32
                 word = words[2 * e + 1]
                 if adjacent:
@@ -103,32 +103,13 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
     """Overwrite pixels by others from anywhere, ``floor(share * H * W)`` pairs a level, one after the other.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    share : float
-        0..10: pairs over all pixels. Published: 0.05 (the paper's text: 0.025 exchanged).
-    exchange : bool
-        Whether the two pixels change places, as the paper's text says. Otherwise the first becomes like the second, which
-        stays: what the released notebook does.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Both pixels of a pair are uniform over the image.
+    Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged). The released notebook
+    overwrites the first by the second; the text exchanges them.
 
     Notes
     -----
     The paper's shares of changed pixels, 9, 13 and 22 % at levels 2, 3 and 5, are those of a copy, as an exchange between
     two views of one array comes out.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
     """
     height, width = images.shape[1:3]
     out = images.copy()
@@ -151,35 +132,13 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
     """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        At the level before.
-    keys : Keys
-    level : int
-        1, 2, ...
-    share : float
-        0..10: pairs over pixels. Published: 0.5 (the paper's text: 0.05 exchanged).
-    margin : int
-        0 or 1: rows and columns left out of the number of pairs (every pixel is drawn all the same). Published: 1 (the
-        paper's text: 0).
-    exchange : bool
-        Whether the two pixels change places, as the paper's text says. Otherwise the first becomes like the second, which
-        stays: what the released notebook does.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        The first pixel of a pair is uniform over the image, the second over the first one's neighbours within it.
+    The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours within it.
+    Published: share 0.5, margin 1 (the paper's text: 0.05 exchanged, margin 0).
 
     Notes
     -----
     The paper's shares of changed pixels, 56 and 78 % at levels 2 and 4, are those of eight neighbours. On the photographs
     that were measured the released notebook changes 53 and 73 %, as if one draw in nine hit the pixel itself.
-
-    References
-    ----------
-    The incremental degradation operators (30 levels); released notebook.
     """
     height, width = images.shape[1:3]
     out = images.copy()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels import kernel
 from ..keys import Keys
-from ..philox import fill_words_from
+from ..random.philox import fill_words
 from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
@@ -16,7 +16,6 @@ from .tables import gaussian_table, shot_table, speckle_table
 
 _NOISE = np.int64(0)  # the only stream
 _CHUNK = 4096  # words at a time: they stay in the first-level cache
-_RELEASED = f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, "
 
 
 @kernel
@@ -28,7 +27,7 @@ def _add_offsets(images, out, stage_key, sample_keys, table):  # type: ignore[no
         for start in range(0, size, _CHUNK):
             source = images[n, start : start + _CHUNK]
             target = out[n, start : start + _CHUNK]
-            fill_words_from(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
+            fill_words(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
             for i in range(np.uint32(source.size)):
                 word = words[i]
                 slot = word >> np.uint32(23)
@@ -48,7 +47,7 @@ def _replace_levels(images, out, stage_key, sample_keys, table):  # type: ignore
         for start in range(0, size, _CHUNK):
             source = images[n, start : start + _CHUNK]
             target = out[n, start : start + _CHUNK]
-            fill_words_from(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
+            fill_words(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
             for i in range(np.uint32(source.size)):
                 word = words[i]
                 slot = word >> np.uint32(24)
@@ -64,7 +63,7 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
         for start in range(0, size, _CHUNK):
             source = images[n, start : start + _CHUNK]
             target = out[n, start : start + _CHUNK]
-            fill_words_from(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
+            fill_words(words[: source.size], start >> 2, stage_key, sample_keys[n], _NOISE)
             for i in range(np.uint32(source.size)):
                 word = words[i]
                 kept = np.uint8(0) if word < share else source[i]
@@ -73,7 +72,7 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
 
 @corruption(
     revision=1,
-    reference=_RELEASED + "gaussian_noise",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, gaussian_noise; its mean: MATLAB's imnoise",
     parameters=(
         Parameter("sigma", low=0.0, high=10.0, about="standard deviation, as a share of the range of levels"),
         ROUNDING,
@@ -90,36 +89,15 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
     compile_seconds=2,
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
-    """Add normal noise to every element, independently.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    sigma : float
-        0 to 10: the noise's standard deviation over 255. 0 adds nothing but the mean.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's and MATLAB.
-    mean : float
-        -1 to 1, default 0: the noise's mean over 255.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        floor(x + 255 * mean + 255 * sigma * z), clipped, z standard normal; with half a level more if rounded.
+    """Add normal noise to every element, independently: ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z standard normal.
 
     Notes
     -----
-    The result is floored, as the released generator does, so the noise's mean is half a level below 0. The offset
-    floor(255 * mean + 255 * sigma * z) is drawn from a table with probabilities rounded to 2**-32.
+    The result is floored, as in the released generator, so the noise's mean is half a level below 0; with half a level more it is
+    rounded, as in MATLAB. The offset floor(255 * mean + 255 * sigma * z) is drawn from a table with probabilities rounded to 2**-32.
 
     MATLAB's ``imnoise(I, 'gaussian', m)`` has variance 0.01 and rounds: ``sigma=0.1, mean=m, rounding="round"``. There
     the mean is the level, so another mean draws anew, as another severity does.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019; released code, ``gaussian_noise``. The mean: MATLAB, Image Processing Toolbox,
-    ``imnoise``, 'gaussian'.
     """
     if sigma == 0:
         # all that is left is a shift, of none for a mean of 0
@@ -132,35 +110,17 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
 
 @corruption(
     revision=1,
-    reference=_RELEASED + "shot_noise",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, shot_noise",
     parameters=(Parameter("photons", low=0.001, high=1e6, about="mean photon count of a white pixel: fewer means more noise"), ROUNDING),
     compile_after="gaussian_noise",
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
-    """Count photons: replace every element by a Poisson count of that mean, independently.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    photons : float
-        0.001 to 1e6: the mean count of level 255.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        floor(255 * min(k / photons, 1)), k Poisson of mean photons * x / 255.
+    """Replace every element by ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255, independently.
 
     Notes
     -----
     Black stays black. Drawn from a table for each level, with probabilities rounded to 2**-32. The floor acts on the
     doubles that the released generator computes.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019; released code, ``shot_noise``.
     """
     out = np.empty_like(images)
     _replace_levels(_rows(images), _rows(out), keys.stage, keys.samples, shot_table(photons, half(rounding)))
@@ -169,31 +129,16 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
 
 @corruption(
     revision=1,
-    reference=_RELEASED + "impulse_noise (skimage.util.random_noise, mode 's&p')",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, impulse_noise (skimage.util.random_noise, mode 's&p')",
     parameters=(Parameter("amount", low=0.0, high=1.0, about="share of elements that become 0 or 255"),),
     compile_after="gaussian_noise",
 )
 def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     """Replace elements by 0 or 255, independently of each other: a pixel's channels too.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    amount : float
-        0 to 1: the probability that an element is replaced, by 0 or by 255 with equal chances.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
     Notes
     -----
     Each of the two probabilities is amount / 2 rounded to 2**-32.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019; released code, ``impulse_noise``.
     """
     return _struck(images, keys, amount)
 
@@ -206,28 +151,13 @@ def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
 def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     """Replace elements by 0 or 255 at a density: MATLAB's salt & pepper noise, on each channel by itself.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    density : float
-        0 to 1: the probability that an element is replaced; density / 2 by 0, density / 2 by 255.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
     Notes
     -----
     MATLAB draws x, uniform on [0, 1), for every element: below d / 2 it becomes 0, from there to d it becomes 255. Here
-    255 stands at the upper end of the range instead, which changes no probability, and keeps what was struck at a lower
-    density as it was where densities share their draws. Each of the two probabilities is density / 2 rounded to 2**-32.
+    255 stands at the upper end of the range instead, which changes no probability, and where densities share their draws an element
+    struck at a lower density stays struck. Each of the two probabilities is density / 2 rounded to 2**-32.
     It is the distribution of ``impulse_noise``, under the name and the column of the benchmarks that were made with
     MATLAB; those publish densities, not five severities, so no table has rows for it.
-
-    References
-    ----------
-    MATLAB, Image Processing Toolbox, ``imnoise``, 'salt & pepper'.
     """
     return _struck(images, keys, density)
 
@@ -235,34 +165,16 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
 @corruption(
     revision=1,
     role="validation",
-    reference=_RELEASED + "speckle_noise",
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, speckle_noise (extra)",
     parameters=(Parameter("sigma", low=0.0, high=10.0, about="standard deviation, as a share of the element's own level"), ROUNDING),
     compile_after="shot_noise",
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
-    """Add normal noise in proportion to every element's level, independently.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    sigma : float
-        0 to 10: the noise's standard deviation over the level. 0 leaves images as they are.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        floor(x + x * sigma * z), clipped, z standard normal.
+    """Add normal noise in proportion to every element's level, independently: ``floor(x + x * sigma * z)``, clipped.
 
     Notes
     -----
     Black stays black. Drawn from a table for each level, with probabilities rounded to 2**-32.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019; released code, ``speckle_noise``.
     """
     if sigma == 0:
         return images.copy()

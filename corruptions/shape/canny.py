@@ -7,13 +7,12 @@ import math
 import numpy as np
 
 from ...errors import ParameterError
-from ..arithmetic import gaussian_weights
-from ..kernels import inlined, inner, kernel
+from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
+from ..separable import half_gaussian, weigh
 
-_TRUNCATE = 4.0
 _EPSILON = 2.0**-52
 
 
@@ -33,38 +32,23 @@ def _luma(image, out):  # type: ignore[no-untyped-def]
             out[y, x] = level / 255.0
 
 
-@inner
-def _weigh(image, weights, scratch):  # type: ignore[no-untyped-def]
-    """Filter in place along columns, then along rows; outside are zeros.
+@inlined
+def _smooth(image, weights, framed, down, across):  # type: ignore[no-untyped-def]
+    """Filter in place; outside are zeros, as in the frame of `framed`.
 
-    Sums go from the middle to the outermost pair and then inwards, as scipy's correlate1d adds them: on a linear ramp all gradients are
-    equal but for rounding, and which of them count as ridges follows from its last bit.
+    On a linear ramp all gradients are equal but for rounding, and which of them count as ridges follows from its last bit.
     """
     height, width = image.shape
-    radius = weights.size // 2
+    radius = weights.size - 1
+    wide = width + 2 * radius
     for y in range(height):
-        row, source = scratch[y], image[y]
         for x in range(width):
-            row[x] = weights[radius] * source[x]
-        for k in range(radius, 0, -1):
-            w = weights[radius - k]
-            if y >= k and y + k < height:
-                above, below = image[y - k], image[y + k]
-                for x in range(width):
-                    row[x] += (above[x] + below[x]) * w
-            elif y >= k or y + k < height:
-                source = image[y - k] if y >= k else image[y + k]
-                for x in range(width):
-                    row[x] += source[x] * w
+            framed[(y + radius) * wide + radius + x] = image[y, x]
+    weigh(framed, radius * wide, wide, weights, True, down)
+    weigh(down, radius, 1, weights, True, across)
     for y in range(height):
-        row = scratch[y]
         for x in range(width):
-            total = weights[radius] * row[x]
-            for k in range(radius, 0, -1):
-                left = row[x - k] if x >= k else 0.0
-                right = row[x + k] if x + k < width else 0.0
-                total += (left + right) * weights[radius - k]
-            image[y, x] = total
+            image[y, x] = across[y * wide + x]
 
 
 @inlined
@@ -72,11 +56,11 @@ def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
     """Write Sobel's derivatives, edges repeated, and their length; the middle first, as scipy adds them."""
     height, width = smooth.shape
     for y in range(height):
-        above, here, below = smooth[max(y - 1, 0)], smooth[y], smooth[min(y + 1, height - 1)]
+        above, row, below = smooth[max(y - 1, 0)], smooth[y], smooth[min(y + 1, height - 1)]
         for x in range(width):
             a, b = max(x - 1, 0), min(x + 1, width - 1)
             dy = 2.0 * (below[x] - above[x]) + ((below[a] - above[a]) + (below[b] - above[b]))
-            dx = 2.0 * (here[b] - here[a]) + ((above[b] - above[a]) + (below[b] - below[a]))
+            dx = 2.0 * (row[b] - row[a]) + ((above[b] - above[a]) + (below[b] - below[a]))
             down[y, x], right[y, x] = dy, dx
             magnitude[y, x] = math.sqrt(dy * dy + dx * dx)
 
@@ -85,10 +69,14 @@ def _gradient(smooth, down, right, magnitude):  # type: ignore[no-untyped-def]
 def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
     out = np.empty_like(images)
-    scratch = np.empty((height, width), np.float64)
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    framed = np.zeros((height + 2 * radius) * wide, np.float64)
+    down_sums = np.empty(height * wide, np.float64)
+    sums = np.empty(height * wide - 2 * radius, np.float64)
     smooth = np.empty((height, width), np.float64)
     inside = np.ones((height, width), np.float64)
-    _weigh(inside, weights, scratch)
+    _smooth(inside, weights, framed, down_sums, sums)
     down = np.empty((height, width), np.float64)
     right = np.empty((height, width), np.float64)
     magnitude = np.empty((height, width), np.float64)
@@ -97,8 +85,8 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     queue = np.empty(height * width, np.int64)
     for n in range(count):
         _luma(images[n], smooth)
-        _weigh(smooth, weights, scratch)
-        # what lies outside does not count
+        _smooth(smooth, weights, framed, down_sums, sums)
+        # pixels outside do not count
         for y in range(height):
             for x in range(width):
                 smooth[y, x] /= inside[y, x] + _EPSILON
@@ -107,8 +95,8 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
         waiting = 0
         for y in range(1, height - 1):
             for x in range(1, width - 1):
-                here = magnitude[y, x]
-                if here < low or here == 0.0:
+                length = magnitude[y, x]
+                if length < low or length == 0.0:
                     continue
                 dy, dx = down[y, x], right[y, x]
                 steep, flat = abs(dy), abs(dx)
@@ -124,9 +112,9 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
                     far_before, far_after = magnitude[y - 1, x - diagonal], magnitude[y + 1, x + diagonal]
                 else:
                     far_before, far_after = magnitude[y - diagonal, x - 1], magnitude[y + diagonal, x + 1]
-                if far_after * share + after * (1.0 - share) <= here and far_before * share + before * (1.0 - share) <= here:
+                if far_after * share + after * (1.0 - share) <= length and far_before * share + before * (1.0 - share) <= length:
                     ridge[y, x] = 1
-                    if here >= high:
+                    if length >= high:
                         ridge[y, x] = 2
                         queue[waiting] = y * width + x
                         waiting += 1
@@ -161,22 +149,9 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-        Of colour images the luma counts, and the edges appear in every channel.
-    keys : Keys
-        Not used: nothing is drawn.
-    sigma : float
-        Pixels, 0.1..100, of the gaussian that smooths first (cut off after 4 sigma; only pixels inside count).
-    low, high : float
-        0..10, `low` at most `high`: thresholds for the length of Sobel's gradient (weights 1 2 1, not normalised) of an
-        image in 0..1. Ridges of at least `low` that touch, directly or not, one of at least `high` are edges.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        0 or 255.
+    Of colour images the luma counts, and the edges appear in every channel. Only pixels inside count in the gaussian. Thresholds are
+    for the length of Sobel's gradient (weights 1 2 1, not normalised) of an image in 0..1: ridges of at least `low` that touch,
+    directly or not, one of at least `high` are edges.
 
     Raises
     ------
@@ -185,9 +160,8 @@ def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: f
 
     References
     ----------
-    Mu and Gilmer 2019, MNIST-C, section 3; released code, canny_edges. Canny 1986
+    Canny 1986, A Computational Approach to Edge Detection.
     """
     if low > high:
         raise ParameterError(f"canny_edges: low is {low:g} and high is {high:g}; expected low to be at most high.")
-    radius = int(_TRUNCATE * sigma + 0.5)
-    return np.asarray(_outline(images, gaussian_weights(float(sigma), radius), float(low), float(high)))
+    return np.asarray(_outline(images, half_gaussian(sigma), float(low), float(high)))

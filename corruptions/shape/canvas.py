@@ -112,17 +112,10 @@ def _resize(images, out, first_y, weights_y, first_x, weights_x, total):  # type
 
 
 def resize_into(images: Images, out: Images, method: str) -> None:
-    """Bring images to another size.
+    """Bring images, (N, H', W', C), to the size of `out`, in whole numbers, rounded once, halves up.
 
-    Parameters
-    ----------
-    images : (N, H', W', C) ndarray of uint8
-    out : (N, H, W, C) ndarray of uint8
-        Written.
-    method : {"area", "bilinear", "nearest"}
-        ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside.
-        ``bilinear``: at a pixel's centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the
-        pixel under the centre. All of them in whole numbers, rounded once, halves up.
+    ``area``: the mean over the rectangle that a pixel covers, of every pixel the part of it that lies inside. ``bilinear``: at a pixel's
+    centre, between the four nearest; nothing is averaged when it shrinks. ``nearest``: the pixel under the centre.
     """
     height, width = images.shape[1:3]
     first_y, weights_y, total_y = _taps(height, out.shape[1], method)

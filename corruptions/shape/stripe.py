@@ -16,21 +16,7 @@ from ..registry import Images, Parameter, corruption
 def stripe(images: Images, keys: Keys, *, share: float) -> Images:
     """Invert the columns at the left and at the right, so that the middle stands as a stripe.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-        Not used: nothing is drawn.
-    share : float
-        0..0.5: ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-
-    References
-    ----------
-    Mu and Gilmer 2019, MNIST-C, section 3; released code, stripe
+    ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
     """
     out = images.copy()
     width = int(images.shape[2] * share)

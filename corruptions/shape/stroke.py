@@ -1,20 +1,22 @@
-"""White strokes with soft edges, and what follows them: line, dotted_line and zigzag of MNIST-C."""
+"""White strokes with soft edges: line, dotted_line and zigzag of MNIST-C."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..random.philox import whole_numbers
 from ..references import MU_2019
-from ..registry import Draw, Images, Parameter, corruption
-from .draws import draw_whole, given_columns, given_rows
+from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 
 ROWS = 0
 COLUMNS = 1
 """The streams of the rows and of the columns of a stroke's ends."""
-_RELEASED = f"{MU_2019}; released corruptions.py, "
 # The published positions are for a side of 28; on another side they are the same share of it.
 _SIDE = 28
 _REACH = Parameter("reach", low=0.1, high=1000.0, length=True, at_least=0.1, about="pixels above and below at which ln falls to -infinity")
@@ -70,7 +72,7 @@ def _share(columns_of_28: int, side: int) -> int:
 
 def _two(keys: Keys, stream: int, starts: tuple[int, int], counts: tuple[int, int]) -> NDArray[np.float64]:
     """Draw two whole numbers an image."""
-    drawn: NDArray[np.int64] = draw_whole(keys.stage, keys.samples, stream, np.array(counts))
+    drawn: NDArray[np.int64] = whole_numbers(keys.stage, keys.samples, stream, np.array(counts))
     return np.asarray(drawn + starts, np.float64)
 
 
@@ -78,13 +80,27 @@ def _points(columns: NDArray[np.float64], rows: NDArray[np.float64], count: int)
     return np.ascontiguousarray(np.stack([np.broadcast_to(columns, (count, 2)), np.broadcast_to(rows, (count, 2))], axis=-1))
 
 
+def _given_rows(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Check a draw that is two rows; the second may lie beyond the image."""
+    array: NDArray[np.float64] = given_array(lambda *_: (2,), np.float64, -shape[0], 2 * shape[0])(value, shape, parameters)
+    return array
+
+
+def _given_columns(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Check a draw that is two columns of the image, the left one first."""
+    array: NDArray[np.float64] = given_array(lambda *_: (2,), np.float64, 0, shape[1] - 1)(value, shape, parameters)
+    if array[0] >= array[1]:
+        raise ValueError(f"got {array.tolist()}, expected the first to be less than the second")
+    return array
+
+
 @corruption(
     revision=1,
-    reference=_RELEASED + "line and line_from_points",
+    reference=f"{MU_2019}; released corruptions.py, line and line_from_points",
     parameters=(_REACH,),
     draws=(
-        Draw("rows", "two rows, of the left and the right end", given_rows),
-        Draw("columns", "two columns, of the left and the right end", given_columns),
+        Draw("rows", "two rows, of the left and the right end", _given_rows),
+        Draw("columns", "two columns, of the left and the right end", _given_columns),
     ),
 )
 def line(
@@ -95,28 +111,10 @@ def line(
     rows: NDArray[np.float64] | None = None,
     columns: NDArray[np.float64] | None = None,
 ) -> Images:
-    """Draw a white line from near the left edge to near the right one.
+    """Draw a white line from near the left edge to near the right one, added to every channel, rounded.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    reach : float
-        Pixels, 0.1..1000: at a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive
-        (up to 0.63 of the reach).
-    rows : (2,) ndarray of float64, optional
-        Of the left and the right end; given, they serve every image. Drawn: uniform on 0 .. H - 2, whole.
-    columns : (2,) ndarray of float64, optional
-        Likewise. Drawn: uniform on 0 .. 4 and 22 .. 26 of 28 columns, in proportion on other widths.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Added to every channel, clipped, rounded.
-
-    References
-    ----------
-    Mu and Gilmer 2019, MNIST-C; released code, line
+    At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach). Rows are
+    whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
     """
     count, height, width, _ = images.shape
     if rows is None:
@@ -129,37 +127,16 @@ def line(
 
 @corruption(
     revision=1,
-    reference=_RELEASED + "dotted_line",
+    reference=f"{MU_2019}; released corruptions.py, dotted_line",
     parameters=(_REACH, Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap")),
-    draws=(Draw("rows", "two rows, of the left and the right end", given_rows),),
+    draws=(Draw("rows", "two rows, of the left and the right end", _given_rows),),
 )
 def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64] | None = None) -> Images:
-    """Draw a dotted white line from the left edge to the right one.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    reach : float
-        Pixels, 0.1..1000: at a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive.
-    dot : int
-        1..1000: so many columns are left out and as many drawn, in turn, from the left edge on.
-    rows : (2,) ndarray of float64, optional
-        Where the line meets the left and the right edge; given, they serve every image. Drawn: uniform on 0 .. H - 2,
-        whole.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Added to every channel, clipped, rounded.
+    """Draw a dotted white line from the left edge to the right one, faded like `line`. Rows are uniform on 0 .. H - 2.
 
     Notes
     -----
-    The last column stays free, as published.
-
-    References
-    ----------
-    Mu and Gilmer 2019, MNIST-C, section 3; released code, dotted_line
+    Gaps and dots alternate from the left edge on. The last column stays free, as published.
     """
     count, height, width, _ = images.shape
     if rows is None:
@@ -169,45 +146,25 @@ def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDA
 
 @corruption(
     revision=1,
-    reference=_RELEASED + "zigzag",
+    reference=f"{MU_2019}; released corruptions.py, zigzag",
     parameters=(
         _REACH,
         Parameter("step", low=0.5, high=1000.0, length=True, at_least=0.5, about="pixels, half the distance from turn to turn"),
         Parameter("amplitude", low=0.0, high=1000.0, length=True, about="pixels from the middle to a turn"),
     ),
-    draws=(Draw("rows", "two rows, of the left and the right end", given_rows),),
+    draws=(Draw("rows", "two rows, of the left and the right end", _given_rows),),
 )
 def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64] | None = None) -> Images:
-    """Draw a white zigzag from near the left edge to near the right one.
+    """Draw a white zigzag from near the left edge to near the right one, faded like `line`.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8
-    keys : Keys
-    reach : float
-        Pixels, 0.1..1000: at a vertical distance d from a stroke ``ln(1 - d / reach) + 1`` is added, where positive.
-    step : float
-        Pixels, 0.5..1000: half the distance along the middle line from one turn to the next.
-    amplitude : float
-        Pixels, 0..1000, from the middle line to a turn.
-    rows : (2,) ndarray of float64, optional
-        Of the middle line's left and right end; given, they serve every image. Drawn, whole: the first uniform on 0 ..
-        H - 2, the second from 5 above it to 4 below it (of 28 rows, in proportion on other heights).
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Added to every channel, clipped, rounded.
+    Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28 rows, in
+    proportion on other heights).
 
     Notes
     -----
     It runs from column 2 to 25 of 28, in proportion on other widths. Where two strokes meet both are added, and the
     last one's height is the published ``2 / (2 * rest)`` for a rest of 3 pixels or so; where the rest is short, which
     is not so at 28, it ends at the amplitude.
-
-    References
-    ----------
-    Mu and Gilmer 2019, MNIST-C, section 3; released code, zigzag
     """
     count, height, width, _ = images.shape
     if rows is None:

@@ -5,14 +5,33 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels import kernel
-from ..lanes import blend_bytes
+from ..kernels import inlined, kernel
 from ..registry import Images
 
 INTERPOLATIONS = ("bilinear", "nearest")
 _AT_ONCE = 512
-"""About how many pixels are worked on by one loop: short rows together, so that it is worth its beginning."""
-_SPARE = 3  # bytes: four are read and written for every pixel
+"""About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
+_1 = np.uint64(1)
+_2 = np.uint64(2)
+
+
+@inlined
+def _sums(framed, at, line, nw, ne, sw, se, channels, out):  # type: ignore[no-untyped-def]
+    """Write the weighted sums of four pixels: those at `at`, the next ones, and both a line below."""
+    if channels == 3:
+        for p in range(np.uint64(out.size // 3)):
+            a, to = at[p], np.uint64(3) * p
+            b, c = a + np.uint64(3), a + line
+            d = c + np.uint64(3)
+            u, v, w, z = nw[p], ne[p], sw[p], se[p]
+            out[to] = ((framed[a] * u + framed[b] * v) + framed[c] * w) + framed[d] * z
+            out[to + _1] = ((framed[a + _1] * u + framed[b + _1] * v) + framed[c + _1] * w) + framed[d + _1] * z
+            out[to + _2] = ((framed[a + _2] * u + framed[b + _2] * v) + framed[c + _2] * w) + framed[d + _2] * z
+    else:
+        for p in range(np.uint64(out.size)):
+            a = at[p]
+            b = a + line
+            out[p] = ((framed[a] * nw[p] + framed[a + _1] * ne[p]) + framed[b] * sw[p]) + framed[b + _1] * se[p]
 
 
 @kernel
@@ -21,7 +40,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     line = (width + 4) * channels
-    framed = np.full((height + 4) * line + _SPARE, fill, np.uint8)
+    framed = np.full((height + 4) * line, fill, np.float64)
     band = min(max(_AT_ONCE // columns, 1), rows)
     across = np.empty(band * columns, np.float64)
     down = np.empty(band * columns, np.float64)
@@ -32,7 +51,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     ne = np.empty(band * columns, np.float64)
     sw = np.empty(band * columns, np.float64)
     se = np.empty(band * columns, np.float64)
-    mixed = np.empty(band * columns * channels + _SPARE, np.uint8)
+    sums = np.empty(band * columns * channels, np.float64)
     right, below = np.float64(width), np.float64(height)
     # Columns of the frame that are left of the image's first, and rows above it
     start = np.int64(2 * line + 2 * channels)
@@ -57,14 +76,11 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
                 upper = np.int64(np.int32(min(max(fy, -2.0), below)))
                 at[p] = np.uint64(start + upper * line + left * channels)
                 nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-            to, step, under = np.uint64(0), np.uint64(channels), np.uint64(line)
-            for p in range(np.uint64(size)):
-                q = at[p]
-                blend_bytes(framed, q, q + step, q + under, q + under + step, nw[p], ne[p], sw[p], se[p], mixed, to)
-                to += step
+            mixed = sums[: size * channels]
+            _sums(framed, at, np.uint64(line), nw, ne, sw, se, channels, mixed)
             target = out[n, top : top + size // columns].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
-                target[p] = mixed[p]
+                target[p] = np.uint8(np.int32(np.rint(mixed[p])))
 
 
 @kernel
@@ -127,26 +143,19 @@ def warp(
     interpolation: str = "bilinear",
     fill: int = 0,
 ) -> Images:
-    """Read every pixel elsewhere.
+    """Read every pixel elsewhere: from the nearest pixel (of two the one to the right, or below), or bilinearly, rounded, halves to even.
 
     Parameters
     ----------
     images : (N, H, W, C) ndarray of uint8
-        Left untouched.
     matrices : (N, 2, 2) ndarray of float64
         The output pixel at (x, y) from the output's centre is read at ``matrix @ (x, y)`` from the image's centre.
     shifts : (N, 2) ndarray of float64, optional
         (x, y) added to that.
     size : (H', W'), optional
         The output's; as the image by default.
-    interpolation : {"bilinear", "nearest"}
-        Bilinear, rounded (halves to even); or the nearest pixel (of two the one to the right, or below).
     fill : int
         0..255, the level outside of the image; black by default.
-
-    Returns
-    -------
-    (N, H', W', C) ndarray of uint8
     """
     count, height, width, channels = images.shape
     rows, columns = size or (height, width)

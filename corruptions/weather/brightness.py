@@ -55,31 +55,13 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
     deterministic=True,
 )
 def brightness(images: Images, keys: Keys, *, shift: float, rounding: str = "floor") -> Images:
-    """Add a constant to the HSV value; hue and saturation stay.
+    """Add a constant to the HSV value, clipped to 0..1; hue and saturation stay.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-        A grey level is its own value: it gets the shift added.
-    keys : Keys
-        Unused: nothing is drawn.
-    shift : float
-        -1..1, of the value's range; the sum is clipped to 0..1.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        ``floor(x V' / V)``, V being the largest channel and V' the shifted one. Black becomes grey.
+    A level x becomes ``floor(x V' / V)``, V being the pixel's largest channel and V' the shifted one. Black becomes grey.
 
     Notes
     -----
     The published code goes to HSV and back in double precision and floors; where ``x V' / V`` is a whole number its
     rounding decides about one level, so the middle channel may differ by one (under 5 % of values).
-
-    References
-    ----------
-    Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, ``brightness``.
     """
     return _brighten(images, _table(float(shift), rounding))  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arithmetic import sine_cosine
 from ..kernels import inlined, inner, kernel
-from ..philox import draw_word
+from ..random.philox import draw_word
 
 _RENDERER = np.uint64(0x66726F7374)  # the stage key of everything drawn here: "frost" in ASCII
 
@@ -80,17 +80,6 @@ def clouds(layer, cell_x, cell_y, octaves, gain, seed):  # type: ignore[no-untyp
 
 
 @kernel
-def rim(layer):  # type: ignore[no-untyped-def]
-    """Add a light that grows towards the edges, most to the upper right and lower left: day behind a frozen pane."""
-    rows, columns = layer.shape
-    for y in range(rows):
-        for x in range(columns):
-            u, v = 2.0 * x / columns - 1.0, 1.0 - 2.0 * y / rows
-            square = u * u + v * v
-            layer[y, x] += np.float32(square * square + 0.5 * max(u * v, 0.0) * (1.0 + u))
-
-
-@kernel
 def creases(layer, cell, octaves, gain, warp, seed):  # type: ignore[no-untyped-def]
     """Add folds: ridges of gradient noise (1 - |n|), bent by a slower noise of `warp` cells."""
     for y in range(layer.shape[0]):
@@ -107,17 +96,6 @@ def creases(layer, cell, octaves, gain, warp, seed):  # type: ignore[no-untyped-
                 weight *= gain
                 frequency *= 2.0
             layer[y, x] += np.float32(total)
-
-
-@kernel
-def relief(height_map, out):  # type: ignore[no-untyped-def]
-    """Light a height map from the upper left."""
-    rows, columns = height_map.shape
-    for y in range(rows):
-        for x in range(columns):
-            right = height_map[y, min(x + 1, columns - 1)]
-            below = height_map[min(y + 1, rows - 1), x]
-            out[y, x] = 2.0 * height_map[y, x] - right - below
 
 
 @inlined
@@ -215,7 +193,7 @@ def dendrite(layer, cursor, x, y, angle, length, light):  # type: ignore[no-unty
                 continue
             bs, bc = sine_cosine(angle + side * (slant + between(cursor, -0.18, 0.18)))
             tone = shade * between(cursor, 0.5, 1.0)
-            # The clear glass beside a barb sets it off from what lies under it.
+            # The clear glass beside a barb sets it off from the ice under it.
             line(layer, x + 0.8, y + 1.1, bc, bs, reach, 0.6, -0.8, -0.4, 0.4)
             line(layer, x, y, bc, bs, reach, 0.5, tone, 0.4 * tone, 0.8)
             twig = between(cursor, 1.5, 4.0)

@@ -21,11 +21,11 @@ _WEAK, _STRONG = np.uint8(1), np.uint8(2)
 def _slopes(picture, y, smoothed, steps, across, down, size):  # type: ignore[no-untyped-def]
     """Write row y's Sobel sums, and the sum of their magnitudes to `size`; edges are repeated."""
     height, width = picture.shape
-    above, here, below = picture[max(y - 1, 0)], picture[y], picture[min(y + 1, height - 1)]
+    above, row, below = picture[max(y - 1, 0)], picture[y], picture[min(y + 1, height - 1)]
     middle, left, right = smoothed[1 : width + 1], smoothed[:width], smoothed[2 : width + 2]
     step, step_left, step_right = steps[1 : width + 1], steps[:width], steps[2 : width + 2]
     for x in range(width):
-        middle[x] = np.int32(above[x]) + _2 * np.int32(here[x]) + np.int32(below[x])
+        middle[x] = np.int32(above[x]) + _2 * np.int32(row[x]) + np.int32(below[x])
         step[x] = np.int32(below[x]) - np.int32(above[x])
     smoothed[0], smoothed[width + 1] = smoothed[1], smoothed[width]
     steps[0], steps[width + 1] = steps[1], steps[width]
@@ -41,12 +41,12 @@ def _slopes(picture, y, smoothed, steps, across, down, size):  # type: ignore[no
 def _thin(sizes, y, across, down, low, high, marks):  # type: ignore[no-untyped-def]
     """Mark row y's pixels that are greater than their two neighbours along the slope, weak above `low`, strong above `high`."""
     width = across.size
-    here, left, right = sizes[y + 1, 1 : width + 1], sizes[y + 1, :width], sizes[y + 1, 2 : width + 2]
+    sums, left, right = sizes[y + 1, 1 : width + 1], sizes[y + 1, :width], sizes[y + 1, 2 : width + 2]
     above, above_left, above_right = sizes[y, 1 : width + 1], sizes[y, :width], sizes[y, 2 : width + 2]
     below, below_left, below_right = sizes[y + 2, 1 : width + 1], sizes[y + 2, :width], sizes[y + 2, 2 : width + 2]
     for x in range(width):
         # Every neighbour is read, whether it matters or not: so LLVM vectorises.
-        m, dx, dy = here[x], across[x], down[x]
+        m, dx, dy = sums[x], across[x], down[x]
         a, b, c, d = left[x], right[x], above[x], below[x]
         e, f, g, h = above_left[x], below_right[x], above_right[x], below_left[x]
         flat = np.int32(np.int32(abs(dx)) * _TAN)
@@ -62,18 +62,9 @@ def _thin(sizes, y, across, down, low, high, marks):  # type: ignore[no-untyped-
 
 @kernel
 def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
-    """Fill `edges` with 255 where Canny's edges are, else 0.
+    """Fill `edges` with 255 where the edges of pictures, (N, H, W) uint8, are, else 0: ``cv2.Canny(picture, low, high)`` (Canny 1986).
 
-    Parameters
-    ----------
-    pictures : (N, H, W) ndarray of uint8
-    low, high : int
-        Sums of the two slopes' magnitudes (Sobel 3x3): above `high` an edge starts, above `low` it goes on.
-    edges : (N, H, W) ndarray of uint8
-
-    Notes
-    -----
-    ``cv2.Canny(picture, low, high)``. Canny 1986.
+    An edge starts where the sum of the two slopes' magnitudes (Sobel 3x3) is above `high`, and goes on above `low`.
     """
     count, height, width = pictures.shape
     least, most = np.int32(low), np.int32(high)
@@ -84,7 +75,7 @@ def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
     steps = np.empty(width + 2, np.int32)
     marks = np.zeros((height + 2, width + 2), np.uint8)
     flat = marks.reshape(-1)
-    found = np.empty(height * width, np.int64)
+    queue = np.empty(height * width, np.int64)
     stride = width + 2
     for i in range(count):
         for y in range(height):
@@ -101,17 +92,17 @@ def canny(pictures, low, high, edges):  # type: ignore[no-untyped-def]
             if every & _STRONG:
                 for p in range(part.size):
                     if part[p] == _STRONG:
-                        found[waiting] = start + p
+                        queue[waiting] = start + p
                         waiting += 1
         while waiting > 0:
             waiting -= 1
-            corner = found[waiting] - stride - 1
+            corner = queue[waiting] - stride - 1
             for row in range(3):
                 for column in range(3):
                     p = corner + row * stride + column
                     if flat[p] == _WEAK:
                         flat[p] = _STRONG
-                        found[waiting] = p
+                        queue[waiting] = p
                         waiting += 1
         for y in range(height):
             mark, edge = marks[y + 1, 1 : width + 1], edges[i, y]

@@ -16,7 +16,7 @@ from ..rounding import ROUNDING, half
 from .plasma import grow_plasmas, plasma_side
 
 PLASMA_STREAM = 0
-_AT_ONCE = 1024  # about so many pixels
+_AT_ONCE = 1024  # about so many pixels at a time
 
 
 def _given_plasma(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float32]:
@@ -104,39 +104,19 @@ def fog(
 ) -> Images:
     """Lay fog over images: plasma added in proportion, then scaled back to the image's own maximum.
 
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-    weight : float
-        0..100: weight of the plasma beside the image (which has 1).
-    wibble_decay : float
-        1..16: each octave's offsets are ``wibble_decay**2`` times weaker than the one before.
-    map_side : int, optional
-        1..65536: the map's side is the next power of two that is at least this and the longer side. MNIST-C's is 256, so
-        its images get a nearly flat corner of it.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-    plasma : (H, W) ndarray of float32 in [0, 1], optional
-        The map to use, drawn if not given. The public call takes (M, M), M >= max(H, W), and crops its upper left part.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        ``floor((x + weight * plasma) * m / (m + weight))`` with x in [0, 1] and m the image's maximum, times 255. A
-        black image stays black.
+    ``floor((x + weight * plasma) * m / (m + weight))`` with x in [0, 1] and m the image's maximum, times 255. A black image stays black.
 
     Notes
     -----
     Drawn at random: one plasma map an image, by diamond-square on a torus, uniform offsets, normalised to [0, 1] over
-    the whole map. The map's side is the next power of two that is at least the longer side, and the image gets its
+    the whole map; an octave's offsets are ``wibble_decay**2`` times weaker than those of the one before. The map's side is the
+    next power of two that is at least `map_side` and the longer side, and the image gets its
     upper left part; so its statistics jump where the longer side passes a power of two, and ``scale="side"`` changes
-    nothing. At 224 and 32 the map is the published 256 and 32.
+    nothing. At 224 and 32 the map is the published 256 and 32. MNIST-C's is 256, so its images get a nearly flat corner.
 
     References
     ----------
-    Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, ``fog``. Fournier, Fussell & Carpenter 1982
-    for the map.
+    Fournier, Fussell & Carpenter 1982, Computer Rendering of Stochastic Models.
     """
     out = np.empty_like(images)
     more = np.float32(half(rounding))
@@ -144,7 +124,7 @@ def fog(
         _lay(images, plasma[None], np.array([[0.0, 1.0]], np.float32), float(weight), more, out)
         return out
     side = plasma_side(max(images.shape[1:3]), map_side or 1)
-    for some in portions(len(images), side * side):
-        maps, ranges = grow_plasmas(side, float(wibble_decay), keys.stage, keys.samples[some], PLASMA_STREAM)
-        _lay(images[some], maps, ranges, float(weight), more, out[some])
+    for batch in portions(len(images), side * side):
+        maps, ranges = grow_plasmas(side, float(wibble_decay), keys.stage, keys.samples[batch], PLASMA_STREAM)
+        _lay(images[batch], maps, ranges, float(weight), more, out[batch])
     return out

@@ -9,11 +9,12 @@ import numpy as np
 from ...errors import ParameterError
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..philox import draw_word
+from ..random.philox import draw_word
 from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
-from .textures import Texture, TextureSet, default_textures
+from .grading import Texture
+from .textures import TextureSet, default_textures
 
 _TEXTURE = np.int64(0)
 # Elements of the stream: which texture, then the crop's first row and first column.
@@ -86,7 +87,7 @@ def _cut(texture, scale, row, column, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def _frost(images, out, texture, index, crops, scale, image_weight, frost_weight, half):  # type: ignore[no-untyped-def]
-    """Frost the images whose crops are of texture `index`. At scale 0 it is as it is to be cropped."""
+    """Frost the images whose crops are of texture `index`; at scale 0 it is cropped without resizing."""
     patch = np.empty(images.shape[1:], np.uint8)
     height, width = images.shape[1:3]
     for i in range(images.shape[0]):
@@ -108,12 +109,12 @@ def _shrunk(textures: TextureSet, scale: float, height: int, width: int, channel
 
     A pixel of a resized texture is the same wherever a crop of it begins: so they are made once, not for each image.
     """
-    made = []
+    resized = []
     for array in textures.arrays:
         rows, columns = np.rint(np.array(array.shape[:2]) * scale).astype(np.int64).tolist()
-        made.append(np.empty((max(rows, height), max(columns, width), channels), np.uint8))
-        _cut(array, scale, np.int64(0), np.int64(0), made[-1])
-    return tuple(made)
+        resized.append(np.empty((max(rows, height), max(columns, width), channels), np.uint8))
+        _cut(array, scale, np.int64(0), np.int64(0), resized[-1])
+    return tuple(resized)
 
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
@@ -156,28 +157,8 @@ def frost(
 ) -> Images:
     """Add a weighted crop of a picture of frost to the weighted image.
 
-    Drawn at random: ``texture``, a crop (H, W, C) of one of the textures, which and where uniform.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-    image_weight, frost_weight : float
-        0..100; they need not sum to 1.
-    texture_scale : float
-        Factor on the texture's size before the crop (bilinear, not smoothed when it shrinks). The default textures
-        are never shrunk below the image.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-    texture : (H, W, C) ndarray of uint8, optional
-        The crop itself.
-    textures : TextureSet, optional
-        What crops are taken from; by default `default_textures` for the image's size.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        Clipped, floored.
+    Which texture, and where the crop lies, are uniform. `textures` (a `TextureSet`) is what crops are taken from: by default
+    `default_textures` for the image's size, which are never shrunk below the image.
 
     Raises
     ------
@@ -188,12 +169,8 @@ def frost(
     -----
     The released generators crop six photographs, of which the sixth is never picked and the second and third are the
     same. The default textures here are rendered, four of them with weights 1:2:1:1; levels, skew, gradients and
-    the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it, bit for
-    bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
-
-    References
-    ----------
-    Hendrycks and Dietterich, ICLR 2019, section 3; ``frost`` of the released ``make_imagenet_c.py``.
+    the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it (bilinear, not
+    smoothed), bit for bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
     """
     height, width, channels = images.shape[1:]
     out = np.empty_like(images)
@@ -202,16 +179,16 @@ def frost(
         for i in range(len(images)):
             _mix(images[i].reshape(-1), texture.reshape(-1), *weights, out[i].reshape(-1))
         return out
-    found = default_textures(height, width) if textures is None else textures
-    scale = _scale(found, float(texture_scale), height, width)
-    sizes = np.array([a.shape[:2] for a in found.arrays])
+    chosen = default_textures(height, width) if textures is None else textures
+    scale = _scale(chosen, float(texture_scale), height, width)
+    sizes = np.array([a.shape[:2] for a in chosen.arrays])
     spans = np.maximum(np.rint(sizes * scale).astype(np.int64) - [height, width], 1)
-    crops = _crops(keys.stage, keys.samples, np.array(found.picks, np.int64), spans)
-    arrays, left = found.arrays, scale
+    crops = _crops(keys.stage, keys.samples, np.array(chosen.picks, np.int64), spans)
+    arrays, resized_by = chosen.arrays, scale
     if scale == 1.0 and channels == 3:
-        left = 0.0
+        resized_by = 0.0
     elif scale <= 1.0 and sizes.prod(axis=1).sum() * scale * scale <= _SMALL:
-        arrays, left = _shrunk(found, scale, height, width, channels), 0.0
+        arrays, resized_by = _shrunk(chosen, scale, height, width, channels), 0.0
     for index, array in enumerate(arrays):
-        _frost(images, out, array, index, crops, left, *weights)
+        _frost(images, out, array, index, crops, resized_by, *weights)
     return out

@@ -1,135 +1,106 @@
-"""How a drawn layer gets the figures of a photograph: contrast at each scale, levels, colour. + - * / and sqrt only."""
+"""Light on a drawn layer, and how the layer gets the figures of a photograph: contrast at each scale, levels, colour.
+
+Elementwise + - * / of doubles, sqrt and running sums alone: the order of numpy's own sum depends on the machine. Layers are
+(H, W) ndarrays of float32, changed in place.
+"""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..kernels import inner, kernel
+Layer = NDArray[np.float32]
+Texture = NDArray[np.uint8]
 
 _BINS = 8192
 _LIMIT = 8.0
 
 
-@inner
-def _moments(layer):  # type: ignore[no-untyped-def]
+def rim(size: tuple[int, int]) -> Layer:
+    """Return a light that grows towards the edges, most to the upper right and lower left: day behind a frozen pane."""
+    rows, columns = size
+    u, v = 2.0 * np.arange(columns) / columns - 1.0, 1.0 - 2.0 * np.arange(rows)[:, None] / rows
+    square = u * u + v * v
+    return (square * square + 0.5 * np.maximum(u * v, 0.0) * (1.0 + u)).astype(np.float32)
+
+
+def relief(heights: Layer) -> Layer:
+    """Return a height map lit from the upper left."""
+    right, below = np.pad(heights[:, 1:], ((0, 0), (0, 1)), "edge"), np.pad(heights[1:], ((0, 1), (0, 0)), "edge")
+    return (2.0 * heights.astype(np.float64) - right - below).astype(np.float32)
+
+
+def _moments(layer: Layer) -> tuple[float, float]:
     """Return mean and standard deviation, summed in one fixed order."""
-    total = 0.0
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            total += layer[y, x]
-    mean = total / layer.size
-    square = 0.0
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            d = layer[y, x] - mean
-            square += d * d
-    return mean, math.sqrt(square / layer.size)
+    values = layer.reshape(-1).astype(np.float64)
+    mean = float(np.cumsum(values)[-1]) / values.size
+    distances = values - mean
+    return mean, math.sqrt(float(np.cumsum(distances * distances)[-1]) / values.size)
 
 
-@kernel
-def standardise(layer):  # type: ignore[no-untyped-def]
+def standardise(layer: Layer) -> None:
     """Shift and scale a layer to mean 0 and standard deviation 1."""
     mean, deviation = _moments(layer)
     scale = 1.0 / deviation if deviation > 0.0 else 0.0
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            layer[y, x] = np.float32((layer[y, x] - mean) * scale)
+    layer[:] = (layer.astype(np.float64) - mean) * scale
 
 
-@kernel
-def add(layer, other, weight):  # type: ignore[no-untyped-def]
+def add(layer: Layer, other: Layer, weight: float) -> None:
     """Add `weight` times another layer."""
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            layer[y, x] += np.float32(weight * other[y, x])
+    layer += (weight * other.astype(np.float64)).astype(np.float32)
 
 
-@kernel
-def swell(layer, other, strength):  # type: ignore[no-untyped-def]
+def swell(layer: Layer, other: Layer, strength: float) -> None:
     """Make a layer's contrast greater where another is high and less where that is low."""
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            layer[y, x] *= np.float32(max(1.0 + strength * other[y, x], 0.15))
+    layer *= np.maximum(1.0 + strength * other.astype(np.float64), 0.15).astype(np.float32)
 
 
-@inner
-def _smoothed(layer, step, aside, out):  # type: ignore[no-untyped-def]
+def _smoothed(layer: Layer, step: int) -> Layer:
     """Smooth by the weights 1 4 6 4 1, `step` pixels apart, along rows and columns; edges are repeated."""
-    rows, columns = layer.shape
-    for y in range(rows):
-        for x in range(columns):
-            far = layer[y, max(x - 2 * step, 0)] + layer[y, min(x + 2 * step, columns - 1)]
-            near = layer[y, max(x - step, 0)] + layer[y, min(x + step, columns - 1)]
-            aside[y, x] = np.float32((far + 4.0 * near + 6.0 * layer[y, x]) / 16.0)
-    for y in range(rows):
-        above, below = max(y - step, 0), min(y + step, rows - 1)
-        higher, lower = max(y - 2 * step, 0), min(y + 2 * step, rows - 1)
-        for x in range(columns):
-            far = aside[higher, x] + aside[lower, x]
-            near = aside[above, x] + aside[below, x]
-            out[y, x] = np.float32((far + 4.0 * near + 6.0 * aside[y, x]) / 16.0)
+    for axis in (1, 0):
+        places = np.arange(layer.shape[axis])
+
+        def moved(distance: int, values: Layer = layer, axis: int = axis, places: NDArray[np.int64] = places) -> Layer:
+            return np.take(values, np.clip(places + distance, 0, len(places) - 1), axis)
+
+        far, near = moved(-2 * step) + moved(2 * step), moved(-step) + moved(step)
+        layer = ((far + 4.0 * near.astype(np.float64) + 6.0 * layer.astype(np.float64)) / 16.0).astype(np.float32)
+    return layer
 
 
-@kernel
-def balance(layer, deviations):  # type: ignore[no-untyped-def]
-    """Give each octave of a layer its standard deviation: the first is the finest, the last what is left of all.
+def balance(layer: Layer, deviations: NDArray[np.float64]) -> None:
+    """Give each octave of a layer its standard deviation: the first is the finest, the last the remainder.
 
     An octave is the difference of two smoothings (Starck's a trous wavelets).
     """
     rest = layer.copy()
-    coarse = np.empty_like(layer)
-    aside = np.empty_like(layer)
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            layer[y, x] = np.float32(0.0)
-    last = deviations.size - 1
-    for k in range(deviations.size):
-        if k < last:
-            _smoothed(rest, np.int64(1) << k, aside, coarse)
-        for y in range(layer.shape[0]):
-            for x in range(layer.shape[1]):
-                aside[y, x] = rest[y, x] - coarse[y, x] if k < last else rest[y, x]
-        mean, deviation = _moments(aside)
+    layer[:] = 0.0
+    last = len(deviations) - 1
+    for k in range(len(deviations)):
+        coarse = _smoothed(rest, 1 << k) if k < last else np.zeros_like(rest)
+        octave = rest - coarse
+        mean, deviation = _moments(octave)
         scale = deviations[k] / deviation if deviation > 0.0 else 0.0
-        for y in range(layer.shape[0]):
-            for x in range(layer.shape[1]):
-                layer[y, x] += np.float32((aside[y, x] - mean) * scale)
-                rest[y, x] = coarse[y, x]
+        layer += ((octave.astype(np.float64) - mean) * scale).astype(np.float32)
+        rest = coarse
 
 
-@kernel
-def level(layer, shares, levels):  # type: ignore[no-untyped-def]
+def level(layer: Layer, shares: NDArray[np.float64], levels: NDArray[np.float64]) -> None:
     """Change a standardised layer's values, their order kept, so that `shares` of them lie below `levels` (both ascend)."""
-    scale = _BINS / (2.0 * _LIMIT)
-    below = np.zeros(_BINS + 1, np.int64)
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            place = min(max((layer[y, x] + _LIMIT) * scale, 0.0), _BINS - 1.0)
-            below[np.int64(place) + 1] += 1
-    for k in range(_BINS):
-        below[k + 1] += below[k]
-    for y in range(layer.shape[0]):
-        for x in range(layer.shape[1]):
-            place = min(max((layer[y, x] + _LIMIT) * scale, 0.0), _BINS - 1.0)
-            b = np.int64(place)
-            share = (below[b] + (below[b + 1] - below[b]) * (place - b)) / layer.size
-            j = np.int64(1)
-            while j < shares.size - 1 and share > shares[j]:
-                j += 1
-            part = (share - shares[j - 1]) / (shares[j] - shares[j - 1])
-            layer[y, x] = np.float32(levels[j - 1] + (levels[j] - levels[j - 1]) * part)
+    place = np.clip((layer.astype(np.float64) + _LIMIT) * (_BINS / (2.0 * _LIMIT)), 0.0, _BINS - 1.0)
+    which = place.astype(np.int64)
+    count = np.bincount(which.reshape(-1), minlength=_BINS)
+    below = np.cumsum(count) - count
+    share = (below[which] + count[which] * (place - which)) / layer.size
+    k = np.searchsorted(shares[1:-1], share)
+    part = (share - shares[k]) / (shares[k + 1] - shares[k])
+    layer[:] = levels[k] + (levels[k + 1] - levels[k]) * part
 
 
-@kernel
-def coloured(light, tint, middle, channels):  # type: ignore[no-untyped-def]
+def coloured(light: Layer, tint: Layer, middle: float, channels: NDArray[np.float64]) -> Texture:
     """Return uint8 (H, W, 3): the light's levels, to which `channels` (offset, by light less `middle`, by tint) are added."""
-    rows, columns = light.shape
-    out = np.empty((rows, columns, 3), np.uint8)
-    for y in range(rows):
-        for x in range(columns):
-            for c in range(3):
-                more = channels[c, 0] + channels[c, 1] * (light[y, x] - middle) + channels[c, 2] * tint[y, x]
-                out[y, x, c] = np.uint8(min(max(light[y, x] + more, 0.0), 255.0) + 0.5)
-    return out
+    light64, tint64 = light.astype(np.float64)[..., None], tint.astype(np.float64)[..., None]
+    more = channels[:, 0] + channels[:, 1] * (light64 - middle) + channels[:, 2] * tint64
+    return (np.clip(light64 + more, 0.0, 255.0) + 0.5).astype(np.uint8)

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from . import crystals as draw
 from . import grading
-
-Layer = NDArray[np.float32]
-Texture = NDArray[np.uint8]
+from .grading import Layer, Texture
 
 SHARES = (0.0, 0.002, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.998, 1.0)
 _MEDIAN = SHARES.index(0.5)
@@ -49,8 +47,7 @@ def _clouds(size: tuple[int, int], cell_x: float, cell_y: float, octaves: int, g
 
 
 def _rim(size: tuple[int, int]) -> Layer:
-    layer = _layer(size)
-    draw.rim(layer)
+    layer = grading.rim(size)
     grading.standardise(layer)
     return layer
 
@@ -59,8 +56,7 @@ def _graded(light: Layer, tint: Layer, like: Likeness) -> Texture:
     grading.balance(light, np.array(like.octaves))
     grading.standardise(light)
     grading.level(light, np.array(SHARES), np.array(like.levels))
-    texture: Texture = grading.coloured(light, tint, like.levels[_MEDIAN], np.array(like.channels))
-    return texture
+    return grading.coloured(light, tint, like.levels[_MEDIAN], np.array(like.channels))
 
 
 def _count(size: tuple[int, int], area_each: float) -> int:
@@ -91,9 +87,9 @@ FEATHERS = Likeness(
 
 def sheet(size: tuple[int, int]) -> Texture:
     """Crinkled blue-green ice."""
-    folds, light = _layer(size), _layer(size)
+    folds = _layer(size)
     draw.creases(folds, 14.0, 2, 0.7, 0.6, 11)
-    draw.relief(folds, light)
+    light = grading.relief(folds)
     grading.standardise(light)
     grading.swell(light, _clouds(size, 90.0, 90.0, 3, 0.6, 15), 0.4)
     grading.add(light, _clouds(size, 150.0, 150.0, 4, 0.5, 17), 1.0)
@@ -153,16 +149,5 @@ RENDERERS: tuple[tuple[str, Callable[[tuple[int, int]], Texture]], ...] = (
 
 
 def render(name: str, size: tuple[int, int]) -> Texture:
-    """Render a default texture.
-
-    Parameters
-    ----------
-    name : {"sheet", "needles", "pane", "feathers"}
-    size : (height, width)
-
-    Returns
-    -------
-    (height, width, 3) ndarray of uint8, RGB
-        The same bytes on every machine. Crystals have the same size in pixels whatever the size of the picture.
-    """
+    """Return a default texture, RGB: the same bytes on every machine, with crystals of the same size in pixels at every size."""
     return dict(RENDERERS)[name](size)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels import inner, kernel
-from ..philox import high_word, low_word, philox4x32
+from ..random.philox import high_word, low_word, philox4x32
 
 _BAND = 256
 _QUARTER = np.float32(0.25)
@@ -102,7 +101,7 @@ def _refine(source, target, n, first, amplitude, stage_key, sample_key, stream, 
 def grow_plasmas(side, wibble_decay, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
     """Draw maps, not yet normalised: (N, side, side) float32, and (N, 2) float32 of each one's least value and span.
 
-    They are in [0, 1] once the least value is taken off and what is left divided by the span.
+    They are in [0, 1] once the least value is subtracted and the rest divided by the span.
     """
     count = sample_keys.size
     half = max(side // 2, 1)
@@ -147,28 +146,6 @@ def grow_plasmas(side, wibble_decay, stage_key, sample_keys, stream):  # type: i
             least = low[j] if low[j] < least else least
             most = high[j] if high[j] > most else most
         ranges[m, 0] = least
-        # A map as flat as a board, which no draw makes, counts as 0.
+        # A flat map, which no draw makes, counts as 0.
         ranges[m, 1] = most - least if most > least else np.float32(1.0)
     return maps.reshape(count, side, side), ranges
-
-
-def draw_plasma(side: int, wibble_decay: float, stage_key: np.uint64, sample_key: np.uint64, stream: int) -> NDArray[np.float32]:
-    """Draw one plasma map.
-
-    Parameters
-    ----------
-    side : int
-        A power of two.
-    wibble_decay : float
-        By which each octave's wibble is divided; offsets go with its square.
-    stage_key, sample_key : numpy.uint64
-    stream : int
-
-    Returns
-    -------
-    (side, side) ndarray of float32 in [0, 1]
-        Continued periodically it is seamless: the map is a torus.
-    """
-    maps, ranges = grow_plasmas(side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream)
-    plasma: NDArray[np.float32] = (maps[0] - ranges[0, 0]) / ranges[0, 1]
-    return plasma

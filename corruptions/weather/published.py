@@ -6,7 +6,8 @@ from collections import Counter
 from fractions import Fraction
 
 from ...errors import listed
-from .textures import Texture, TextureSet
+from .grading import Texture
+from .textures import TextureSet
 
 PUBLISHED = {
     "sha256:57c1dc953d331a71c691761aa9b27711dae794231b774e39df16c08daa4a228b": Fraction(1, 5),  # frost1.png
@@ -28,15 +29,15 @@ def differences(textures: TextureSet) -> list[str]:
     drawn = Counter(textures.sha256[i] for i in textures.picks)
     if {sha256: Fraction(times, len(textures.picks)) for sha256, times in drawn.items()} == PUBLISHED:
         return []
-    found = []
+    notes = []
     if set(drawn) == set(PUBLISHED):
-        found.append("these are the published pictures, drawn otherwise: give all six, under their names frost1.png to frost6.jpg")
+        notes.append("these are the published pictures, drawn otherwise: give all six, under their names frost1.png to frost6.jpg")
     elif len(drawn) != len(PUBLISHED):
-        found.append(f"different pictures to draw from: {len(drawn)}; the published sets have {len(PUBLISHED)}")
+        notes.append(f"different pictures to draw from: {len(drawn)}; the published sets have {len(PUBLISHED)}")
     for name, array in zip(textures.names, textures.arrays, strict=True):
-        found += [f"{name}: {what}" for what in _unlike(array)]
-    note = "The frost textures are not the published ones: results on frost are not those on the published sets (docs/frost.md)"
-    return [f"{note}.\n{listed(found, 12)}" if found else f"{note}."]
+        notes += [f"{name}: {what}" for what in _unlike(array)]
+    summary = "The frost textures are not the published ones: results on frost are not those on the published sets (docs/frost.md)"
+    return [f"{summary}.\n{listed(notes, 12)}" if notes else f"{summary}."]
 
 
 def _unlike(texture: Texture) -> list[str]:
@@ -44,13 +45,13 @@ def _unlike(texture: Texture) -> list[str]:
     height, width = texture.shape[:2]
     red, _, blue = texture.mean(axis=(0, 1)).tolist()
     grey = texture.mean(axis=2)
-    found = []
+    unlike = []
     if not SIDES[0] <= min(height, width) <= SIDES[1]:
-        found.append(f"is {width}x{height} (width x height); the published ones are 527x350 to 900x600, and are cropped, not resized")
+        unlike.append(f"is {width}x{height} (width x height); the published ones are 527x350 to 900x600, and are cropped, not resized")
     if not CONTRASTS[0] <= grey.std() <= CONTRASTS[1]:
-        found.append(f"has a contrast (standard deviation of grey) of {grey.std():.0f}; the published ones have 18 to 43")
+        unlike.append(f"has a contrast (standard deviation of grey) of {grey.std():.0f}; the published ones have 18 to 43")
     if not MEANS[0] <= grey.mean() <= MEANS[1]:
-        found.append(f"has a mean grey level of {grey.mean():.0f}; the published ones have 123 to 207")
+        unlike.append(f"has a mean grey level of {grey.mean():.0f}; the published ones have 123 to 207")
     if blue < red:
-        found.append(f"is more red ({red:.0f}) than blue ({blue:.0f}); the published ones are bluish, by 13 to 88 levels")
-    return found
+        unlike.append(f"is more red ({red:.0f}) than blue ({blue:.0f}); the published ones are bluish, by 13 to 88 levels")
+    return unlike

@@ -13,8 +13,8 @@ from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..noise.normal import normal_layers, normal_table
-from ..philox import uniforms
+from ..random.normal import normal_layers, normal_table
+from ..random.philox import uniforms
 from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 from ..rounding import ROUNDING, half
@@ -170,43 +170,14 @@ def snow(
     normals: NDArray[np.float64] | None = None,
     angle_deg: float | None = None,
 ) -> Images:
-    """Let it snow: flakes from magnified noise, streaked, added twice over a whitened image.
-
-    Parameters
-    ----------
-    images : (N, H, W, C) ndarray of uint8, RGB or grey
-    keys : Keys
-    mean, std : float
-        Of the layer's normals.
-    zoom : float
-        At least 1: how much the middle of the layer is magnified (linearly), and so the flakes' size.
-    threshold : float
-        At least 0; below it there is no flake.
-    radius, sigma : float
-        Pixels, of the motion blur that streaks the flakes (see `motion_blur`).
-    mix : float
-        0..1, the image's weight beside ``max(x, 1.5 * luma + 0.5)``.
-    rounding : {"floor", "round"}
-        How the result becomes whole: floored, as ImageNet-C's generator does, or rounded, as MNIST-C's.
-    normals : (H, W) ndarray of float64, optional
-        Standard normals, drawn if not given. Only the middle ceil(H / zoom) x ceil(W / zoom) matter.
-    angle_deg : float, optional
-        Direction of the streaks, drawn if not given.
-
-    Returns
-    -------
-    (N, H, W, C) ndarray of uint8
-        The layer is added as it is and turned by 180 degrees; clipped, floored.
+    """Let it snow: flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180 degrees.
 
     Notes
     -----
     Drawn at random: one standard normal for each pixel of the layer's middle; one angle an image, uniform on [-135,
-    -45) degrees. The layer is cut down to bytes before it is streaked, as published. The luma of a grey image is its
-    level. Where an image is not square each side is magnified by itself.
-
-    References
-    ----------
-    Hendrycks & Dietterich 2019, ImageNet-C; released make_imagenet_c.py, ``snow``.
+    -45) degrees. The image is whitened by ``max(x, 1.5 * luma + 0.5)``; the luma of a grey image is its level. The layer is
+    magnified linearly and cut down to bytes before it is streaked (see `motion_blur`), as published. Where an image is not square
+    each side is magnified by itself.
     """
     count, height, width, _ = images.shape
     rows, columns = magnified(height, float(zoom)), magnified(width, float(zoom))
@@ -223,10 +194,10 @@ def snow(
             layers = np.repeat(layers, count, axis=0)
         _lay(images, motion_filter(layers, radius, sigma, angles[: len(layers)]), float(mix), half(rounding), out)
         return out
-    for some in portions(count, _BUFFERS * height * width):
+    for batch in portions(count, _BUFFERS * height * width):
         crops = normal_layers(
-            rows.crop, columns.crop, float(mean), float(std), keys.stage, keys.samples[some], NORMALS_STREAM, normal_table()
+            rows.crop, columns.crop, float(mean), float(std), keys.stage, keys.samples[batch], NORMALS_STREAM, normal_table()
         )
-        layers = motion_filter(_magnify(crops, float(threshold), *grid), radius, sigma, angles[some])
-        _lay(images[some], layers, float(mix), half(rounding), out[some])
+        layers = motion_filter(_magnify(crops, float(threshold), *grid), radius, sigma, angles[batch])
+        _lay(images[batch], layers, float(mix), half(rounding), out[batch])
     return out

@@ -5,27 +5,24 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
-import tempfile
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...digests import digest_of
 from ...errors import SourceError, listed
-from ..cache import cache_root
+from ..cache import cache_root, keep_file
 from . import ice
-
-Texture = NDArray[np.uint8]
+from .grading import Texture
 
 _BASE = (512, 768)
 _MARGIN = 64
 _SUFFIXES = (".png", ".jpg", ".jpeg")
 _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
-_SOURCES = ("weather/ice.py", "weather/crystals.py", "weather/grading.py", "philox.py", "arithmetic.py")
+_SOURCES = ("weather/ice.py", "weather/crystals.py", "weather/grading.py", "random/philox.py", "arithmetic.py")
 LEAST_SIDE = 8
 MOST = 100
 """Textures; they are all held in memory."""
@@ -87,12 +84,7 @@ def default_size(height: int, width: int) -> tuple[int, int]:
 def default_textures(height: int, width: int) -> TextureSet:
     """Return the textures rendered by us for images of a size.
 
-    They are made when first asked for (about a second at 512x768 once the kernels are compiled) and kept in the cache.
-
-    Parameters
-    ----------
-    height, width : int
-        Of the images.
+    They are made when first asked for (about three seconds at 512x768 once the kernels are compiled) and kept in the cache.
     """
     return _default(*default_size(height, width))
 
@@ -100,25 +92,17 @@ def default_textures(height: int, width: int) -> TextureSet:
 @functools.lru_cache(maxsize=4)
 def _default(rows: int, columns: int) -> TextureSet:
     names = tuple(name for name, _ in ice.RENDERERS)
-    made = [_cached(name, (rows, columns)) for name in names]
+    arrays, hashes = zip(*(_cached(name, (rows, columns)) for name in names), strict=True)
     # The published set holds its second picture twice.
-    return TextureSet(names, tuple(h for _, h in made), (0, 1, 1, 2, 3), ("default", str(rows), str(columns)), tuple(a for a, _ in made))
+    return TextureSet(names, hashes, (0, 1, 1, 2, 3), ("default", str(rows), str(columns)), arrays)
 
 
 def load_textures(directory: str | Path) -> TextureSet:
     """Return a user's own textures: the PNG and JPEG files of a directory, sorted by name.
 
     Files called frost1 to frost6, as the released generators ship them, are drawn from as those do: the first five,
-    equally likely (their ``randint(5)`` never picks the sixth). Any other set is drawn from uniformly.
-
-    Parameters
-    ----------
-    directory : str or path
-
-    Raises
-    ------
-    SourceError
-        No such directory, no pictures in it or more than `MOST`, pictures that cannot be read or are smaller than 8x8: all at once.
+    equally likely (their ``randint(5)`` never picks the sixth). Any other set is drawn from uniformly. `SourceError` lists all
+    problems at once.
     """
     path = Path(directory).expanduser()
     if not path.is_dir():
@@ -168,10 +152,10 @@ def _decoded(file: Path) -> Texture:
 
 @functools.lru_cache(maxsize=8)
 def _reopened(origin: tuple[str, ...], sha256: tuple[str, ...]) -> TextureSet:
-    found = _default(int(origin[1]), int(origin[2])) if origin[0] == "default" else load_textures(origin[1])
-    if found.sha256 != sha256:
+    textures = _default(int(origin[1]), int(origin[2])) if origin[0] == "default" else load_textures(origin[1])
+    if textures.sha256 != sha256:
         raise SourceError(f"The frost textures ({' '.join(origin)}) have changed since the build was started; put back the former ones.")
-    return found
+    return textures
 
 
 def _sha256(texture: Texture) -> str:
@@ -183,10 +167,10 @@ def _sha256(texture: Texture) -> str:
 
 @functools.cache
 def _folder() -> Path:
-    here = Path(__file__).parent.parent
+    room = Path(__file__).parent.parent
     digest = hashlib.sha256()
     for source in _SOURCES:
-        digest.update(source.encode() + b"\0" + (here / source).read_bytes() + b"\0")
+        digest.update(source.encode() + b"\0" + (room / source).read_bytes() + b"\0")
     return cache_root() / "textures" / digest.hexdigest()[:16]
 
 
@@ -203,22 +187,8 @@ def _cached(name: str, size: tuple[int, int]) -> tuple[Texture, str]:
             return texture, _sha256(texture)
     texture = ice.render(name, size)
     digest = _sha256(texture)
-    with contextlib.suppress(OSError):  # a full or read-only disk costs the time of rendering again, nothing else
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, lambda file: np.save(file, texture, allow_pickle=False))
-        _replace(note, lambda file: file.write(digest.encode()))
+    buffer = io.BytesIO()
+    np.save(buffer, texture, allow_pickle=False)
+    keep_file(path, buffer.getvalue())
+    keep_file(note, digest.encode())
     return texture, digest
-
-
-def _replace(path: Path, write: Callable[..., object]) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -37,10 +37,10 @@ def _cap_and_blur(distances, reach, pictures):  # type: ignore[no-untyped-def]
         distance = distances[i]
         for y in range(height):
             above = distance[(y - 1 if y > 0 else 1) + 2, 2 : width + 2]
-            here = distance[y + 2, 2 : width + 2]
+            centre = distance[y + 2, 2 : width + 2]
             below = distance[(y + 1 if y < height - 1 else height - 2) + 2, 2 : width + 2]
             for x in range(width):
-                middle[x] = min(above[x], cap) + min(here[x], cap) + min(below[x], cap)
+                middle[x] = min(above[x], cap) + min(centre[x], cap) + min(below[x], cap)
             sums[0] = sums[2]
             sums[width + 1] = sums[width - 1]
             row = pictures[i, y + 1, 1 : width + 1]
@@ -50,7 +50,7 @@ def _cap_and_blur(distances, reach, pictures):  # type: ignore[no-untyped-def]
 
 @kernel
 def _equalise(pictures):  # type: ignore[no-untyped-def]
-    """Equalise the histogram of what lies inside the border; no level is above 20."""
+    """Equalise the histogram inside the border; no level is above 20."""
     count, height, width = pictures.shape[0], pictures.shape[1] - 2, pictures.shape[2] - 2
     # Four counts, by column: neighbours are mostly alike, and one count would wait for the other.
     histogram = np.empty(4 * _LEVELS, np.int64)
@@ -66,15 +66,15 @@ def _equalise(pictures):  # type: ignore[no-untyped-def]
         scale = np.float32(0.0)
         total = np.int64(0)
         for level in range(_LEVELS):
-            here = (histogram[4 * level] + histogram[4 * level + 1]) + (histogram[4 * level + 2] + histogram[4 * level + 3])
+            pixels = (histogram[4 * level] + histogram[4 * level + 1]) + (histogram[4 * level + 2] + histogram[4 * level + 3])
             table[level] = 0
             if first >= 0:
-                total += here
+                total += pixels
                 # Whole numbers nearest to the product, ties to even
                 table[level] = np.uint8(min(np.rint(np.float32(total) * scale), np.float32(255.0)))
-            elif here > 0:
+            elif pixels > 0:
                 first = np.int64(level)
-                rest = height * width - here
+                rest = height * width - pixels
                 if rest == 0:
                     table[level] = level
                     break
@@ -93,12 +93,12 @@ def _emboss(sources, targets):  # type: ignore[no-untyped-def]
         source = sources[i]
         for y in range(height):
             above, above2 = source[y, :width], source[y, 1 : width + 1]
-            here, here2, here3 = source[y + 1, :width], source[y + 1, 1 : width + 1], source[y + 1, 2 : width + 2]
+            beside, beside2, beside3 = source[y + 1, :width], source[y + 1, 1 : width + 1], source[y + 1, 2 : width + 2]
             below2, below3 = source[y + 2, 1 : width + 1], source[y + 2, 2 : width + 2]
             row = targets[i, y + 1, 1 : width + 1]
             for x in range(width):
-                bright = np.int32(here2[x]) + np.int32(here3[x]) + np.int32(below2[x]) + np.int32(2) * np.int32(below3[x])
-                dark = np.int32(2) * np.int32(above[x]) + np.int32(above2[x]) + np.int32(here[x])
+                bright = np.int32(beside2[x]) + np.int32(beside3[x]) + np.int32(below2[x]) + np.int32(2) * np.int32(below3[x])
+                dark = np.int32(2) * np.int32(above[x]) + np.int32(above2[x]) + np.int32(beside[x])
                 row[x] = np.uint8(min(max(np.int32(bright - dark), np.int32(0)), np.int32(255)))
 
 
@@ -111,10 +111,10 @@ def _weigh(reliefs, liquids, opacity, depths):  # type: ignore[no-untyped-def]
     for i in range(count):
         most = np.float32(0.0)
         for y in range(height):
-            above, here, below = reliefs[i, y], reliefs[i, y + 1], reliefs[i, y + 2]
+            above, centre, below = reliefs[i, y], reliefs[i, y + 1], reliefs[i, y + 2]
             line, row = liquids[i, y], depths[i, y]
             for x in range(width + 2):
-                sums[x] = np.int32(above[x]) + np.int32(here[x]) + np.int32(below[x])
+                sums[x] = np.int32(above[x]) + np.int32(centre[x]) + np.int32(below[x])
             for x in range(width):
                 # The nearest whole number to a ninth: for sums up to 2295 the product is exact enough.
                 mean = np.int32(np.int32(left[x] + middle[x] + right[x] + np.int32(4)) * np.int32(7282)) >> np.int32(16)
@@ -129,18 +129,9 @@ def _weigh(reliefs, liquids, opacity, depths):  # type: ignore[no-untyped-def]
 
 
 def deepen(liquids: NDArray[np.uint8], edges: NDArray[np.uint8], reach: float, opacity: float) -> NDArray[np.float32]:
-    """Return liquid times relief, the deepest point of each layer being `opacity`.
+    """Return liquid times relief, (N, H, W) float32, with `opacity` at the deepest point of each layer.
 
-    Parameters
-    ----------
-    liquids, edges : (N, H, W) ndarray of uint8
-    reach : float
-        Pixels from an edge at which the liquid stops deepening.
-    opacity : float
-
-    Returns
-    -------
-    (N, H, W) ndarray of float32
+    The liquid stops deepening `reach` pixels from an edge.
     """
     count, height, width = liquids.shape
     distances = np.empty((count, height + 4, width + 4), np.int32)

@@ -14,7 +14,7 @@ import pytest
 
 import corruptset
 import corruptset.corruptions.cache as cache_module
-from corruptset.corruptions.compiled import CompiledFiles, read_entry
+from corruptset.corruptions.kernel_files import CompiledFiles, read_entry
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,7 +53,7 @@ def test_an_edited_callee_changes_the_output(tmp_path):
     before = call(site, tmp_path, CORRUPTSET_CACHE=cache)
     assert before[2].startswith(str(site))
     assert call(site, tmp_path, CORRUPTSET_CACHE=cache)[0] == before[0]
-    philox = site / "corruptset" / "corruptions" / "philox.py"
+    philox = site / "corruptset" / "corruptions" / "random" / "philox.py"
     stat = philox.stat()
     text = philox.read_text()
     assert "0xD2511F53" in text

@@ -15,8 +15,8 @@ from scipy import stats
 import corruptset
 from corruptset.corruptions.keys import sample_keys, stage_key
 from corruptset.corruptions.noise import noise, tables
-from corruptset.corruptions.noise.normal import fill_normals, fill_normals_by_table, normal_table
-from corruptset.corruptions.philox import fill_uniforms, fill_words, uniforms
+from corruptset.corruptions.random.normal import fill_normals, normal_table
+from corruptset.corruptions.random.philox import fill_uniforms, fill_words, uniforms
 from corruptset.corruptions.registry import get_corruption
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -87,7 +87,7 @@ def shot_levels(level, photons):
 @pytest.mark.parametrize(("sigma", "level"), [(0.04, 128), (0.18, 100), (0.38, 128)])
 def test_gaussian_noise(sigma, level, count):
     def p(drawn_with, seed):
-        observed = histogram(noise._add_offsets, level, tables.compute_gaussian(drawn_with), count, seed)
+        observed = histogram(noise._add_offsets, level, tables.gaussian_table(drawn_with), count, seed)
         return chi_squared(observed, normal_levels(level, 255 * sigma))
 
     judge([p(sigma, s) for s in SEEDS], [p(sigma * 1.01, s) for s in SEEDS])
@@ -97,7 +97,7 @@ def test_gaussian_noise(sigma, level, count):
 @pytest.mark.parametrize(("sigma", "level"), [(0.06, 100), (0.35, 180), (0.6, 60)])
 def test_speckle_noise(sigma, level, count):
     def p(drawn_with, seed):
-        observed = histogram(noise._replace_levels, level, tables.compute_speckle(drawn_with).reshape(-1), count, seed)
+        observed = histogram(noise._replace_levels, level, tables.speckle_table(drawn_with), count, seed)
         return chi_squared(observed, normal_levels(level, level * sigma))
 
     judge([p(sigma, s) for s in SEEDS], [p(sigma * 1.01, s) for s in SEEDS])
@@ -112,9 +112,7 @@ def test_shot_noise(photons, level, count):
         return chi_squared(histogram(noise._replace_levels, level, one_row(weights, level), count, seed), shot_levels(level, photons))
 
     right = [
-        chi_squared(
-            histogram(noise._replace_levels, level, tables.compute_shot(photons).reshape(-1), count, s), shot_levels(level, photons)
-        )
+        chi_squared(histogram(noise._replace_levels, level, tables.shot_table(photons), count, s), shot_levels(level, photons))
         for s in SEEDS
     ]
     judge(right, [p(photons * 1.01, s) for s in SEEDS])
@@ -172,7 +170,7 @@ def normal_counts(count, seed, scale):
     for piece, size in pieces(count):
         stage, samples = keys_of(seed, piece)
         z = np.empty(size, np.float32)
-        fill_normals_by_table(z, stage, samples[0], 5, table)
+        fill_normals(z, stage, samples[0], 5, table)
         out += np.bincount(np.searchsorted(EDGES.astype(np.float32), z), minlength=out.size)
     return out
 
@@ -211,9 +209,9 @@ def test_every_normal_is_the_inverse_of_its_word():
     """A million words, the extreme ones among them, against scipy's quantiles."""
     stage, samples = keys_of(0, 0)
     words = np.empty(1_000_000, np.uint32)
-    fill_words(words, stage, samples[0], 9)
+    fill_words(words, 0, stage, samples[0], 9)
     z = np.empty(words.size, np.float32)
-    fill_normals(z, stage, samples[0], 9)
+    fill_normals(z, stage, samples[0], 9, normal_table())
     tail = ((words & 0x7FFFFFFF) + 0.5) / 2**32
     expected = stats.norm.isf(tail) * np.where(words >> 31, -1, 1)
     assert np.abs(z - expected).max() < 4e-6
@@ -268,7 +266,7 @@ def test_every_bit_of_a_word(count):
         for piece, size in pieces(count):
             stage, samples = keys_of(seed, piece)
             words = np.empty(size, np.uint32)
-            fill_words(words, stage, samples[0], 2)
+            fill_words(words, 0, stage, samples[0], 2)
             ones += [np.count_nonzero(words & np.uint32(1 << bit)) for bit in range(32)]
         p = 2 * stats.norm.sf(np.abs(ones - count / 2) / np.sqrt(count / 4))
         assert p.min() > LEAST

@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter as scipy_filter
 
 import corruptset
 from corruptset.corruptions.arithmetic import gaussian_weights, pairwise_sum
-from corruptset.corruptions.blur.separable import gaussian_filter
+from corruptset.corruptions.separable import gaussian_filter
 from corruptset.errors import ParameterError
 from pictures import painted, photograph
 

@@ -17,7 +17,7 @@ from corruptset.corruptions.calibrations import ladder
 from corruptset.corruptions.gradual.lines import draw_ends
 from corruptset.corruptions.gradual.rectangles import draw_rectangles
 from corruptset.corruptions.keys import Keys, level_stream
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
 from pictures import painted, photograph
 
@@ -39,7 +39,7 @@ def step(name, images, level=1, keys=None, which="evaluated", **given):
 
 def words(count, level, draw, key=1):
     out = np.empty(count, np.uint32)
-    fill_words(out, STAGE, np.uint64(key), level_stream(level, draw))
+    fill_words(out, 0, STAGE, np.uint64(key), level_stream(level, draw))
     return out
 
 

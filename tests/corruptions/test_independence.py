@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from corruptset.corruptions.keys import sample_keys, stage_key
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -98,7 +98,7 @@ def test_shared_and_repeated_draws_are_noticed(name):
 
 def words(seed, sample="a", stream=0, count=2_000_000):
     out = np.empty(count, np.uint32)
-    fill_words(out, stage_key(seed, [("independence@1", {})]), sample_keys([sample])[0], stream)
+    fill_words(out, 0, stage_key(seed, [("independence@1", {})]), sample_keys([sample])[0], stream)
     return out
 
 

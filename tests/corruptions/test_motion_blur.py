@@ -14,7 +14,7 @@ import pytest
 
 import corruptset
 from corruptset.corruptions.blur.motion import motion_filter
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.errors import ParameterError
 from pictures import numbers, photograph
 
@@ -52,7 +52,7 @@ def test_equals_the_definition(shape: tuple[int, int, int], radius: float, sigma
 
 def _image(number: int, height: int, width: int, channels: int, content: str) -> np.ndarray:
     words = np.empty(height * width * channels, np.uint32)
-    fill_words(words, np.uint64(2026), np.uint64(number), 0)
+    fill_words(words, 0, np.uint64(2026), np.uint64(number), 0)
     values = words >> np.uint32(24)
     if content == "edges":
         values = (values >> np.uint32(7)) * np.uint32(255)
@@ -67,7 +67,7 @@ SPECIAL = (0.0, 30.0, 45.0, 60.0, 90.0, -30.0, -45.0, -60.0, -90.0, 180.0, -135.
 def _case(number: int) -> tuple[np.ndarray, float, float, float]:
     """Case `number`: an image, radius, sigma and angle, all from Philox; every fourth a snow layer and its streaks."""
     words = np.empty(8, np.uint32)
-    fill_words(words, np.uint64(2026), np.uint64(number), 1)
+    fill_words(words, 0, np.uint64(2026), np.uint64(number), 1)
     u = (words * 2.0**-32).tolist()
     height, width = 8 + int(words[0]) % 72, 8 + int(words[1]) % 72
     if number % 4 == 3:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 import tomllib
 from decimal import Decimal, localcontext
 from importlib.resources import files
@@ -12,17 +12,16 @@ import pytest
 from scipy import stats
 from skimage import data
 
-from corruptset.corruptions import cache
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.corruptions.noise import noise, tables
-from corruptset.corruptions.noise.tails import inverse_upper_tail, upper_tail
+from corruptset.corruptions.random.tails import inverse_upper_tail, upper_tail
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
 
 STAGE = np.uint64(0x9E3779B97F4A7C15)
 CALIBRATIONS = ("imagenet", "inception", "tiny", "cifar")
 NOISES = {"gaussian_noise": "sigma", "shot_noise": "photons", "impulse_noise": "amount", "speckle_noise": "sigma"}
-COMPUTE = {"gaussian_noise": tables.compute_gaussian, "shot_noise": tables.compute_shot, "speckle_noise": tables.compute_speckle}
+TABLE = {"gaussian_noise": tables.gaussian_table, "shot_noise": tables.shot_table, "speckle_noise": tables.speckle_table}
 
 
 def shipped_parameters(name):
@@ -48,6 +47,11 @@ def unpacked(table, bits):
         row += entries >> bits
         np.add.at(row, entries & ((1 << bits) - 1), capacity - (entries >> bits))
     return weights
+
+
+def table_hash(table):
+    """The sha256 of a table's little-endian bytes."""
+    return hashlib.sha256(table.astype("<u4").tobytes()).hexdigest()
 
 
 # --- the normal's tail ---------------------------------------------------------------------------------------------
@@ -91,7 +95,7 @@ def exact_poisson(mean: float, count: int) -> list[Decimal]:
 
 @pytest.mark.parametrize("photons", [3.0, 60.0, 500.0, 7.3, 0.001])
 def test_shot_weights_are_exact(photons):
-    weights = unpacked(tables.compute_shot(photons), 8)
+    weights = unpacked(tables.shot_table(photons), 8)
     assert (weights.sum(1) == 2**32).all()
     levels = (0, 1, 17, 128, 254, 255)
     for level in levels:
@@ -109,7 +113,7 @@ def test_shot_weights_are_exact(photons):
 
 def test_shot_at_a_million_photons():
     """The longest recurrence: still the Poisson distribution, within rounding."""
-    weights = unpacked(tables.compute_shot(1e6), 8)[200]
+    weights = unpacked(tables.shot_table(1e6), 8)[200]
     edges = np.ceil(np.arange(257) / 255 * 1e6)
     edges[-1] = np.inf
     expected = np.diff(stats.poisson.cdf(edges - 1, 200 / 255 * 1e6), prepend=0)[1:]
@@ -118,7 +122,7 @@ def test_shot_at_a_million_photons():
 
 @pytest.mark.parametrize("sigma", [0.04, 0.38, 1e-9, 10.0])
 def test_gaussian_weights_are_exact(sigma):
-    weights = unpacked(tables.compute_gaussian(sigma), 9)[0]
+    weights = unpacked(tables.gaussian_table(sigma), 9)[0]
     assert weights.sum() == 2**32
     assert weights[0] == 0, "offset -256 is not needed"
     edges = np.concatenate([[-np.inf], np.arange(-254, 256), [np.inf]])
@@ -128,7 +132,7 @@ def test_gaussian_weights_are_exact(sigma):
 
 @pytest.mark.parametrize("sigma", [0.06, 0.6, 10.0])
 def test_speckle_weights_are_exact(sigma):
-    weights = unpacked(tables.compute_speckle(sigma), 8)
+    weights = unpacked(tables.speckle_table(sigma), 8)
     assert (weights.sum(1) == 2**32).all()
     assert weights[0, 0] == 2**32, "black stays black"
     edges = np.concatenate([[-np.inf], np.arange(1, 256), [np.inf]])
@@ -186,74 +190,18 @@ PINNED = {
 
 
 def test_every_shipped_table_is_pinned():
-    assert set(PINNED) == {(name, value) for name in COMPUTE for value in shipped_parameters(name)}
+    assert set(PINNED) == {(name, value) for name in TABLE for value in shipped_parameters(name)}
 
 
 @pytest.mark.parametrize(("name", "value"), sorted(PINNED)[::9])
 def test_pinned_tables(name, value):
-    assert tables.table_hash(COMPUTE[name](value))[:16] == PINNED[name, value]
+    assert table_hash(TABLE[name](value))[:16] == PINNED[name, value]
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize(("name", "value"), sorted(PINNED))
 def test_all_pinned_tables(name, value):
-    assert tables.table_hash(COMPUTE[name](value))[:16] == PINNED[name, value]
-
-
-# --- tables on disk ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def empty_cache(tmp_path, monkeypatch):
-    """A cache folder of this test's own, and nothing in memory."""
-    monkeypatch.setattr(tables, "cache_root", lambda: tmp_path)
-    for cached in (tables.gaussian_table, tables.shot_table, tables.speckle_table):
-        cached.cache_clear()
-    yield tmp_path
-    for cached in (tables.gaussian_table, tables.shot_table, tables.speckle_table):
-        cached.cache_clear()
-
-
-def test_a_table_is_kept_on_disk(empty_cache, monkeypatch):
-    first = tables.shot_table(5.0)
-    (stored,) = (empty_cache / "tables").rglob("*.*")
-    assert stored.parent.name == cache.kernel_folder().name
-    tables.shot_table.cache_clear()
-    monkeypatch.setattr(tables, "compute_shot", None)
-    assert (tables.shot_table(5.0) == first).all()
-    assert first.flags.c_contiguous
-    assert first.dtype == np.uint32
-
-
-@pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b"", lambda b: b[:100] + bytes([b[100] ^ 1]) + b[101:]])
-def test_a_damaged_table_is_computed_again(empty_cache, damage):
-    right = tables.gaussian_table(0.1)
-    (stored,) = (empty_cache / "tables").rglob("*.*")
-    whole = stored.read_bytes()
-    stored.write_bytes(damage(whole))
-    tables.gaussian_table.cache_clear()
-    assert (tables.gaussian_table(0.1) == right).all()
-    assert stored.read_bytes() == whole
-
-
-def test_tables_without_a_writable_disk(empty_cache, monkeypatch):
-    (empty_cache / "tables").write_text("a file where a folder should be")
-    assert (tables.speckle_table(0.2) == tables.compute_speckle(0.2).reshape(-1)).all()
-
-
-def test_a_failed_write_leaves_nothing_behind(empty_cache, monkeypatch):
-    def refuse(*_):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "replace", refuse)
-    assert (tables.gaussian_table(0.2) == tables.compute_gaussian(0.2)).all()
-    assert [p for p in (empty_cache / "tables").rglob("*") if p.is_file()] == []
-
-
-def test_numerically_close_parameters_do_not_share_a_table(empty_cache):
-    tables.gaussian_table(0.1)
-    tables.gaussian_table(float(np.nextafter(0.1, 1)))
-    assert len(list((empty_cache / "tables").rglob("*.*"))) == 2
+    assert table_hash(TABLE[name](value))[:16] == PINNED[name, value]
 
 
 # --- the corruptions -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corruptset.corruptions.kernels import kernel
-from corruptset.corruptions.philox import draw_block, draw_word, fill_uniforms, fill_words, fill_words_from, philox4x32, uniforms
+from corruptset.corruptions.random.philox import draw_block, draw_word, fill_uniforms, fill_words, philox4x32, uniforms
 
 STAGE = np.uint64(0x1234567890ABCDEF)
 SAMPLE = np.uint64(0xFEDCBA0987654321)
@@ -70,20 +70,20 @@ def test_published_vectors(counter, key, expected):
 def test_words_follow_the_layout(count):
     out = np.empty(count, np.uint32)
     for stream in (0, 3, MASK):
-        fill_words(out, STAGE, SAMPLE, stream)
+        fill_words(out, 0, STAGE, SAMPLE, stream)
         assert out.tolist() == python_words(count, int(STAGE), int(SAMPLE), stream)
 
 
 @pytest.mark.parametrize("first_block", [0, 1, 1024, 2**31, 2**32 - 300])
 def test_words_from_any_block(first_block):
     out = np.empty(1003, np.uint32)
-    fill_words_from(out, first_block, STAGE, SAMPLE, 7)
+    fill_words(out, first_block, STAGE, SAMPLE, 7)
     assert out.tolist() == python_words(1003, int(STAGE), int(SAMPLE), 7, first_block)
 
 
 def test_an_element_is_addressable_alone():
     whole = np.empty(203, np.uint32)
-    fill_words(whole, STAGE, SAMPLE, 5)
+    fill_words(whole, 0, STAGE, SAMPLE, 5)
     alone = np.empty(103, np.uint32)
     word_by_word(alone, 100, STAGE, SAMPLE, 5)
     assert (alone == whole[100:]).all()
@@ -93,14 +93,14 @@ def test_an_element_is_addressable_alone():
 def test_pinned_words():
     """Our own vectors: a changed layout changes every published byte."""
     out = np.empty(6, np.uint32)
-    fill_words(out, STAGE, SAMPLE, 3)
+    fill_words(out, 0, STAGE, SAMPLE, 3)
     assert [f"{w:08x}" for w in out] == PINNED_WORDS
 
 
 def test_keys_and_stream_all_matter():
     def words(stage, sample, stream):
         out = np.empty(64, np.uint32)
-        fill_words(out, np.uint64(stage), np.uint64(sample), stream)
+        fill_words(out, 0, np.uint64(stage), np.uint64(sample), stream)
         return out.tobytes()
 
     variants = [(0, 0, 0), (1, 0, 0), (1 << 32, 0, 0), (0, 1, 0), (0, 1 << 32, 0), (0, 0, 1)]
@@ -109,7 +109,7 @@ def test_keys_and_stream_all_matter():
 
 def test_uniforms_are_scaled_words():
     words = np.empty(9001, np.uint32)
-    fill_words(words, STAGE, SAMPLE, 2)
+    fill_words(words, 0, STAGE, SAMPLE, 2)
     out = np.empty(9001, np.float64)
     fill_uniforms(out, STAGE, SAMPLE, 2, -1.0, 3.0)
     assert (out == -1.0 + 4.0 * (words * 2.0**-32)).all()

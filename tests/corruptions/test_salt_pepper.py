@@ -9,7 +9,7 @@ from scipy import stats
 import corruptset
 from corruptset.corruptions.calibrations import calibrations_of, parse_table
 from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.philox import fill_words
+from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
 from corruptset.errors import ParameterError
 from pictures import painted
@@ -73,7 +73,7 @@ def test_equals_the_definition_word_by_word(density, shape):
     image = painted(*shape)
     key = np.uint64(0x1234567)
     words = np.empty(image.size, np.uint32)
-    fill_words(words, key, sample_keys(["a"])[0], np.uint32(0))
+    fill_words(words, 0, key, sample_keys(["a"])[0], np.uint32(0))
     x = words.reshape(shape).astype(np.float64)
     # pepper at the lower end of the words, salt at the upper: half the density each
     want = np.where(x < density * 2.0**31, 0, np.where(2.0**32 - 1 - x < density * 2.0**31, 255, image))

@@ -12,8 +12,8 @@ import corruptset
 from corruptset.corruptions.blur.motion import motion_filter
 from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import sample_key, sample_keys
-from corruptset.corruptions.noise.normal import fill_normals
-from corruptset.corruptions.philox import uniforms
+from corruptset.corruptions.random.normal import fill_normals, normal_table
+from corruptset.corruptions.random.philox import uniforms
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.corruptions.weather.snow import ANGLE_STREAM, NORMALS_STREAM
 from pictures import numbers, painted, photograph
@@ -74,7 +74,7 @@ def test_only_the_middle_is_drawn_and_can_be_given_back():
     row = ROW | {"zoom": 3.0}
     key = chain_keys([resolve_stage("snow", shipped("cifar"), parameters=row)], 0)[0]
     middle = np.empty(14 * 11, np.float32)
-    fill_normals(middle, key, sample_key("x"), NORMALS_STREAM)
+    fill_normals(middle, key, sample_key("x"), NORMALS_STREAM, normal_table())
     normals = np.full((40, 33), 50.0)
     normals[13:27, 11:22] = middle.reshape(14, 11)
     own = corruptset.corrupt(image, "snow", key="x", **row)

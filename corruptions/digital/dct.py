@@ -106,15 +106,7 @@ def _backward(work, p, step, bits):  # type: ignore[no-untyped-def]
 
 @kernel
 def quantise(plane, steps):  # type: ignore[no-untyped-def]
-    """Take a plane's blocks through the cosine transform, quantisation by `steps`, and back, in place.
-
-    Parameters
-    ----------
-    plane : (H, W) ndarray of uint8, C-contiguous
-        Sides are multiples of 8.
-    steps : (64,) ndarray of int32
-        1..255.
-    """
+    """Take the 8x8 blocks of a plane, (H, W) uint8, through the cosine transform, quantisation by 64 steps, and back, in place."""
     rows, columns = plane.shape
     flat = plane.reshape(-1)
     across = columns // 8
@@ -123,8 +115,8 @@ def quantise(plane, steps):  # type: ignore[no-untyped-def]
     work = np.zeros(64 * _LANES, np.int32)
     unit = np.float32(1.0)
     for start in range(0, total, _LANES):
-        here = min(_LANES, total - start)
-        for b in range(here):
+        blocks = min(_LANES, total - start)
+        for b in range(blocks):
             block = start + b
             corner = np.uint64(block // across * 8 * columns + block % across * 8)
             corners[b] = corner
@@ -154,7 +146,7 @@ def quantise(plane, steps):  # type: ignore[no-untyped-def]
         for y in range(np.uint64(8)):
             for j in range(_N):
                 _backward(work, y * _DOWN + j, _ACROSS, _BITS + _KEPT + 3)
-        for b in range(here):
+        for b in range(blocks):
             for y in range(np.uint64(8)):
                 p = corners[b] + y * np.uint64(columns)
                 q = y * _DOWN + np.uint64(b)

@@ -1,8 +1,6 @@
 """Standard normals from one 32-bit word each, by an inverse-CDF table: no logarithm, no sine.
 
-For other families: from Python, ``fill_normals(out, stage_key, sample_key, stream)``; inside a kernel, pass
-``normal_table()`` down and call ``fill_normals_by_table(out, stage_key, sample_key, stream, table)`` or
-``normal_from_word(word, table)``. Uniforms are in `..philox` (`fill_uniforms`, `uniforms`).
+Kernels take `normal_table` as an argument and hand it to `fill_normals` or `normal_from_word`.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
-from ..philox import fill_words_from
+from .philox import fill_words
 from .tails import inverse_upper_tail
 
 _OCTAVES = 32
@@ -30,15 +28,10 @@ _CHUNK = 4096  # words at a time: they stay in the first-level cache
 
 @functools.cache
 def normal_table() -> NDArray[np.float32]:
-    """Return the table of `normal_from_word`: the inverse of the normal's upper tail, piecewise linear.
+    """Return the inverse of the normal's upper tail, piecewise linear: (4096, 2) float32, each segment's first value and slope times 128.
 
     The tail p = (u + 1/2) / 2**32, u = 0 .. 2**31 - 1, is cut into 32 octaves of 128 equal segments, so that the tail
     out to 6.3 standard deviations is as finely cut as the middle: no value is off by more than 4e-6.
-
-    Returns
-    -------
-    (4096, 2) ndarray of float32
-        Each segment's value at its start and its slope times 128.
     """
     octave = np.repeat(np.arange(_OCTAVES, dtype=np.float64), _SEGMENTS)
     start = np.tile(np.arange(_SEGMENTS, dtype=np.float64), _OCTAVES)
@@ -52,15 +45,7 @@ def normal_table() -> NDArray[np.float32]:
 
 @inlined
 def normal_from_word(word, table):  # type: ignore[no-untyped-def]
-    """Return one standard normal as float32.
-
-    Parameters
-    ----------
-    word : uint32
-        Its top bit is the sign, the other 31 are the tail probability.
-    table : (4096, 2) ndarray of float32
-        `normal_table`.
-    """
+    """Return one standard normal as float32: the word's top bit is the sign, the other 31 are the tail probability."""
     # The exponent of u + 1/2 is the octave, the top of its mantissa the segment, the rest the place in the segment.
     bits = np.float64(np.float64(np.int32(word & _31_BITS)) + 0.5).view(np.int64)
     at = np.uint64((bits >> _SHIFT) - _FIRST)
@@ -70,22 +55,12 @@ def normal_from_word(word, table):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_normals_by_table(out, stage_key, sample_key, stream, table):  # type: ignore[no-untyped-def]
-    """Fill `out` with standard normals: element e is made of word e of the stream.
-
-    Parameters
-    ----------
-    out : (n,) ndarray of float32, C-contiguous
-    stage_key, sample_key : numpy.uint64
-    stream : int
-        0 .. 2**32 - 1.
-    table : (4096, 2) ndarray of float32
-        `normal_table`.
-    """
+def fill_normals(out, stage_key, sample_key, stream, table):  # type: ignore[no-untyped-def]
+    """Fill `out`, (n,) float32, with standard normals: element e is made of word e of the stream."""
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):
         part = out[start : start + _CHUNK]
-        fill_words_from(words[: part.size], start >> 2, stage_key, sample_key, stream)
+        fill_words(words[: part.size], start >> 2, stage_key, sample_key, stream)
         for i in range(np.uint32(part.size)):
             part[i] = normal_from_word(words[i], table)
 
@@ -98,21 +73,8 @@ def normal_layers(height, width, mean, std, stage_key, sample_keys, stream, tabl
     out = np.empty((count, size), np.float64)
     normals = np.empty(size, np.float32)
     for i in range(count):
-        fill_normals_by_table(normals, stage_key, sample_keys[i], stream, table)
+        fill_normals(normals, stage_key, sample_keys[i], stream, table)
         row = out[i]
         for k in range(size):
             row[k] = mean + std * np.float64(normals[k])
     return out.reshape(count, height, width)
-
-
-def fill_normals(out: NDArray[np.float32], stage_key: np.uint64, sample_key: np.uint64, stream: int) -> None:
-    """Fill `out` with standard normals: element e is made of word e of the stream.
-
-    Parameters
-    ----------
-    out : (n,) ndarray of float32, C-contiguous
-    stage_key, sample_key : numpy.uint64
-    stream : int
-        0 .. 2**32 - 1.
-    """
-    fill_normals_by_table(out, stage_key, sample_key, stream, normal_table())

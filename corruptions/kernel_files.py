@@ -6,15 +6,14 @@ processes may write at once, can name the machine code of another signature; her
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import pickle
-import secrets
 from pathlib import Path
 from typing import Any
 
 from numba.core.serialize import dumps
+
+from .cache import keep_file
 
 SUFFIX = ".kernel"
 _HASH_BYTES = 32
@@ -26,9 +25,9 @@ class CompiledFiles:
     Parameters
     ----------
     folder : path
-        Named by the sources of all kernels and numba's version, so that neither need stand in a file.
+        Named by the sources of all kernels and numba's version, so that no file holds them.
     base : str
-        What the file names of this function begin with.
+        The beginning of this function's file names.
     """
 
     def __init__(self, folder: str | Path, base: str) -> None:
@@ -36,24 +35,17 @@ class CompiledFiles:
         self._base = base
 
     def load(self, key: Any) -> Any:
-        """Return what was saved for a signature on this kind of processor; None where there is none, or not a whole one."""
+        """Return the compiled code of a signature on this kind of processor; None where there is none, or a damaged file."""
         entry = read_entry(self._path(key))
         return entry[1] if entry is not None and entry[0] == repr(key) else None
 
     def save(self, key: Any, compiled: Any) -> None:
-        """Save what was compiled. A full or read-only disk costs the time of compiling it again, nothing else."""
+        """Save compiled code under its signature."""
         payload: bytes = dumps((repr(key), compiled))  # type: ignore[no-untyped-call]
-        path = self._path(key)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            temporary.write_bytes(_hash(payload) + payload)
-            os.replace(temporary, path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        keep_file(self._path(key), _hash(payload) + payload)
 
     def flush(self) -> None:
-        """Remove what was saved."""
+        """Remove all files of this function."""
         for path in self._folder.glob(f"{self._base}-*{SUFFIX}"):
             path.unlink(missing_ok=True)
 
@@ -63,7 +55,7 @@ class CompiledFiles:
 
 
 def read_entry(path: Path) -> tuple[str, Any] | None:
-    """Return the signature and processor that a file is for, as text, and what was compiled; None where it is missing or damaged."""
+    """Return a file's signature and processor, as text, and its compiled code; None where it is missing or damaged."""
     try:
         data = path.read_bytes()
     except OSError:

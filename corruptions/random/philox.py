@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernels import inlined, kernel
+from ..kernels import inlined, kernel
 
 _M0 = np.uint64(0xD2511F53)
 _M1 = np.uint64(0xCD9E8D57)
@@ -73,17 +73,10 @@ def draw_word(element, stage_key, sample_key, stream):  # type: ignore[no-untype
 
 
 @kernel
-def fill_words_from(out, first_block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Fill `out` (1-D uint32, C-contiguous) with words 4 * first_block, 4 * first_block + 1, ... of a stream.
+def fill_words(out, first_block, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
+    """Fill `out`, (n,) uint32, with words 4 * first_block, 4 * first_block + 1, ... of a stream.
 
-    Parameters
-    ----------
-    out : (n,) ndarray of uint32
-    first_block : int
-        0 .. 2**32 - 1.
-    stage_key, sample_key : numpy.uint64
-    stream : int
-        0 .. 2**32 - 1: which of a stage's named draws (and, for gradual degradations, which level).
+    A stream, 0 .. 2**32 - 1, is one of a stage's named draws (and, for gradual degradations, of one level).
     """
     k0 = low_word(stage_key)
     k1 = high_word(stage_key)
@@ -105,44 +98,34 @@ def fill_words_from(out, first_block, stage_key, sample_key, stream):  # type: i
 
 
 @kernel
-def fill_words(out, stage_key, sample_key, stream):  # type: ignore[no-untyped-def]
-    """Fill `out` (1-D uint32, C-contiguous) with words 0, 1, 2, ... of a stream; see `fill_words_from`."""
-    fill_words_from(out, np.int64(0), stage_key, sample_key, stream)
-
-
-@kernel
 def fill_uniforms(out, stage_key, sample_key, stream, low, high):  # type: ignore[no-untyped-def]
     """Fill `out` with uniforms on [low, high): element e is word e of the stream, scaled by 2**-32.
 
-    Parameters
-    ----------
-    out : (n,) ndarray of float64 or float32, C-contiguous
-        As float32 the values are rounded, and `high` itself can then occur.
-    stage_key, sample_key : numpy.uint64
-    stream : int
-    low, high : float
+    In a float32 array they are rounded, and `high` itself can occur.
     """
     words = np.empty(min(out.size, _CHUNK), np.uint32)
     for start in range(0, out.size, _CHUNK):
         part = out[start : start + _CHUNK]
-        fill_words_from(words[: part.size], start // 4, stage_key, sample_key, stream)
+        fill_words(words[: part.size], start // 4, stage_key, sample_key, stream)
         for i in range(np.uint32(part.size)):
             part[i] = low + (high - low) * (np.float64(words[i]) * 2.0**-32)
 
 
 @kernel
 def uniforms(stage_key, sample_keys, stream, low, high):  # type: ignore[no-untyped-def]
-    """Return one float64 per sample, uniform on [low, high): word 0 of the stream, scaled by 2**-32.
-
-    Parameters
-    ----------
-    stage_key : numpy.uint64
-    sample_keys : (N,) ndarray of uint64
-    stream : int
-    low, high : float
-    """
+    """Return one float64 per sample, uniform on [low, high): word 0 of the stream, scaled by 2**-32."""
     out = np.empty(sample_keys.size, np.float64)
     for i in range(sample_keys.size):
         word = draw_word(np.int64(0), stage_key, sample_keys[i], stream)
         out[i] = low + (high - low) * (np.float64(word) * 2.0**-32)
+    return out
+
+
+@kernel
+def whole_numbers(stage_key, sample_keys, stream, counts):  # type: ignore[no-untyped-def]
+    """Return whole numbers, (N, K) int64: column k, uniform on 0 .. counts[k] - 1, comes from word k of the stream."""
+    out = np.empty((sample_keys.size, counts.size), np.int64)
+    for i in range(sample_keys.size):
+        for k in range(counts.size):
+            out[i, k] = (np.int64(draw_word(k, stage_key, sample_keys[i], stream)) * counts[k]) >> 32
     return out
