@@ -31,8 +31,8 @@ def show(
         Ladder | None,
         typer.Option(
             "--ladder",
-            help="Of a gradual degradation: whose parameters the table of its levels has, those of the paper's results or of its text; "
-            "by default evaluated.",
+            help="Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
+            "or of its text; by default evaluated.",
             show_default=False,
         ),
     ] = None,

@@ -14,7 +14,7 @@ from .set_spec import SetSpec
 
 CLEAN = SetSpec("clean", ())
 LEVELS = 30
-"""The levels of a gradual degradation, where no recipe says how many: as many as the paper has."""
+"""The levels of a gradual degradation where no recipe gives a number: those of Swingler 2022."""
 
 
 class HasNames(Protocol):
