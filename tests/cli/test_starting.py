@@ -23,7 +23,6 @@ NOT_NEEDED = {
     "rich": "only a terminal gets colours and bars",
     "jsonschema": "nobody here; schemas are for other people's programs",
     "corruptset.manifests.reader": "reads what is built",
-    "corruptset.manifests.images.shards": "reads what is built",
     "corruptset.manifests.verify.ladder": "checks what is built",
     "corruptset.generate.pixels.contact_sheet": "draws at the end",
     "corruptset.generate.views.export": "only for export",
