@@ -1,4 +1,4 @@
-"""What a manifest says, held against what is here (source, revisions, textures) and taken up again, so that its images can be made."""
+"""The build of a manifest, so that its images can be made again."""
 
 from __future__ import annotations
 

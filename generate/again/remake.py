@@ -35,7 +35,7 @@ class Means:
 
 
 class Remake:
-    """Makes parts again; the source is opened and held against its digest when it is first needed."""
+    """Makes parts again; the source is opened and compared with its digest when it is first needed."""
 
     def __init__(self, root: Path, manifest: Manifest, means: Means, progress: Progress, scratch: Path) -> None:
         self.root = root
@@ -90,7 +90,7 @@ class Remake:
         return [Part(run, group) for run in runs for group in cut]
 
     def make(self, name: str, sinks: Sequence[Sink], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
-        """Make parts aside; return the folder that they are in. `finished` is told of each as it is finished."""
+        """Make parts aside; return the folder that they are in. `finished` is called after each."""
         folder = self.scratch / name
         (folder / PARTS_FOLDER).mkdir(parents=True)
         by_name = {part.name: part for part in parts}

@@ -1,7 +1,7 @@
 """`verify --repair`: what is wrong or missing is made again, file by file; what is right is not touched.
 
 Everything is made aside, in `.corruptset/repair`, and takes the place of what is wrong only where its bytes are those that the records
-list. manifest.json is never rewritten: it is what all else is held against. Files that no record names are left for their owner.
+list. manifest.json is never rewritten: all other files are compared with it. Files that no record names are left for their owner.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def repair(directory: str | Path, before: VerificationReport, means: Means, prog
         outcome.leave(WORK_FOLDER, "is a link; take it away and repair again")
         return outcome
     if (root / WORK_FOLDER).exists() and extended(root) is None:
-        outcome.mended.append(WORK_FOLDER)  # of a build or a repair that was killed: it goes with the lock
+        outcome.mended.append(WORK_FOLDER)  # of a build or a repair that was killed: it is removed with the lock
     with resumable(root), locked(root):
         shutil.rmtree(root / SCRATCH, ignore_errors=True)
         files = RepairedFiles(root, manifest, outcome, absent)
@@ -101,7 +101,7 @@ def _absent(root: Path, manifest: Manifest, outcome: Repaired) -> frozenset[str]
 
 
 def _trusted(root: Path, outcome: Repaired) -> Manifest | None:
-    """Return the manifest if it can be what all else is held against; else say why not."""
+    """Return the manifest if other files can be compared with it; else say why not."""
 
     def refuse(reason: str) -> None:
         outcome.leave(MANIFEST, f"{reason}; nothing is made again from it: fetch it again")

@@ -21,7 +21,7 @@ from .repaired_files import RepairedFiles
 
 
 def samples_text(files: RepairedFiles, remake: Remake) -> bytes | None:
-    """Return samples.jsonl; None where nobody knows which samples it lists, which is said."""
+    """Return samples.jsonl; None, with the reason in the outcome, where it cannot be known which samples it lists."""
     preprocessing = parse_preprocessing(files.manifest.preprocessing)
     selection = _selection(files, remake)
     if selection is None:

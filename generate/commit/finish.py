@@ -215,7 +215,7 @@ def _beside_images(directory: Path, sink: Sink, base_files: Mapping[str, FileRec
 
 
 def _samples(job: Job, clean: Sequence[str]) -> bytes:
-    """Return samples.jsonl; records take several times the memory of its rows, so each is let go with its row."""
+    """Return samples.jsonl; records take several times the memory of its rows, so each is freed with its row."""
     rows = bytearray()
     for i, (chosen, pixels) in enumerate(zip(job.samples, clean, strict=True)):
         rows += json_line(sample_record(job.classes, i, chosen, pixels))

@@ -1,4 +1,4 @@
-"""What stops a build from outside: a signal, the disk, the memory; what is said of it, and how it is resumed."""
+"""What stops a build from outside (a signal, the disk, the memory), and the sentence that says how it is resumed."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def extended(directory: Path) -> Unfinished | None:
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold the build's lock; it goes with the process, however that ends.
+    """Hold the build's lock; it is released when the process ends, however that happens.
 
     A finished build is left without `.corruptset/`, unless it is being extended.
 

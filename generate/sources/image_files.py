@@ -23,7 +23,7 @@ Note = tuple[str, str]
 
 @dataclass(frozen=True)
 class ImageList:
-    """The samples of a source of image files, before it is said where they lie."""
+    """The samples of a source of image files, before their places are known."""
 
     samples: tuple[Sample, ...]
     classes: tuple[ClassRecord, ...]

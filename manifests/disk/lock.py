@@ -1,4 +1,4 @@
-"""Locks on files: each goes with the process that holds it, however that process ends."""
+"""Locks on files: each is released when the process that holds it ends, however that happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release without pixels: manifest.json, samples.jsonl and sets/*.jsonl, held against each other before anything is made from them."""
+"""A release without pixels: manifest.json, samples.jsonl and sets/*.jsonl, compared with each other before anything is made from them."""
 
 from __future__ import annotations
 

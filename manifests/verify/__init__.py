@@ -1,1 +1,1 @@
-"""A data set held against its manifest."""
+"""Whether a data set is what its manifest says."""
