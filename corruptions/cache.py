@@ -57,10 +57,9 @@ def _remove_if_mine(path: Path, pid: int) -> None:
 
 
 def keep_file(path: Path, content: bytes) -> None:
-    """Put a whole file in place, or none: a full or read-only disk costs the time of making it again, nothing else."""
+    """Put a whole file into a folder, or none: a full or read-only disk costs the time of making it again, nothing else."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             temporary.write_bytes(content)
             os.replace(temporary, path)

@@ -194,7 +194,7 @@ class Declaration:
 class corruption(Declaration):
     """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
 
-    The family is the folder of the function's module. The docstring gets the sections that follow from the registration
+    The family is the folder of the function's module. The docstring gets the sections that follow from the declaration
     (`docstrings.full_docstring`).
 
     Examples
@@ -208,7 +208,7 @@ class corruption(Declaration):
     def __call__(self, function: Callable[..., Images]) -> Callable[..., Images]:
         registered = Corruption(**vars(self), name=function.__name__, family=function.__module__.split(".")[-2], function=function)
         function.__doc__ = full_docstring(registered)
-        _registered[function.__name__] = registered
+        _registered[registered.name] = registered
         return function
 
 

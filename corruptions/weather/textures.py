@@ -187,6 +187,8 @@ def _cached(name: str, size: tuple[int, int]) -> tuple[Texture, str]:
             return texture, _sha256(texture)
     texture = ice.render(name, size)
     digest = _sha256(texture)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     np.save(buffer, texture, allow_pickle=False)
     keep_file(path, buffer.getvalue())
