@@ -200,7 +200,7 @@ class _Making:
         return self.directory / PARTS_FOLDER / f"{part}.json"
 
     def _compile(self, job: Job) -> None:
-        """Make sure that kernels, noise tables and textures are in the cache: textures belong to what a build is."""
+        """Make sure that kernels and textures are in the cache: textures belong to what a build is."""
         self.progress(ProgressEvent("compiling"))
         warm_up(
             job,

@@ -43,7 +43,7 @@ class _Task:
 
 
 def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell: Callable[[int, int], None] | None = None) -> None:
-    """Apply every needed stage once to a small image, so that kernels, noise tables and textures are made once and cached.
+    """Apply every needed stage once to a small image, so that kernels and textures are made once and cached.
 
     Otherwise each worker would compile them for itself. Corruptions are shared out to several processes. A mark in the
     folder of the kernels says what was prepared: with it nothing is done at all, and it goes when the cache is deleted.
