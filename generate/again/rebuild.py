@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,13 @@ from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import CONTACT, MANIFEST, README, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
-from ..build import Built, ProgressEvent, make_build
+from ..build import Built, Progress, make_build
 from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
 from .agreement import library_advice
 from .from_manifest import opened_source, recorded_build, specs_of
-
-Progress = Callable[[ProgressEvent], None]
 
 ENOUGH = 1000
 """After so many images that come out otherwise the rest is not worth making."""

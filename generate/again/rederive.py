@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,7 @@ from ...manifests.layout import MANIFEST, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ImageRecord, SampleRecord
-from ...manifests.records.report import Level, Problem, VerificationReport
+from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, parse_encoding
@@ -27,8 +27,6 @@ from .from_manifest import maker_of, opened_source, specs_of, spread
 from .remake import Means
 from .repair import repair as mend
 from .repaired_files import Repaired
-
-Progress = Callable[[str, int, int], None]
 
 MOST_CLASSES = 5
 """Differing classes that are named."""

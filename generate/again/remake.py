@@ -10,6 +10,7 @@ from pathlib import Path
 from ...manifests.layout import PARTS_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
+from ...manifests.records.report import Progress
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, groups
@@ -19,8 +20,6 @@ from ..work.pool import run
 from ..work.worker import PartDone
 from .agreement import matched
 from .from_manifest import RecordedBuild, opened_source, recorded_build
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

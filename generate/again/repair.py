@@ -21,7 +21,7 @@ from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import manifest_or_mistakes, other_schema
-from ...manifests.records.report import VerificationReport
+from ...manifests.records.report import Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
 from ..commit.data_card import data_card, license_text
@@ -33,8 +33,6 @@ from .remake import Means, Remake
 from .repaired_files import Repaired, RepairedFiles
 from .repaired_images import repair_images, repair_rows
 from .repaired_samples import samples_text
-
-Progress = Callable[[str, int, int], None]
 
 
 def repair(directory: str | Path, before: VerificationReport, means: Means, progress: Progress) -> Repaired:

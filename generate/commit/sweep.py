@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.layout import set_path
+from ...manifests.layout import IMAGES, SETS, SHARDS, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ..work.sidecars import read_sidecar
 
@@ -36,7 +36,7 @@ def sweep(directory: Path, base: Manifest | None, committed: Mapping[tuple[str, 
             if (set_id, sidecar.run) in committed:
                 named |= {f["path"] for line in entry.lines.splitlines() for f in json.loads(line)["files"]}
     tops = {path.split("/")[0] for paths in places.values() for path in paths}
-    remove_files(directory, {"images", "hdf5", "sets"} | tops, keep=named)
+    remove_files(directory, {IMAGES, SHARDS, SETS} | tops, keep=named)
 
 
 def remove_files(directory: Path, below: Iterable[str], keep: Container[str]) -> None:

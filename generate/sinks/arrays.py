@@ -96,35 +96,27 @@ class ArraySink(Sink):
 
     @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """Of the view."""
         return self.layout.notes
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes of a row."""
         return stored_bytes(self.encoding, size, "hdf5")
 
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        """Return set id -> every array that has rows of it."""
         return self.layout.set_paths()
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        """Open one set x one run."""
         return _ArraySet(self.layout, directory, set_id, run)
 
     def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
-        """Return every set of the array, and all samples."""
         return [set_id for set_id, paths in self.layout.set_paths().items() if path in paths], None
 
     def shared_files(self) -> Sequence[str]:
-        """Return the arrays."""
         return list(self.layout.array_rows)
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the arrays of labels."""
         return self.layout.texts(sha256s)
 
     def view_record(self) -> dict[str, Any]:
-        """Return the view."""
         return view_record(self.layout)
 
 

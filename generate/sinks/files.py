@@ -40,19 +40,15 @@ class FileSink(Sink):
 
     @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
-        """Of the view."""
         return () if self.layout is None else self.layout.notes
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes of an image file, with its share of the file system."""
         return stored_bytes(self.encoding, size, "folder")
 
     def held_bytes(self, size: tuple[int, int]) -> int:
-        """Return the bytes of an image's records."""
         return RECORD_BYTES
 
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        """Return set id -> its folder."""
         return {s: [image_folder(s)] for s in sets} if self.layout is None else self.layout.set_paths()
 
     def image_path(self, set_id: str, index: int, sample: Sample) -> str:
@@ -62,15 +58,12 @@ class FileSink(Sink):
         return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.label])}.{self.encoding.suffix}"
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        """Open one set x one run."""
         return _FileSet(self, directory, set_id, run, samples)
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield the lists and labels of the view."""
         return iter(()) if self.layout is None else self.layout.texts(sha256s)
 
     def view_record(self) -> dict[str, Any] | None:
-        """Return the view, if there is one."""
         return None if self.layout is None else view_record(self.layout)
 
 

@@ -40,15 +40,12 @@ class ShardSink(Sink):
         return "HDF5 arrays" if self.encoding.lossless else None
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes of a row."""
         return stored_bytes(self.encoding, size, "hdf5")
 
     def shard(self, set_id: str, run: Run) -> str:
-        """Return the file of one set x one run."""
         return shard_path(set_id, run.number)
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        """Open one set x one run."""
         return _ShardSet(self, directory, set_id, run, samples)
 
 

@@ -60,12 +60,10 @@ class Hdf5Source(Source):
         self.classes = classes
 
     def load(self, sample: Sample) -> Loaded:
-        """Read a row; an encoded one is decoded."""
         stored = self._read(sample)
         return Loaded(decode(stored.tobytes()) if self.shape is None else stored, sha256_bytes(stored.data))
 
     def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 of a row: of its pixels, or of its encoded bytes."""
         return sha256_bytes(self._read(sample).data)
 
     def _read(self, sample: Sample) -> NDArray[np.uint8]:

@@ -83,16 +83,13 @@ class ImageSource(Source):
         self.notes = images.notes
 
     def load(self, sample: Sample) -> Loaded:
-        """Read and decode an image."""
         data = self.read(sample)
         return Loaded(decode(data), sha256_bytes(data))
 
     def fingerprint(self, sample: Sample) -> str:
-        """Return the sha256 of an image's file."""
         return sha256_bytes(self.read(sample))
 
     def probe(self, sample: Sample) -> Probe:
-        """Read and decode an image and keep nothing."""
         data = self.read(sample)
         return Probe(sha256_bytes(data), *probe(data))
 
@@ -120,7 +117,6 @@ class FolderSource(ImageSource):
         self.listed = listed or root
 
     def read(self, sample: Sample) -> bytes:
-        """Return the bytes of an image's file, or raise `BadSample`."""
         assert sample.path is not None
         try:
             with open_regular(self.root / sample.path) as file:  # it may have become a pipe since it was listed
@@ -149,7 +145,6 @@ class TarSource(ImageSource):
         self.samples = tuple(Member(s.index, s.id, s.label, s.path, s.split, tar.files[f"{root}{s.path}"]) for s in images.samples)
 
     def read(self, sample: Sample) -> bytes:
-        """Return the bytes of an image's file, or raise `BadSample`."""
         assert isinstance(sample, Member)
         try:
             return read_place(sample.place)

@@ -111,7 +111,6 @@ class RowSource(Source):
         self.samples = tuple(samples)
 
     def load(self, sample: Sample) -> Loaded:
-        """Read a row."""
         number = bisect.bisect_right(self.firsts, sample.index) - 1
         image = self.tables[number].image(sample.index - self.firsts[number])
         return Loaded(image, sha256_bytes(image.data))

@@ -75,7 +75,6 @@ class SampleSource(Source):
         self.samples = tuple(Sample(index, name, label) for index, (label, name) in enumerate(present))
 
     def load(self, sample: Sample) -> Loaded:
-        """Return a photograph's pixels, whose sha256 must be the pinned one."""
         photograph = PHOTOGRAPHS[sample.id]
         try:
             image = decode((self.folder / photograph.file).read_bytes())
