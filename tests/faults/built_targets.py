@@ -16,7 +16,7 @@ from target import Target, replace_file
 
 import corruptset
 from corruptset.corruptions.calibrations import parse_table
-from corruptset.errors import CorruptsetError
+from corruptset.errors import CorruptsetError, VerificationError
 from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.checksums import parse_sha256sums
@@ -118,7 +118,9 @@ class Sums(Built):
     name = SHA256SUMS
 
     def read(self) -> None:
-        sums, _ = parse_sha256sums((self.directory / "SHA256SUMS").read_bytes())
+        sums, mistakes = parse_sha256sums((self.directory / self.name).read_bytes())
+        if mistakes:
+            raise VerificationError("\n".join(mistakes))
         lines = (self.directory / self.name).read_bytes().decode("utf-8", "replace").split("\n")[:-1]
         assert [f"{hash.removeprefix('sha256:')}  {path}" for path, hash in sums.items()] == lines
 
