@@ -54,7 +54,7 @@ def outline(recipe: Recipe) -> Outline:
 
     Examples
     --------
-    >>> from .recipe import load_recipe
+    >>> from corruptset.generate.recipes.recipe import load_recipe
     >>> short = outline(load_recipe("imagenet-c"))
     >>> short.sets, short.size, short.samples, short.images
     (75, (224, 224), 50000, 3750000)

@@ -97,7 +97,7 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
 
     Examples
     --------
-    >>> from ..corruptions.calibrations import get_calibration
+    >>> from corruptset.corruptions.calibrations import get_calibration
     >>> table = get_calibration("imagenet")
     >>> chosen = choose_shown([], ["black_lines/0*", "clean"], table)
     >>> chosen[0].id, chosen[1].id, len(chosen)
