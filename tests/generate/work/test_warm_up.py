@@ -24,16 +24,17 @@ import corruptset
 from corruptset.corruptions.cache import kernel_folder
 from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.stages import parse_chain
+from corruptset.generate.plan.set_maker import SetMaker
 from corruptset.generate.work.warm_up import warm_up
 
 if __name__ == "__main__":
     names = sys.argv[2].split(",")
     table = get_calibration("cifar")
     sets = {name: SimpleNamespace(stages=parse_chain(name, table)) for name in names}
-    job = SimpleNamespace(sets=sets, side=32, scale="none", resources={})
+    job = SimpleNamespace(sets=sets, maker=SetMaker(32))
     told = []
     start = time.process_time()
-    warm_up(job, names, [(32, 32)], jobs=int(sys.argv[1]), tell=lambda done, total: told.append([done, total]))
+    warm_up(job, [(32, 32)], jobs=int(sys.argv[1]), tell=lambda done, total: told.append([done, total]))
     seconds = time.process_time() - start
     warming = len(compiled.buffer)
     image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(40, 30, 3)
