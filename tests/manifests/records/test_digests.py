@@ -15,13 +15,22 @@ from numpy.typing import NDArray
 
 from corruptset.manifests.records.digests import build_digest, set_digest, sha256_bytes, sha256_file, source_digest
 from corruptset.manifests.records.models import ClassRecord
-from corruptset.pixels import pixel_digest
+from corruptset.pixels import pixel_digest, pixel_hashes
 
 RAMP: NDArray[np.uint8] = np.arange(8 * 9 * 3, dtype=np.uint8).reshape(8, 9, 3)
 
 
 def test_pixels_by_definition() -> None:
     assert pixel_digest(RAMP) == "blake3:" + blake3(b"8,9,3\n" + RAMP.tobytes()).hexdigest()
+
+
+@pytest.mark.parametrize("shape", [(1, 57, 1), (1, 1018, 1), (28, 28, 1), (32, 32, 3), (71, 71, 3), (640, 600, 3)])
+def test_pixels_of_a_batch_are_those_of_its_images(shape: tuple[int, int, int]) -> None:
+    rng = np.random.Generator(np.random.Philox(3))
+    for count in (0, 1, 3, 400 if shape[0] < 40 else 5):
+        images = rng.integers(0, 256, (count, *shape), dtype=np.uint8)
+        head = "{},{},{}\n".format(*shape).encode()
+        assert pixel_hashes(images) == [blake3(head + image.tobytes()).hexdigest() for image in images]
 
 
 def test_pixels_pinned() -> None:
