@@ -1,4 +1,4 @@
-"""Which sinks a build has: the only place that asks what a container is."""
+"""Which sinks a build has: from its format, or from its view."""
 
 from __future__ import annotations
 
