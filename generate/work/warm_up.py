@@ -18,6 +18,7 @@ from ...corruptions.keys import sample_keys
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
 from ...processes import loky_workers_starting, worker_pool
+from ..pixels.batch_hashes import batch_hashes
 from ..pixels.metrics import measure
 from ..plan.job import Job
 from ..plan.set_maker import SetMaker
@@ -25,7 +26,7 @@ from ..plan.set_maker import SetMaker
 _WARM_SIDE = 32
 
 # Kernels that belong to no corruption.
-_OTHERS = "metrics"
+_OTHERS = "metrics, digests"
 _OTHERS_SECONDS = 5
 
 
@@ -144,6 +145,7 @@ def _prepare(task: _Task) -> None:
     """Compile and make what a task needs."""
     if not task.stages:
         measure(*np.zeros((2, 8, 8, 3), np.uint8))
+        batch_hashes(np.zeros((16, 8, 8, 3), np.uint8))
         return
     small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))
     keys = sample_keys(["warm-up"])
