@@ -179,6 +179,25 @@ FrostTextures = Annotated[
     Path | None,
     typer.Option("--frost-textures", metavar="DIR", help="Your own frost textures in place of corruptset's.", show_default=False),
 ]
+Surrogate = Annotated[
+    Path | None,
+    typer.Option(
+        "--surrogate", metavar="FILE", help="The file (.toml) of the model whose gradients pgd and model_gradient follow.", show_default=False
+    ),
+]
+Device = Annotated[
+    str | None, typer.Option("--device", metavar="DEVICE", help="Where the model computes: cpu (the default) or cuda.", show_default=False)
+]
+SurrogateBatch = Annotated[
+    int | None,
+    typer.Option(
+        "--surrogate-batch",
+        metavar="N",
+        min=1,
+        help="Images that the model takes at once; only 1, the default, gives the same bytes in any order.",
+        show_default=False,
+    ),
+]
 AnyShape = Annotated[
     bool,
     typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),
@@ -227,6 +246,9 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "split": (Split, None),
     "images": (ImagesOption, None),
     "frost_textures": (FrostTextures, None),
+    "surrogate": (Surrogate, None),
+    "device": (Device, None),
+    "surrogate_batch": (SurrogateBatch, None),
     "view": (View, None),
     "any_shape": (AnyShape, False),
 }

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, Sets, split_globs
+from .options import AsJson, Device, FrostTextures, ImagesOption, Jobs, Labels, Sets, Surrogate, split_globs
 from .output import duration, put, put_json, size
 
 MOST_SHOWN = 5
@@ -29,6 +29,8 @@ def rebuild(
     labels: Labels = None,
     images: ImagesOption = None,
     frost_textures: FrostTextures = None,
+    surrogate: Surrogate = None,
+    device: Device = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a data set again from its records and its source, and check it image by image against its digests.
@@ -49,6 +51,8 @@ def rebuild(
             labels=labels,
             images=images,
             frost_textures=frost_textures,
+            surrogate=surrogate,
+            device=device,
             progress=progress,
         )
     built = rebuilt.built

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, count_or_all
+from .options import AsJson, Device, FrostTextures, ImagesOption, Jobs, Labels, Surrogate, count_or_all
 from .output import first_few, put, put_json, put_notes, say, size
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def verify(
     labels: Labels = None,
     images: ImagesOption = None,
     frost_textures: FrostTextures = None,
+    surrogate: Surrogate = None,
+    device: Device = None,
     calibration: Annotated[
         str | None,
         typer.Option(
@@ -95,6 +97,8 @@ def verify(
                 labels=labels,
                 images=images,
                 frost_textures=frost_textures,
+                surrogate=surrogate,
+                device=device,
                 calibration_side=side,
                 jobs=jobs,
                 progress=progress.step,

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Unpack
 
+import numpy as np
+
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PARTS_FOLDER
 from ..manifests.records.models import Manifest
+from ..models.surrogate import Surrogate
 from .commit.finish import finish
-from .commit.identity import identity_of, refuse_other_build, refuse_other_textures
+from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
 from .commit.interruption import resumable
 from .commit.last_files import settle
 from .commit.locks import finished, locked, wait_for_workers
@@ -31,8 +34,10 @@ from .sources.check import check
 from .sources.source import Source
 from .work.pool import run
 from .work.warm_up import warm_up
-from .work.worker import PartDone
+from .work.worker import PartDone, load_clean
 
+SHOWN_TO_SURROGATE = 64
+"""Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 
 
@@ -95,7 +100,8 @@ def build(
         Told how far the build is.
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
-        skip_bad, calibration, coupling, scale, metrics, frost_textures, labels, split, images, view, any_shape, disjoint_from.
+        skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, images, view, any_shape,
+        disjoint_from.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: 
     base = finished(directory)
     if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
         refuse_other_build(directory, identity_of(base), build)
-        refuse_other_textures(directory, identity_of(base), build.textures(spec.asked))
+        refuse_other_resources(directory, identity_of(base), build.resources(spec.asked))
         leave_finished(directory, base)
         return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
     with locked(directory):
@@ -160,7 +166,16 @@ def _check(spec: BuildSpec, progress: Progress) -> CheckedBuild:
     refuse_overlap(build.samples, spec.disjoint_from)
     spec.refuse_small_textures(build.shapes)
     build.refuse_several_shapes()
+    if spec.surrogate is not None:
+        _refuse_poor_surrogate(build, spec.surrogate)
     return build
+
+
+def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
+    """Raise `ModelError` for a surrogate that gets too many clean images wrong: its file then says other things than its weights need."""
+    samples = build.samples[:: -(-len(build.samples) // SHOWN_TO_SURROGATE)]
+    images = [load_clean(build.spec.source, chosen, build.spec.preprocessing) for chosen in samples]
+    surrogate.check_accuracy(np.stack(images), np.array([chosen.sample.label for chosen in samples]))
 
 
 @dataclass

@@ -13,6 +13,7 @@ from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import source_digest
 from ...manifests.records.models import Manifest, SampleRecord
+from ...models.surrogate import Surrogate
 from ..pixels.preprocessing import parse_preprocessing
 from ..sources.source import BadSample, Sample, Source
 
@@ -120,6 +121,22 @@ def refuse_unrecorded_textures(manifest: Manifest, samples: Sequence[SampleRecor
         raise VerificationError(
             f"{where} was made with other frost textures than these. Give the directory of textures that it was built with "
             "(frost_textures), or install the release of corruptset that made it."
+        )
+
+
+def refuse_unrecorded_surrogate(manifest: Manifest, surrogate: Surrogate, where: Path) -> None:
+    """Raise `VerificationError` if a model is not the one of the manifest; torch, device and batch may be others."""
+    recorded, given = manifest.surrogates[0] if manifest.surrogates else {}, surrogate.record()
+    free = ("torch", "device", "batch")
+    problems = [
+        f"{key}: recorded {recorded.get(key)!r}, given {given.get(key)!r}"
+        for key in sorted((recorded.keys() | given.keys()) - {*free})
+        if recorded.get(key) != given.get(key)
+    ]
+    if problems:
+        raise VerificationError(
+            f"{where} follows the gradients of another model than the one given:\n{listed(problems)}\n"
+            "Name the file of the one it was built with (--surrogate)."
         )
 
 

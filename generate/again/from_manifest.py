@@ -9,7 +9,6 @@ from typing import Any
 
 from ...corruptions.calibrations import SHIPPED, shipped
 from ...corruptions.stages import Stage
-from ...corruptions.weather.textures import load_textures
 from ...errors import SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SampleRecord
@@ -21,6 +20,7 @@ from ..plan.build_spec import BuildSpec
 from ..plan.job import CheckedSample
 from ..plan.options import worker_count
 from ..plan.recipe_build import mean_size
+from ..plan.resources import ResourceOptions
 from ..plan.set_maker import SetMaker
 from ..recipes.choice import choose_sets
 from ..recipes.set_spec import SetSpec
@@ -35,6 +35,7 @@ from .agreement import (
     library_advice,
     refuse_unrecorded_code,
     refuse_unrecorded_source,
+    refuse_unrecorded_surrogate,
     refuse_unrecorded_textures,
 )
 
@@ -94,7 +95,7 @@ def recorded_build(
     *,
     sets: Sequence[str] | None = None,
     jobs: int | None = None,
-    frost_textures: str | Path | None = None,
+    resources: ResourceOptions = ResourceOptions(),
 ) -> RecordedBuild:
     """Return the build of a manifest, so that it can be made from `source`.
 
@@ -103,12 +104,12 @@ def recorded_build(
     SourceError
         The source lacks samples, or has other classes.
     VerificationError
-        Corruptions, textures or parameters are others than here.
+        Corruptions, textures, the surrogate or parameters are others than here.
     UnknownCorruption
         A pattern of `sets` matches none of the manifest's sets.
     """
     refuse_unrecorded_code(manifest, where)
-    refuse_unrecorded_textures(manifest, records, frost_textures, where)
+    refuse_unrecorded_textures(manifest, records, resources.frost_textures, where)
     by_id = {s.id: s for s in source.samples}
     absent = [f"{r.id}: is not in the source" for r in records if r.id not in by_id]
     if absent:
@@ -120,6 +121,7 @@ def recorded_build(
         )
     preprocessing = parse_preprocessing(manifest.preprocessing)
     recorded_sets = specs_of(manifest)
+    asked = tuple(s.id for s in choose_sets(recorded_sets, sets))
     return RecordedBuild(
         name=manifest.name,
         version=manifest.version,
@@ -127,12 +129,12 @@ def recorded_build(
         classes=tuple(manifest.classes),  # a source in another form may have other folders
         selected=tuple(by_id[r.id] for r in records),
         sets=tuple(recorded_sets),
-        asked=tuple(s.id for s in choose_sets(recorded_sets, sets)),
+        asked=asked,
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=maker_of(manifest, frost_textures),
+        maker=maker_of(manifest, where, resources, [s for s in recorded_sets if s.id in asked]),
         metrics=identity_of(manifest)["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
         workers=worker_count(jobs),
@@ -142,10 +144,12 @@ def recorded_build(
     )
 
 
-def maker_of(manifest: Manifest, frost_textures: str | Path | None, side: int | None = None) -> SetMaker:
-    """Return what makes the images of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
-    textures = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
-    return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, textures)
+def maker_of(manifest: Manifest, where: Path, resources: ResourceOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
+    """Return what makes the images of some of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
+    loaded = resources.load(sets, manifest.classes)
+    if "surrogate" in loaded:
+        refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
+    return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, loaded)
 
 
 def spread(total: int, count: int | None) -> list[int]:

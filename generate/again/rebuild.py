@@ -15,6 +15,7 @@ from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
 from ..build import Built, Progress, make_build
 from ..commit.interruption import resumable
+from ..plan.resources import ResourceOptions
 from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
@@ -56,6 +57,8 @@ def rebuild(
     labels: str | Path | None = None,
     images: str | None = None,
     frost_textures: str | Path | None = None,
+    surrogate: str | Path | None = None,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Rebuilt:
     """Make a data set again from its source and its records, and check every image against them.
@@ -80,6 +83,10 @@ def rebuild(
         The name of the dataset of images, for ``hdf5``. Splits are those of the records.
     frost_textures : path, optional
         The directory of the user's own frost textures that the data set was made with.
+    surrogate : path, optional
+        The file of the model whose gradients some of the sets follow, and on which `device` it computes. Another machine makes other
+        pixels of those sets.
+    device : str, optional
     progress : callable, optional
         Told how far it is.
 
@@ -116,7 +123,7 @@ def rebuild(
             opened_source(data, source, labels, images),
             sets=sets,
             jobs=jobs,
-            frost_textures=frost_textures,
+            resources=ResourceOptions(frost_textures, surrogate, device or "cpu"),
         )
         comparison = Comparison(release, place.directory)
         built = make_build(spec, place.directory, progress or (lambda event: None), comparison)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes
@@ -21,6 +23,7 @@ from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.options import worker_count
+from ..plan.resources import ResourceOptions
 from ..sources.source import Source
 from .agreement import differing_classes, matched, refuse_unrecorded_code, refuse_unrecorded_textures
 from .from_manifest import maker_of, opened_source, specs_of, spread
@@ -30,6 +33,8 @@ from .repaired_files import Repaired
 
 MOST_CLASSES = 5
 """Differing classes that are named."""
+TOLERATED = 0.01
+"""Share of a set's values that may differ where it follows a model's gradients: another machine rounds them otherwise."""
 
 
 def verify(
@@ -43,6 +48,8 @@ def verify(
     images: str | None = None,
     calibration_side: int | None = None,
     frost_textures: str | Path | None = None,
+    surrogate: str | Path | None = None,
+    device: str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> VerificationReport:
@@ -70,6 +77,11 @@ def verify(
         The reference side of the calibration, in place of the one in the manifest.
     frost_textures : path, optional
         The directory of the user's own frost textures that the build was made with.
+    surrogate : path, optional
+        The file of the model whose gradients some of the sets follow. Another machine makes other pixels of them: up to `TOLERATED` of a
+        set's values may differ, and how many do is noted in the report.
+    device : str, optional
+        Where the model computes: ``cpu``, ``cuda``.
     jobs : int, optional
         Processes; None is one a core.
     progress : callable, optional
@@ -97,15 +109,17 @@ def verify(
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     report_progress = progress or (lambda step, done, total: None)
     workers = worker_count(jobs)
+    resources = ResourceOptions(frost_textures, surrogate, device or "cpu")
     repaired: Repaired | None = None
     if repair:
         before = verify_directory(directory, jobs=workers, progress=progress)
         if before.ok and rederive is None:
             before.mended = []
             return before
-        means = Means(source, labels, images, frost_textures, workers)
+        means = Means(source, labels, images, resources, workers)
         repaired = Repaired() if before.ok else mend(directory, before, means, report_progress)
     rederived = 0
+    notes: list[str] = []
 
     def counted(step: str, done: int, total: int) -> None:
         nonlocal rederived
@@ -114,7 +128,7 @@ def verify(
 
     def again(data: DataSet, count: int | None) -> Iterator[Problem]:
         opened = opened_source(data, source, labels, images)
-        return made_again(data, count, opened, side=calibration_side, frost_textures=frost_textures, progress=counted)
+        return made_again(data, count, opened, side=calibration_side, resources=resources, progress=counted, notes=notes)
 
     report = verify_directory(
         directory,
@@ -125,6 +139,7 @@ def verify(
         progress=progress,
     )
     report.checked["rederived"] = rederived
+    report.notes += notes
     if repaired is not None:
         report.mended = sorted(set(repaired.mended))
         report.problems = sorted({*report.problems, *repaired.unmended})
@@ -137,10 +152,11 @@ def made_again(
     source: Source,
     *,
     side: int | None = None,
-    frost_textures: str | Path | None = None,
+    resources: ResourceOptions = ResourceOptions(),
     progress: Progress,
+    notes: list[str],
 ) -> Iterator[Problem]:
-    """Make samples again under every set and yield what comes out otherwise.
+    """Make samples again under every set and yield what comes out otherwise; `notes` gets how much sets that follow a model differ.
 
     Raises
     ------
@@ -154,14 +170,15 @@ def made_again(
     for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
     refuse_unrecorded_code(manifest, data.path)
-    refuse_unrecorded_textures(manifest, data.samples, frost_textures, data.path)
-    maker = maker_of(manifest, frost_textures, side)
+    refuse_unrecorded_textures(manifest, data.samples, resources.frost_textures, data.path)
     sets = specs_of(manifest)
+    maker = maker_of(manifest, data.path, resources, sets, side)
     tree = maker.tree(sets)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
     picks = spread(len(data.samples), count)
     records = {s.id: _records(data, s.id, picks) for s in sets}
+    followers = {s.id: _Difference() for s in sets if s.needs_surrogate}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         sample = data.samples[index]
@@ -171,9 +188,39 @@ def made_again(
             reason = f"the clean pixels come out as {digest}, not {sample.pixels}: another release of Pillow decodes or resizes otherwise"
             yield Problem("samples.jsonl", "rederive", f"{sample.id}: {reason}")
             continue
-        for set_id, images in maker.images(tree, clean[None], [sample.id]):
-            yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
+        for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
+            if set_id in followers:
+                followers[set_id].add(data[set_id].image(index), images[0], encoding)
+            else:
+                yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
     progress("rederive", len(picks), len(picks))
+    for set_id, difference in followers.items():
+        notes.append(f"{set_id}: {difference}")
+        if difference.share > TOLERATED:
+            yield Problem(set_path(set_id), "rederive", f"{difference}; at most {TOLERATED:.0%} may differ between machines")
+
+
+@dataclass
+class _Difference:
+    """How much the images of a set that follows a model differ from those that are stored."""
+
+    values: int = 0
+    differing: int = 0
+    largest: int = 0
+
+    def add(self, stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> None:
+        again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
+        difference = np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
+        self.values += difference.size
+        self.differing += int(np.count_nonzero(difference))
+        self.largest = max(self.largest, int(difference.max()))
+
+    @property
+    def share(self) -> float:
+        return self.differing / max(self.values, 1)
+
+    def __str__(self) -> str:
+        return f"{self.differing} of {self.values} values differ ({self.share:.2%}), by at most {self.largest}"
 
 
 def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:

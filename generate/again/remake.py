@@ -14,6 +14,7 @@ from ...manifests.records.report import Progress
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, groups
+from ..plan.resources import ResourceOptions
 from ..sinks.sink import Run, Sink
 from ..sources.source import Source
 from ..work.pool import run
@@ -29,7 +30,7 @@ class Means:
     source: str | Source | None = None
     labels: str | Path | None = None
     images: str | None = None
-    frost_textures: str | Path | None = None
+    resources: ResourceOptions = ResourceOptions()
     jobs: int = 1
 
 
@@ -64,7 +65,7 @@ class Remake:
             self.source,
             sets=[s.id for s in self.manifest.sets],
             jobs=self.means.jobs,
-            frost_textures=self.means.frost_textures,
+            resources=self.means.resources,
         )
 
     @cached_property

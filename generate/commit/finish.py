@@ -22,6 +22,7 @@ from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
+from ..plan.build_spec import Resources
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
@@ -86,7 +87,7 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
         sets.append(record)
         files += set_files
     sets.sort(key=lambda s: s.id)
-    manifest = _manifest(job, build, sets, files, opened.textures)
+    manifest = _manifest(job, build, sets, files, opened.resources)
     last = LastFiles(directory)
     for sink in job.sinks:
         files += _beside_images(directory, sink, base_files, last)
@@ -106,7 +107,7 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
 
 
 def _manifest(
-    job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], textures: Sequence[Mapping[str, str]]
+    job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], resources: Resources
 ) -> Manifest:
     identity = build.identity
     digest = build_digest(
@@ -121,7 +122,7 @@ def _manifest(
         {
             **{key: value for key, value in identity.items() if key != "metrics"},
             "digest": digest,
-            "textures": list(textures),
+            **resources,
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
             "files": [r.as_json() for r in files],
@@ -199,6 +200,7 @@ def _close(spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:
             "bytes": tally.bytes,
             "pixel_digest": digest_of(tally.pixels),
             "metrics": None if metrics is None else metrics.as_json(),
+            "reproducible": not spec.needs_surrogate,
         }
     )
     rows = FileRecord(path=set_path(spec.id), bytes=tally.written, sha256=digest_of(tally.hash))
@@ -248,6 +250,6 @@ def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     shown = set(thinned([name for name in job.sets if name in present], MOST_SHOWN))
     first = job.samples[0]
     clean = load_clean(job.source, first, job.preprocessing)
-    images = job.maker.images_of([spec for name, spec in job.sets.items() if name in shown], clean, first.sample.id)
+    images = job.maker.images_of([spec for name, spec in job.sets.items() if name in shown], clean, first.sample.id, first.sample.label)
     cells = [(name, images[name]) for name in job.sets if name in images and name != "clean"]
     return contact_sheet(sheet_lines(cells), clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")

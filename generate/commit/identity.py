@@ -12,7 +12,9 @@ from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import SAMPLES, SOURCE
 from ...manifests.records.models import Manifest, SampleRecord
+from ..plan.build_spec import Resources
 from ..plan.checked_build import CheckedBuild
+from ..recipes.set_spec import RESOURCE_FIELDS
 
 # What a build is: a manifest's fields that must be equal for two commands to mean the same build.
 IDENTITY = (
@@ -27,6 +29,7 @@ IDENTITY = (
     "preprocessing",
     "encoding",
     "textures",
+    "surrogates",
     "classes",
     "excluded",
     "selection",
@@ -46,21 +49,22 @@ def difference(here: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
 
 
 def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: CheckedBuild) -> None:
-    """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their textures."""
-    problems = difference(_without_textures(recorded), json.loads(json.dumps(_without_textures(build.identity))))
+    """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their resources."""
+    problems = difference(_without_resources(recorded), json.loads(json.dumps(_without_resources(build.identity))))
     if any(p.startswith("source.digest:") for p in problems):
         problems += _changed_samples(directory, build.made_of)
     _refuse(directory, problems)
 
 
-def refuse_other_textures(directory: Path, recorded: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> None:
-    """Raise `BuildError` if both builds have textures, and not the same."""
-    if recorded["textures"] and textures:
-        _refuse(directory, difference({"textures": recorded["textures"]}, {"textures": list(textures)}))
+def refuse_other_resources(directory: Path, recorded: Mapping[str, Any], resources: Resources) -> None:
+    """Raise `BuildError` if both builds have textures, or a surrogate, and not the same."""
+    for field, records in resources.items():
+        if recorded[field] and records:
+            _refuse(directory, difference({field: recorded[field]}, {field: records}))
 
 
-def _without_textures(identity: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in identity.items() if key != "textures"}
+def _without_resources(identity: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
 
 
 def _refuse(directory: Path, problems: Sequence[str]) -> None:
@@ -99,7 +103,7 @@ def identity_of(manifest: Manifest) -> dict[str, Any]:
     record = manifest.as_json()
     images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
     views = [{key: value for key, value in view.items() if key != "sets"} for view in record["views"]]
-    return {key: record[key] for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
+    return {key: record.get(key, []) for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
 
 
 def _differences(where: str, here: Any, asked: Any) -> Iterator[str]:

@@ -19,11 +19,12 @@ from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WO
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
+from ..plan.build_spec import Resources
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import Origin
 from ..sinks.sink import Sink, set_paths
 from ..work.sidecars import sidecars as read_sidecars
-from .identity import identity_of, refuse_other_textures
+from .identity import identity_of, refuse_other_resources
 from .locks import extended, finished, locked, wait_for_workers
 from .sweep import sweep
 
@@ -74,8 +75,8 @@ class OpenBuild:
     """(set id, run) -> where it is committed."""
     origin: Origin
     """What its sidecars say that they belong to."""
-    textures: Sequence[Mapping[str, str]]
-    """The ``textures`` of the manifest to be."""
+    resources: Resources
+    """What the manifest to be says of textures and surrogates."""
 
 
 def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequence[str], sinks: Sequence[Sink]) -> OpenBuild:
@@ -95,12 +96,12 @@ def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequenc
     Raises
     ------
     BuildError
-        The directory's build has other textures.
+        The directory's build has other textures or another surrogate.
     """
-    textures = build.textures(sets)
+    resources = build.resources(sets)
     if state.identity is not None:
-        refuse_other_textures(directory, state.identity, textures)
-    origin = Origin.of(build.identity, textures)
+        refuse_other_resources(directory, state.identity, resources)
+    origin = Origin.of(build.identity, resources)
     places = set_paths(sinks, sets)
     sidecars, foreign = _committed(directory, origin, set(sets) - set(state.base_sets))
     # Images of foreign sidecars are there still, and so are those of a build whose build.json is gone.
@@ -114,11 +115,11 @@ def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequenc
         base=sha256_file(directory / MANIFEST) if state.base is not None else None,
         sets=list(sets),
         places={s: list(paths) for s, paths in places.items()},
-        identity={**build.identity, "textures": textures},
+        identity={**build.identity, **resources},
     )
     write_unfinished(directory, unfinished)
     remove_strays(directory)
-    return OpenBuild(tuple(sets), state.base, sidecars, origin, textures)
+    return OpenBuild(tuple(sets), state.base, sidecars, origin, resources)
 
 
 def _committed(directory: Path, origin: Origin, wanted: Collection[str]) -> tuple[dict[tuple[str, int], Path], bool]:

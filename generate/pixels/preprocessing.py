@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import ImageError, VerificationError, listed
 from ...manifests.records.parsing import field_mistakes
+from ...models.surrogate import Surrogate
 from ..sources.decoding import MAX_PIXELS
 
 Side = Annotated[int, Field(strict=True, ge=8, le=8192)]
@@ -38,6 +39,16 @@ class _Preprocessing(BaseModel):
         return {"kind": data.pop("kind"), **data}
 
 
+def _too_large(width: int, height: int, resized: tuple[int, int]) -> str | None:
+    """Return why an image that would be resized so cannot be used, or None."""
+    if resized[0] * resized[1] <= MAX_PIXELS:
+        return None
+    return (
+        f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above the {MAX_PIXELS:,} pixels "
+        "that one image may have; crop it, or leave it out"
+    )
+
+
 class ResizeCrop(_Preprocessing):
     """torchvision's ``Resize(resize)`` (the short side) and ``CenterCrop(crop)``: ImageNet-C has 256 and 224."""
 
@@ -53,13 +64,7 @@ class ResizeCrop(_Preprocessing):
         return int(self.resize * width / height), self.resize
 
     def problem(self, width: int, height: int) -> str | None:
-        w, h = self.resized(width, height)
-        if w * h > MAX_PIXELS:
-            return (
-                f"is {width}x{height}: with its short side at {self.resize} it would be {w}x{h}, above the {MAX_PIXELS:,} pixels "
-                "that one image may have; crop it, or leave it out"
-            )
-        return None
+        return _too_large(width, height, self.resized(width, height))
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         return self.crop, self.crop
@@ -88,6 +93,43 @@ class Resize(_Preprocessing):
         return self.side, self.side
 
 
+class SurrogateInput(_Preprocessing):
+    """The size and channels that a model takes.
+
+    An image that has them is kept as it is. Of any other the short side becomes 256/224 of the model's, as ImageNet-C has it, and the
+    centre is taken. The size is the model's: a recipe leaves it out, a manifest has it.
+    """
+
+    kind: Literal["surrogate"]
+    interpolation: Interpolation = "bilinear"
+    channels: Literal["rgb", "grey"] = "rgb"  # type: ignore[assignment]
+    width: Side | None = None
+    height: Side | None = None
+
+    def of(self, surrogate: Surrogate) -> SurrogateInput:
+        """Return the preprocessing for a model."""
+        height, width = surrogate.size
+        return self.model_copy(update={"width": width, "height": height, "channels": "grey" if surrogate.channels == 1 else "rgb"})
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        assert self.width is not None
+        assert self.height is not None
+        return self.width, self.height
+
+    def resized(self, width: int, height: int) -> tuple[int, int]:
+        """Return the (width, height) before the centre is taken; the longer side is rounded down, as torchvision does."""
+        wanted = self.size(width, height)
+        if (width, height) == wanted:
+            return wanted
+        least = [side * 256 // 224 for side in wanted]
+        if least[0] * height >= least[1] * width:
+            return least[0], max(least[0] * height // width, wanted[1])
+        return max(least[1] * width // height, wanted[0]), least[1]
+
+    def problem(self, width: int, height: int) -> str | None:
+        return _too_large(width, height, self.resized(width, height))
+
+
 class Unchanged(_Preprocessing):
     """The image as it was decoded."""
 
@@ -97,10 +139,11 @@ class Unchanged(_Preprocessing):
         return width, height
 
 
-Preprocessing = Annotated[ResizeCrop | CentralResize | Resize | Unchanged, Field(discriminator="kind")]
+AnyPreprocessing = ResizeCrop | CentralResize | Resize | SurrogateInput | Unchanged
+Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
-def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize | Resize | Unchanged:
+def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     """Return a preprocessing as it stands in a manifest.
 
     Raises
@@ -109,16 +152,18 @@ def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize
         No build has such a one; says which settings are wrong.
     """
     try:
-        preprocessing: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
+        preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
         raise VerificationError(
             f"The manifest's preprocessing is none that a build has, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
             "Run `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e
+    if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):
+        raise VerificationError("The manifest's preprocessing is that of a model, without its width and height: nothing can be made from it.")
     return preprocessing
 
 
-def preprocess(image: NDArray[np.uint8] | Image.Image, spec: ResizeCrop | CentralResize | Resize | Unchanged) -> NDArray[np.uint8]:
+def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -> NDArray[np.uint8]:
     """Return an image as the benchmark's clean image.
 
     Parameters
@@ -148,9 +193,12 @@ def preprocess(image: NDArray[np.uint8] | Image.Image, spec: ResizeCrop | Centra
     problem = spec.problem(*picture.size)
     if problem:
         raise ImageError(f"The image {problem}.")
-    if isinstance(spec, ResizeCrop):
+    if isinstance(spec, SurrogateInput) and spec.channels == "grey" and picture.mode != "L":
+        picture = picture.convert("L")
+    if isinstance(spec, (ResizeCrop, SurrogateInput)):
+        width, height = spec.size(*picture.size)
         picture = _resized(picture, spec.resized(*picture.size), spec.interpolation)
-        picture = _center_cropped(picture, spec.crop, spec.crop)
+        picture = _center_cropped(picture, width, height)
     elif isinstance(spec, CentralResize):
         width, height = picture.size
         picture = _center_cropped(picture, max(1, int(width * spec.fraction)), max(1, int(height * spec.fraction)))

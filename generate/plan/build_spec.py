@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ...corruptions.stages import LEAST_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
 from ...manifests.records.models import ClassRecord
+from ...models.surrogate import Surrogate
 from ..pixels.encoding import Encoding
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
@@ -27,6 +28,9 @@ from .parts import groups
 from .set_maker import SetMaker
 from .textures import refuse_small_textures, texture_notes
 from .tree import walk_order
+
+Resources = Mapping[str, list[dict[str, Any]]]
+"""Field of the manifest (`RESOURCE_FIELDS`) -> records of what goes into pixels beside source and parameters."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,13 +154,21 @@ class BuildSpec(ABC):
         """The user's frost textures."""
         return self.maker.resources.get("textures")
 
-    def textures(self, sets: Sequence[str], shapes: Iterable[tuple[int, int]]) -> list[dict[str, str]]:
-        """Return name and sha256 of the textures that go into the pixels of sets; `shapes` are the images' (height, width)."""
-        if not any(self.by_id[i].has_textures for i in sets):
-            return []
-        texture_sets = [default_textures(h, w) for h, w in sorted(set(shapes))] if self.own_textures is None else [self.own_textures]
-        records = dict.fromkeys(record for textures in texture_sets for record in textures.records())
-        return [{"name": name, "sha256": sha256} for name, sha256 in records]
+    @property
+    def surrogate(self) -> Surrogate | None:
+        """The model whose gradients sets follow."""
+        return self.maker.resources.get("surrogate")
+
+    def resources(self, sets: Sequence[str], shapes: Iterable[tuple[int, int]]) -> Resources:
+        """Return the records of what goes into the pixels of sets; `shapes` are the images' (height, width)."""
+        fields = {field for i in sets for field in self.by_id[i].resource_fields}
+        textures: list[dict[str, Any]] = []
+        if "textures" in fields:
+            texture_sets = [default_textures(h, w) for h, w in sorted(set(shapes))] if self.own_textures is None else [self.own_textures]
+            records = dict.fromkeys(record for one in texture_sets for record in one.records())
+            textures = [{"name": name, "sha256": sha256} for name, sha256 in records]
+        surrogates = [self.surrogate.record()] if "surrogates" in fields and self.surrogate is not None else []
+        return {"textures": textures, "surrogates": surrogates}
 
     def refuse_small_textures(self, shapes: Iterable[tuple[int, int]]) -> None:
         """Raise `BuildError` where the user's frost textures do not cover images of these (height, width)."""

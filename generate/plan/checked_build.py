@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import BuildError
 from ...manifests.records.digests import source_digest
 from ..pixels.metrics import measured_indices
 from ..sinks.sink import Run, Sink
-from .parts import runs
-
-if TYPE_CHECKING:
-    pass
-from .build_spec import BuildSpec
+from .build_spec import BuildSpec, Resources
 from .job import CheckedSample, Job
+from .parts import runs
 
 
 @dataclass(frozen=True)
@@ -64,9 +61,9 @@ class CheckedBuild:
         """Return where the images of sets go."""
         return self.spec.sinks(sets, [c.sample for c in self.samples])
 
-    def textures(self, sets: Sequence[str]) -> list[dict[str, str]]:
-        """Return name and sha256 of the textures that go into the pixels of sets."""
-        return self.spec.textures(sets, self.shapes)
+    def resources(self, sets: Sequence[str]) -> Resources:
+        """Return the records of the textures and the surrogate that go into the pixels of sets."""
+        return self.spec.resources(sets, self.shapes)
 
     def refuse_several_shapes(self) -> None:
         """Raise `BuildError` where images of several shapes were to go where only one fits."""

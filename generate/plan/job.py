@@ -11,7 +11,7 @@ from ...canonical import canonical_sha256
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
-from ..recipes.set_spec import SetSpec
+from ..recipes.set_spec import RESOURCE_FIELDS, SetSpec
 from ..sinks.sink import Sink
 from ..sources.source import Sample, Source
 from .set_maker import SetMaker
@@ -23,24 +23,25 @@ class Origin:
 
     build: str
     """Hash of what the build is, whatever its sets."""
-    textures: str
-    """Hash of the textures that go into pixels: it counts for parts that have any."""
+    resources: Mapping[str, str]
+    """Field of the manifest (`RESOURCE_FIELDS`) -> hash of what it says: it counts for parts whose pixels depend on it."""
 
     @classmethod
-    def of(cls, identity: Mapping[str, Any], textures: Sequence[Mapping[str, str]]) -> Origin:
+    def of(cls, identity: Mapping[str, Any], resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Origin:
         """Return the origin of a build's parts.
 
         Parameters
         ----------
         identity : mapping
-            What the build is; its ``textures``, which depend on the sets, are left aside.
-        textures : sequence of {name, sha256}
-            Empty where no set has any.
+            What the build is; its resources, which depend on the sets, are left aside.
+        resources : mapping
+            Field of the manifest -> records.
         """
-        return cls(canonical_sha256({k: v for k, v in identity.items() if k != "textures"}), canonical_sha256(list(textures)))
+        build = {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
+        return cls(canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()})
 
 
-NOWHERE = Origin("", "")
+NOWHERE = Origin("", {})
 """Of parts that are made aside, and are no build's."""
 
 

@@ -36,6 +36,9 @@ class BuildKeywords(TypedDict, total=False):
     scale: Scale | None
     metrics: int | Literal["all"] | None
     frost_textures: str | Path | None
+    surrogate: str | Path | None
+    device: str | None
+    surrogate_batch: int | None
     labels: str | Path | None
     split: Split | None
     images: str | None
@@ -79,6 +82,12 @@ class BuildOptions:
         Over how many images PSNR, SSIM and the fraction changed are: the first so many by id; 64 by default, 0 for none.
     frost_textures : path, optional
         A directory of the user's own frost textures.
+    surrogate : path, optional
+        The file of the model whose gradients pgd and model_gradient follow (docs/models.md); in place of the recipe's.
+    device : str, optional
+        Where the model computes: ``cpu`` by default, ``cuda``, ``cuda:1``.
+    surrogate_batch : int, optional
+        Images that the model takes at once, 1 by default. Only one at a time gives the same bytes in any order.
     labels : path, optional
         CSV with the columns file,label for a flat folder; the devkit or a file of labels for ``imagenet``; ``fine`` or
         ``coarse`` for ``cifar100``; the name of a dataset for ``hdf5``.
@@ -109,6 +118,9 @@ class BuildOptions:
     scale: Scale | None = None
     metrics: int | Literal["all"] | None = None
     frost_textures: str | Path | None = None
+    surrogate: str | Path | None = None
+    device: str | None = None
+    surrogate_batch: int | None = None
     labels: str | Path | None = None
     split: Split | None = None
     images: str | None = None
@@ -132,6 +144,9 @@ class BuildOptions:
         whole = isinstance(self.metrics, int) and not isinstance(self.metrics, bool) and self.metrics >= 0
         if self.metrics not in (None, "all") and not whole:
             problems.append(f"metrics is {self.metrics!r}; expected a number of images (0 for none) or 'all'")
+        batch = self.surrogate_batch
+        if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
+            problems.append(f"surrogate_batch is {batch!r}; expected a number of images, at least 1")
         if self.view is not None and self.format is not None:
             problems.append(f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other")
         if problems:

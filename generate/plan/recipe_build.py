@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...corruptions.weather.textures import load_textures
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
-from ..pixels.preprocessing import Preprocessing
+from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
 from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
@@ -22,6 +21,7 @@ from ..sources.source import Sample, Source, open_source
 from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
+from .resources import ResourceOptions
 from .set_maker import SetMaker
 from .source_fit import refuse_other_source
 
@@ -94,16 +94,20 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     # Clean can be built from any recipe, but only where the user names it.
     has_clean = any("clean" in s.names for s in resolved.sets)
     source, selected = _open(source, options)
+    preprocessing = recipe.preprocessing
+    sized = isinstance(preprocessing, SurrogateInput)
+    resources = _resource_options(recipe, options).load((s for s in resolved.sets if s.id in asked), source.classes, sized=sized)
+    if isinstance(preprocessing, SurrogateInput):
+        preprocessing = preprocessing.of(resources["surrogate"])
     encoding = recipe.encoding
     if options.optimize:
         if encoding.lossless:
             raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
         encoding = encoding.model_copy(update={"optimize": True})
-    probed = probe(source, selected) if own_sizes(recipe.preprocessing) else Checked()
-    sizes = clean_sizes(recipe.preprocessing, probed)
+    probed = probe(source, selected) if own_sizes(preprocessing) else Checked()
+    sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
     form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * len(selected))
-    textures = {} if options.frost_textures is None else {"textures": load_textures(options.frost_textures)}
     spec = RecipeBuild(
         name=recipe.name,
         version=recipe.version,
@@ -112,11 +116,11 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         selected=selected,
         sets=resolved.sets if has_clean else (CLEAN, *resolved.sets),
         asked=asked,
-        preprocessing=recipe.preprocessing,
+        preprocessing=preprocessing,
         encoding=encoding,
         format=None if options.view is not None else form,
         view=options.view,
-        maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, textures),
+        maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources),
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,
@@ -128,6 +132,17 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     spec.refuse_other(probed, all_seen=False)
     spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
     return spec
+
+
+def _resource_options(recipe: Recipe, options: BuildOptions) -> ResourceOptions:
+    """Return the resources that the options name, else those of the recipe."""
+    entry = recipe.surrogate
+    return ResourceOptions(
+        options.frost_textures,
+        options.surrogate or (entry.file if entry is not None else None),
+        options.device or (entry.device if entry is not None else "cpu"),
+        options.surrogate_batch or (entry.batch if entry is not None else 1),
+    )
 
 
 def _open(source: str | Source, options: BuildOptions) -> tuple[Source, tuple[Sample, ...]]:

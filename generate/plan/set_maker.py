@@ -26,13 +26,15 @@ class SetMaker:
     coupling: Coupling = "independent"
     scale: Scale = "none"
     resources: Mapping[str, Any] = field(default_factory=dict)
-    """What replaces the corruptions' own resources (frost's textures)."""
+    """What replaces the corruptions' own resources (frost's textures), and the surrogate of those that need one."""
 
     def tree(self, sets: Iterable[SetSpec]) -> Node:
         """Return the tree of sets whose chains are distinct."""
         return grow(sets, self.seed, self.coupling)
 
-    def images(self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str]) -> Iterator[tuple[str, Images]]:
+    def images(
+        self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str], labels: Sequence[int] | None = None
+    ) -> Iterator[tuple[str, Images]]:
         """Yield set id and images, for every set of a tree.
 
         Parameters
@@ -41,14 +43,18 @@ class SetMaker:
         clean : (N, H, W, C) ndarray of uint8
         ids : sequence of str
             The samples' ids: random draws follow from them.
+        labels : sequence of int, optional
+            The samples' classes, for corruptions that follow a model's gradient.
 
         Yields
         ------
         (set id, (N, H', W', C) ndarray of uint8)
             The images are valid until the next ones are asked for.
         """
-        return walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=self.resources)
+        resources = self.resources if labels is None else {**self.resources, "labels": np.asarray(labels, np.int64)}
+        return walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)
 
-    def images_of(self, sets: Iterable[SetSpec], clean: NDArray[np.uint8], id: str) -> dict[str, NDArray[np.uint8]]:
+    def images_of(self, sets: Iterable[SetSpec], clean: NDArray[np.uint8], id: str, label: int | None = None) -> dict[str, NDArray[np.uint8]]:
         """Return set id -> (H', W', C) image, for every set of one sample; `clean` is its (H, W, C) image."""
-        return {set_id: images[0].copy() for set_id, images in self.images(self.tree(sets), clean[None], [id])}
+        labels = None if label is None else [label]
+        return {set_id: images[0].copy() for set_id, images in self.images(self.tree(sets), clean[None], [id], labels)}

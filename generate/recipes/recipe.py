@@ -40,6 +40,15 @@ class Published(RecipeTable):
     channels: Literal["rgb", "grey"] = "rgb"
 
 
+class SurrogateEntry(RecipeTable):
+    """``[surrogate]``: the model whose gradients the sets of a recipe follow."""
+
+    file: Annotated[str, Field(min_length=1)]
+    """A model file, relative to the recipe's."""
+    device: str = "cpu"
+    batch: Annotated[int, Field(strict=True, ge=1)] = 1
+
+
 class Recipe(RecipeTable):
     """A recipe as its TOML file has it."""
 
@@ -57,6 +66,8 @@ class Recipe(RecipeTable):
     """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's recipe."""
     published: Published | None = None
     """What the sets were made from where they were published; it is not in a manifest's recipe either."""
+    surrogate: SurrogateEntry | None = None
+    """The model whose gradients sets follow; its own record is in a manifest."""
     preprocessing: Preprocessing
     encoding: Encoding
     stages: dict[StageName, StageEntry] = {}
@@ -128,7 +139,7 @@ class ResolvedRecipe:
     @property
     def record(self) -> dict[str, Any]:
         """The recipe as it stands in a manifest: every parameter, the calibration by name and never by path."""
-        data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published"})
+        data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published", "surrogate"})
         # Keys with their default value are left out, so that a key added to recipes changes no manifest.
         for key, unused in (("ladder", DEFAULT_LADDER), ("stages", {}), ("pairs", [])):
             if data[key] == unused:
@@ -198,7 +209,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     where : str
         What errors call it.
     folder : Path, optional
-        Where a calibration that is a table file is looked for.
+        Where a calibration that is a table file, and a surrogate's file, are looked for.
 
     Raises
     ------
@@ -209,6 +220,9 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)
+    surrogate = data.get("surrogate")
+    if isinstance(surrogate, dict) and isinstance(surrogate.get("file"), str) and folder is not None:
+        data["surrogate"] = surrogate | {"file": str(folder / surrogate["file"])}
     return recipe_of(data, where)
 
 

@@ -14,6 +14,9 @@ from ...corruptions.stages import Coupling, Stage, chain_keys
 
 Role = Literal["test", "validation", "train"]
 
+RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates"}
+"""Resource of a corruption -> the manifest's field with the records of what was used."""
+
 
 @dataclass(frozen=True)
 class SetSpec:
@@ -32,9 +35,15 @@ class SetSpec:
         return (self.id, *self.aliases)
 
     @property
-    def has_textures(self) -> bool:
-        """Whether textures go into its pixels."""
-        return any("textures" in get_corruption(stage.corruption).resources for stage in self.stages)
+    def resource_fields(self) -> set[str]:
+        """The manifest's fields that name what goes into its pixels beside source and parameters (`RESOURCE_FIELDS`)."""
+        used = {name for stage in self.stages for name in get_corruption(stage.corruption).resources}
+        return {field for name, field in RESOURCE_FIELDS.items() if name in used}
+
+    @property
+    def needs_surrogate(self) -> bool:
+        """Whether a model goes into its pixels: then they depend on the machine."""
+        return RESOURCE_FIELDS["surrogate"] in self.resource_fields
 
     def as_json(self) -> dict[str, Any]:
         """Return the set as it stands in a manifest's recipe."""

@@ -48,8 +48,8 @@ class Sidecar:
 
     build: str
     """`Origin.build`."""
-    textures: str | None
-    """`Origin.textures` where a set of the part has textures."""
+    resources: Mapping[str, str]
+    """`Origin.resources` of those that go into pixels of the part."""
     run: int
     first: int
     """The first sample."""
@@ -60,12 +60,12 @@ class Sidecar:
 
     def of(self, origin: Origin) -> bool:
         """Return whether the part belongs to a build."""
-        return self.build == origin.build and self.textures in (None, origin.textures)
+        return self.build == origin.build and self.resources.items() <= origin.resources.items()
 
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
     """Commit a part: from here on it exists."""
-    header = {"build": sidecar.build, "textures": sidecar.textures, "run": sidecar.run, "first": sidecar.first, "stop": sidecar.stop}
+    header = {"build": sidecar.build, "resources": dict(sidecar.resources), "run": sidecar.run, "first": sidecar.first, "stop": sidecar.stop}
     sets = {
         set_id: {
             "pixels": e.pixels,

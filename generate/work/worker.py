@@ -64,8 +64,9 @@ def process(job: Job, part: Part) -> PartDone:
             sets = {set_id: finished[set_id].result() for set_id in part.sets}
         finally:
             thread.shutdown(wait=True, cancel_futures=True)
-        textures = job.origin.textures if any(job.sets[s].has_textures for s in part.sets) else None
-        sidecar = Sidecar(job.origin.build, textures, part.run.number, part.run.first, part.run.stop, digests, sets)
+        fields = {field for s in part.sets for field in job.sets[s].resource_fields}
+        resources = {field: sha256 for field, sha256 in job.origin.resources.items() if field in fields}
+        sidecar = Sidecar(job.origin.build, resources, part.run.number, part.run.first, part.run.stop, digests, sets)
         write_sidecar(job.directory, part.name, sidecar)
     return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
 
@@ -162,7 +163,8 @@ def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadP
     for positions in batches(images):
         check_parent(job)
         batch = np.stack([images[p] for p in positions])
-        for set_id, corrupted in job.maker.images(tree, batch, [samples[p].id for p in positions]):
+        chosen = [samples[p] for p in positions]
+        for set_id, corrupted in job.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
             writers[set_id].add(positions, corrupted, batch)
             if writers[set_id].whole:
                 finished[set_id] = thread.submit(_finish, writers.pop(set_id))

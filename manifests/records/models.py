@@ -145,6 +145,8 @@ class SetRecord(Record):
     """Their bytes, summed."""
     pixel_digest: Blake3
     metrics: Metrics | None
+    reproducible: bool = Field(default=True, exclude_if=bool)
+    """False where a model's gradients go into the pixels: another machine makes other ones. Left out where true."""
 
 
 class FileRecord(Record):
@@ -201,6 +203,8 @@ class Manifest(Record):
     preprocessing: Free
     encoding: Encoding
     textures: list[TextureRecord]
+    surrogates: list[Free] = Field(default=[], exclude_if=lambda records: not records)
+    """The model whose gradients some sets follow. Left out where there is none."""
     revisions: dict[str, int]
     """corruption -> revision, of every corruption that a set uses."""
     classes: list[ClassRecord]

@@ -1,0 +1,61 @@
+"""What a user gives to corruptions beside images and parameters: frost's textures, and the model whose gradients are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...corruptions.weather.textures import load_textures
+from ...errors import BuildError
+from ...manifests.records.models import ClassRecord
+from ...models.surrogate import load_surrogate
+from ..recipes.set_spec import SetSpec
+
+
+@dataclass(frozen=True)
+class ResourceOptions:
+    """The options of `build`, `verify` and `rebuild` that say where resources are."""
+
+    frost_textures: str | Path | None = None
+    surrogate: str | Path | None = None
+    device: str = "cpu"
+    surrogate_batch: int = 1
+
+    def load(self, sets: Iterable[SetSpec], classes: Sequence[ClassRecord], *, sized: bool = False) -> Mapping[str, Any]:
+        """Return resource -> what corruptions are given.
+
+        Parameters
+        ----------
+        sets : iterable of SetSpec
+            A surrogate is loaded only where one of them follows it.
+        classes : sequence of ClassRecord
+            The data set's, in its order.
+        sized : bool
+            Whether clean images have the surrogate's size: then it is loaded for any sets.
+
+        Raises
+        ------
+        SourceError
+            Textures cannot be read.
+        ModelError
+            The surrogate cannot be used, or has no output for a class.
+        BuildError
+            Sets need a surrogate and none is given.
+        """
+        resources: dict[str, Any] = {}
+        if self.frost_textures is not None:
+            resources["textures"] = load_textures(self.frost_textures)
+        followers = [spec.id for spec in sets if spec.needs_surrogate]
+        if not followers and not sized:
+            return resources
+        if self.surrogate is None:
+            more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
+            use = f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}" if followers else "Images have a model's size"
+            raise BuildError(
+                f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
+                f"{'' if sized else ', or choose other --sets'}."
+            )
+        surrogate = load_surrogate(self.surrogate, device=self.device, batch=self.surrogate_batch)
+        return resources | {"surrogate": surrogate.for_classes([c.folder for c in classes])}
