@@ -2,7 +2,8 @@
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
-sets), `open` (read a build back), `verify` (check one) and `rebuild` (make one again from its records and its source).
+sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source) and
+`load_surrogate` (a model of one's own, for sets that follow its gradient).
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     from .generate.plan.plan import plan
     from .generate.recipes.two_factor import pairs
     from .manifests.reader import open
+    from .models.surrogate import load_surrogate
 
-__all__ = ["__version__", "abandon", "build", "corrupt", "open", "pairs", "plan", "rebuild", "verify"]
+__all__ = ["__version__", "abandon", "build", "corrupt", "load_surrogate", "open", "pairs", "plan", "rebuild", "verify"]
 
 _HOMES = {
     "abandon": "generate.commit.abandon",
     "corrupt": "corruptions.call",
+    "load_surrogate": "models.surrogate",
     "build": "generate.build",
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",

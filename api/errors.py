@@ -32,6 +32,10 @@ class SourceError(CorruptsetError, ValueError):
     """A source that cannot be read, or that holds images which cannot be used."""
 
 
+class ModelError(CorruptsetError, ValueError):
+    """A model that cannot be loaded, that does not fit what it is asked for, or that fails its checks."""
+
+
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 

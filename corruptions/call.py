@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..pixels import pixel_hashes
 from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
 from .keys import check_seed, sample_keys
-from .registry import Images, get_corruption
+from .registry import Images, corruption_names, get_corruption
 from .stages import (
     COUPLINGS,
     SCALES,
@@ -28,6 +29,9 @@ from .stages import (
     resolve_stage,
 )
 
+if TYPE_CHECKING:
+    from ..models.surrogate import Surrogate
+
 
 def corrupt(
     image: Images,
@@ -41,6 +45,9 @@ def corrupt(
     coupling: Coupling = "independent",
     seed: int = 0,
     key: str | Sequence[str] | None = None,
+    surrogate: str | Path | Surrogate | None = None,
+    label: int | None = None,
+    labels: Sequence[int] | NDArray[np.int64] | None = None,
     **parameters: Any,
 ) -> Images:
     """Corrupt one image, or a batch.
@@ -73,6 +80,13 @@ def corrupt(
         The image's name, from which its random draws follow; a build uses the sample id. By default an image's own pixels are its key
         (``blake3:`` and the hash, as in a data set's records). So different images get different noise, in a loop as in a batch, and
         the same image always gets the same: give equal images different keys where they are to differ.
+    surrogate : str, path or Surrogate, optional
+        The model of a corruption that follows a gradient (``pgd``, ``model_gradient``): a model file, or what `load_surrogate` returns,
+        which saves loading it at each call.
+    label : int, optional
+        The class of the image, as an index of the model's outputs, for a corruption that follows a gradient; `labels` of a batch.
+    labels : sequence of int, optional
+        A label for each image of a batch.
     **parameters
         The corruption's parameters, which override the table's; its draws, given in place of drawn ones (one draw
         serves a whole batch); its resources.
@@ -84,6 +98,8 @@ def corrupt(
     Raises
     ------
     UnknownCorruption, ParameterError, ImageError
+    ModelError
+        The surrogate cannot be used, or not for these images or labels.
 
     Examples
     --------
@@ -104,6 +120,7 @@ def corrupt(
     table = replace(table, ladder=check_ladder(ladder))
     keys = sample_keys([f"blake3:{h}" for h in pixel_hashes(batch)] if key is None else _sample_ids(key, len(batch), single))
     chain, draws, resources = _chain(name, table, severity, level, parameters)
+    resources |= _model(chain, surrogate, _labels(label, labels, len(batch), single))
     out = batch if chain else batch.copy()
     for stage, stage_key in zip(chain, chain_keys(chain, check_seed(seed), coupling), strict=True):
         out = apply_stage(out, stage, stage_key, keys, side=table.of(stage.corruption).side, scale=scale, draws=draws, resources=resources)
@@ -119,6 +136,33 @@ def _sample_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]
     if len(ids) != count:
         raise ParameterError(f"{len(ids)} key{'s' * (len(ids) != 1)} for {count} image{'s' * (count != 1)}: give one for each.")
     return ids
+
+
+def _labels(label: Any, labels: Any, count: int, single: bool) -> NDArray[np.int64] | None:
+    """Return a label for each image, or None where none is given."""
+    if label is None and labels is None:
+        return None
+    if label is not None and labels is not None:
+        raise ParameterError("label and labels are given; expected label for one image, or labels for a batch.")
+    given = np.asarray(label if labels is None else labels, None if count else np.int64)  # an empty list would be one of floats
+    if given.dtype.kind not in "iu" or given.shape not in (((), (1,)) if single else ((count,),)):
+        expected = "one whole number" if single else f"labels, {count} whole numbers: one for each image"
+        raise ParameterError(f"{'label' if labels is None else 'labels'} is {label if labels is None else labels!r}; expected {expected}.")
+    return given.astype(np.int64).reshape(count)
+
+
+def _model(chain: Sequence[Stage], surrogate: Any, labels: NDArray[np.int64] | None) -> dict[str, Any]:
+    """Return the resources of stages that follow a model's gradient."""
+    given = {"surrogate": surrogate, "labels": labels}
+    named = [name for name, value in given.items() if value is not None]
+    if named and not any(get_corruption(stage.corruption).needs_model for stage in chain):
+        needing = [name for name in corruption_names() if get_corruption(name).needs_model]
+        raise ParameterError(f"{' and '.join(named)} can be given only with a corruption that follows a model: {', '.join(needing)}.")
+    if isinstance(surrogate, (str, Path)):
+        from ..models.surrogate import load_surrogate
+
+        given["surrogate"] = load_surrogate(surrogate)
+    return {name: given[name] for name in named}
 
 
 def _chain(

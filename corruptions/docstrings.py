@@ -41,15 +41,17 @@ def _entries(corruption: Corruption) -> list[str]:
     """Return what stands under Parameters: images, keys, a level, columns and options, draws, resources."""
     gradual = corruption.gradual
     before = "" if gradual is None else "at the level before" if gradual.accumulates else "clean: levels do not accumulate"
+    drawn = "" if corruption.deterministic else "; drawn otherwise"
     entries = [
         _entry("images : (N, H, W, C) ndarray of uint8, RGB or grey", before),
-        _entry("keys : Keys", "not used: nothing is drawn" if corruption.deterministic else "of the random draws"),
+        _entry("keys : Keys", "not used: nothing is drawn" if corruption.deterministic and not corruption.draws else "of the random draws"),
     ]
     if gradual is not None:
         entries.append(_entry(f"level : int, 1..{gradual.most}", ""))
     entries += [_entry(f"{p.name} : {_kind(p)}", p.about) for p in corruption.parameters]
-    entries += [_entry(f"{d.name} : optional", f"{d.about}; given, it serves every image; drawn otherwise") for d in corruption.draws]
-    return entries + [_entry(f"{name} : optional", "see the notes") for name in corruption.resources]
+    entries += [_entry(f"{d.name} : optional", f"{d.about}; given, it serves every image{drawn}") for d in corruption.draws]
+    optional = {name: "" if make_default is None else " : optional" for name, make_default in corruption.resources.items()}
+    return entries + [_entry(f"{name}{kind}", "see the notes" if kind else "see above") for name, kind in optional.items()]
 
 
 def _entry(heading: str, about: str) -> str:

@@ -8,3 +8,4 @@ SWINGLER_2022 = (
     "Swingler 2022, A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms, NCTA "
     "(30 levels; released notebook)"
 )
+MADRY_2018 = "Madry, Makelov, Schmidt, Tsipras & Vladu 2018, Towards Deep Learning Models Resistant to Adversarial Attacks, ICLR"

@@ -20,7 +20,7 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width, channels."""
 
-FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual")
+FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversarial")
 """The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of its
 corruptions is first asked for: a build uses some, and a worker that begins just one."""
 
@@ -161,9 +161,9 @@ class Declaration:
     """Where the definition comes from: author, year, title."""
     parameters: tuple[Parameter, ...]
     draws: tuple[Draw, ...] = ()
-    resources: Mapping[str, Callable[[int, int], Any]] = field(default_factory=dict)
+    resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
     """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that makes the default one for
-    images of a height and width, and keeps it on disk."""
+    images of a height and width, and keeps it on disk; or None where there is no default, and it must be given (a model)."""
     role: Literal["test", "validation"] = "test"
     preserves_geometry: bool = True
     """False where pixels move by more than a blur does."""
@@ -185,6 +185,11 @@ class Declaration:
     def options(self) -> tuple[Parameter, ...]:
         """The parameters with a default."""
         return tuple(p for p in self.parameters if p.option)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it takes a `surrogate`, and the `labels` of the images: its bytes depend on the machine, and have no golden digests."""
+        return "surrogate" in self.resources
 
     def without_defaults(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return values of parameters in the order of the declaration, without the options that are at their default."""

@@ -248,7 +248,7 @@ def apply_stage(
     scale : {"none", "side"}
     draws, resources : mapping, optional
         Take the place of drawn values and of default resources. A draw that the corruption does not have is refused, such a resource
-        is ignored.
+        is ignored. A corruption that needs a model takes the resources `surrogate` and `labels`, (N,) int64.
     done : int
         Of a gradual degradation that accumulates: the level that `images` have.
 
@@ -274,6 +274,7 @@ def apply_stage(
         at = values if stage.level is None else values | {"level": stage.level}
         extra[name] = known[name].checked(value, (height, width, channels), at, stage.corruption)
     extra |= {name: value for name, value in (resources or {}).items() if name in declared.resources}
+    _check_needed(declared, extra)
     if not len(images):
         return images.copy()
     if declared.gradual is None:
@@ -282,3 +283,14 @@ def apply_stage(
     for level in range(done + 1, stage.level + 1) if declared.gradual.accumulates else (stage.level,):
         images = declared.apply(images, values, key, sample_keys, level=level, **extra)
     return images
+
+
+def _check_needed(declared: Corruption, given: Mapping[str, Any]) -> None:
+    missing = [name for name, make_default in declared.resources.items() if make_default is None and name not in given]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise ParameterError(
+            f"{declared.name} follows the gradient of a model, and {' and '.join(missing)} {verb} missing. corrupt() takes surrogate= "
+            "(a model file, or what load_surrogate() returns) and label= (or labels=, one for each image); a build takes "
+            "--surrogate FILE.toml, and has the labels of its source."
+        )

@@ -13,11 +13,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {
     "api": set(),
-    "corruptions": {"api"},
+    "models": {"api"},
+    "corruptions": {"api", "models"},
     "manifests": {"api"},
-    "generate": {"api", "corruptions", "manifests"},
-    "scores": {"api", "manifests"},
-    "cli": {"api", "corruptions", "manifests", "generate", "scores"},
+    "generate": {"api", "models", "corruptions", "manifests"},
+    "scores": {"api", "models", "manifests"},
+    "cli": {"api", "models", "corruptions", "manifests", "generate", "scores"},
 }
 
 
@@ -95,10 +96,11 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
-    assert out.startswith("['abandon', 'build', 'corrupt', 'open', 'pairs', 'plan', 'rebuild', 'verify'] 0.")
+    assert out.startswith("['abandon', 'build', 'corrupt', 'load_surrogate', 'open', 'pairs', 'plan', 'rebuild', 'verify'] 0.")
 
 
 FLOORS = {
+    "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": ("sources", "pixels", "recipes", "views", "sinks", "plan", "work", "commit", "build", "level_effects", "again"),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "unfinished", "partial", "reader",

@@ -15,12 +15,12 @@ from pydantic import Field, ValidationError, model_validator
 
 from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
 from ...corruptions.stages import Coupling
+from ...error_lines import mistake_lines
 from ...errors import CorruptsetError, RecipeError, mistakes, suggest
 from ...files import read_text, reason
 from ...toml import parse_toml
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
-from .error_lines import mistake_lines
 from .expectations import Expects
 from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, StageEntry, StageName
 from .set_spec import SetSpec, merge_chains

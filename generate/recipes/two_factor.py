@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from ...error_lines import mistake_lines
 from ...errors import RecipeError, listed
-from .error_lines import mistake_lines
 from .recipe import Recipe, load_recipe, recipe_of
 
 NAME = "pairs"

@@ -60,7 +60,7 @@ def test_list_names_everything(run: Any) -> None:
     for row in corruptions:
         assert row["name"] in text.out
         assert row["parameters"] or row["name"] in ("inverse", "black_lines", "white_lines")
-        assert (row["levels"] is None) == (row["family"] != "gradual")
+        assert (row["levels"] is None) == (row["family"] != "gradual" and row["name"] != "model_gradient")
     strength = {r["name"]: (r["severities"], r["levels"]) for r in corruptions}
     assert strength["fog"] == ([1, 2, 3, 4, 5], None)
     assert strength["canny_edges"] == ([1], None)

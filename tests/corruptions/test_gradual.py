@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from surrogates import marked, needed, needed_resources
 
 import corruptset
 from corruptset.corruptions.calibrations import LADDERS, ladder, shipped
@@ -16,8 +17,12 @@ from pictures import painted
 GRADUAL = [name for name in corruption_names() if get_corruption(name).gradual is not None]
 DRAWN = [name for name in GRADUAL if not get_corruption(name).deterministic]
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24), (60, 61)]
-every = pytest.mark.parametrize("name", GRADUAL)
+every = pytest.mark.parametrize("name", marked(GRADUAL))
 TABLE = shipped("imagenet")
+
+
+def corrupt(image, name, **options):
+    return corruptset.corrupt(image, name, **needed(name, image), **options)
 
 
 def stage_of(name, level, which="evaluated", **parameters):
@@ -67,12 +72,12 @@ def test_any_size_shape_dtype_input_untouched_and_deterministic(name, size, chan
     before = image.copy()
     for which in LADDERS:
         for level in (1, last(name)):
-            out = corruptset.corrupt(image, name, level=level, ladder=which)
+            out = corrupt(image, name, level=level, ladder=which)
             assert out.dtype == np.uint8
             assert out.shape == image.shape
             assert not np.shares_memory(out, image)
             np.testing.assert_array_equal(image, before)
-            np.testing.assert_array_equal(out, corruptset.corrupt(image, name, level=level, ladder=which))
+            np.testing.assert_array_equal(out, corrupt(image, name, level=level, ladder=which))
 
 
 @every
@@ -81,21 +86,21 @@ def test_batch_is_one_by_one(name, channels):
     images = np.stack([painted(33, 47, channels, which) for which in range(4)])
     ids = ["a", "b", "a", "n01440764/x y"]
     for which in LADDERS:
-        together = corruptset.corrupt(images, name, level=4, key=ids, ladder=which)
+        together = corrupt(images, name, level=4, key=ids, ladder=which)
         for image, key, out in zip(images, ids, together, strict=True):
-            np.testing.assert_array_equal(out, corruptset.corrupt(image, name, level=4, key=key, ladder=which))
+            np.testing.assert_array_equal(out, corrupt(image, name, level=4, key=key, ladder=which))
 
 
 @every
 def test_readonly_and_strided_images_give_the_same(name):
     image = painted(40, 36)
-    want = corruptset.corrupt(image, name, level=3)
+    want = corrupt(image, name, level=3)
     frozen = image.copy()
     frozen.setflags(write=False)
     for view in (frozen, np.asfortranarray(image), image[:, ::-1][:, ::-1]):
-        np.testing.assert_array_equal(want, corruptset.corrupt(view, name, level=3))
+        np.testing.assert_array_equal(want, corrupt(view, name, level=3))
     grey = painted(40, 36, 1)
-    np.testing.assert_array_equal(corruptset.corrupt(grey, name, level=3)[:, :, 0], corruptset.corrupt(grey[:, :, 0], name, level=3))
+    np.testing.assert_array_equal(corrupt(grey, name, level=3)[:, :, 0], corrupt(grey[:, :, 0], name, level=3))
 
 
 @every
@@ -113,8 +118,8 @@ def test_a_level_continues_the_one_below_it(name):
             assert chain_keys([stage], 3) == [key]
             source = now if found.gradual.accumulates else images
             done = level - 1 if found.gradual.accumulates else 0
-            now = apply_stage(source, stage, key, sample_keys(ids), side=224, done=done)
-            np.testing.assert_array_equal(now, corruptset.corrupt(images, name, level=level, ladder=which, key=ids, seed=3))
+            now = apply_stage(source, stage, key, sample_keys(ids), side=224, done=done, resources=needed_resources(name, images))
+            np.testing.assert_array_equal(now, corrupt(images, name, level=level, ladder=which, key=ids, seed=3))
 
 
 @every
@@ -122,7 +127,8 @@ def test_the_function_takes_one_step_and_leaves_its_input(name):
     images = painted(24, 30)[None]
     before = images.copy()
     found = get_corruption(name)
-    out = found.apply(images, ladder("evaluated")[name].parameters, np.uint64(5), sample_keys(["x"]), level=3)
+    parameters = ladder("evaluated")[name].parameters
+    out = found.apply(images, parameters, np.uint64(5), sample_keys(["x"]), level=3, **needed_resources(name, images))
     assert out is not images
     assert not np.shares_memory(out, images)
     np.testing.assert_array_equal(images, before)
@@ -131,8 +137,8 @@ def test_the_function_takes_one_step_and_leaves_its_input(name):
 @every
 def test_key_and_seed_matter_exactly_where_something_is_drawn(name):
     image = painted(48, 48)
-    base = corruptset.corrupt(image, name, level=2, key="a")
-    for other in (corruptset.corrupt(image, name, level=2, key="b"), corruptset.corrupt(image, name, level=2, key="a", seed=1)):
+    base = corrupt(image, name, level=2, key="a")
+    for other in (corrupt(image, name, level=2, key="b"), corrupt(image, name, level=2, key="a", seed=1)):
         assert np.array_equal(base, other) == (name not in DRAWN)
 
 
@@ -149,7 +155,7 @@ def test_levels_draw_differently(name):
 @every
 def test_every_level_changes_the_picture_further(name):
     image = painted(64, 64)
-    outs = [corruptset.corrupt(image, name, level=level) for level in range(1, last(name) + 1)]
+    outs = [corrupt(image, name, level=level) for level in range(1, last(name) + 1)]
     assert len({out.tobytes() for out in outs}) == len(outs)
     away = [np.mean((out.astype(float) - image) ** 2) for out in (outs[0], outs[len(outs) // 3], outs[-1])]
     assert 0 < away[0] < away[1] < away[2]
@@ -160,16 +166,12 @@ def test_given_draws_are_used_and_checked(name):
     image = painted(32, 40)
     draws = given_draws(name, 32, 40, 5)
     (draw, value), *_ = draws.items()
-    one = corruptset.corrupt(image, name, level=5, **draws)
-    np.testing.assert_array_equal(one, corruptset.corrupt(image, name, level=5, key="other", seed=9, **draws))
+    one = corrupt(image, name, level=5, **draws)
+    np.testing.assert_array_equal(one, corrupt(image, name, level=5, key="other", seed=9, **draws))
     # more levels than needed are no mistake, each level takes its own entry, and one draw serves a batch
-    np.testing.assert_array_equal(
-        corruptset.corrupt(image, name, level=2, **draws), corruptset.corrupt(image, name, level=2, **{draw: value[:2]})
-    )
-    assert not np.array_equal(
-        corruptset.corrupt(image, name, level=1, **draws), corruptset.corrupt(image, name, level=1, **{draw: value[1:]})
-    )
-    both = corruptset.corrupt(np.stack([image, image]), name, level=5, **draws)
+    np.testing.assert_array_equal(corrupt(image, name, level=2, **draws), corrupt(image, name, level=2, **{draw: value[:2]}))
+    assert not np.array_equal(corrupt(image, name, level=1, **draws), corrupt(image, name, level=1, **{draw: value[1:]}))
+    both = corrupt(np.stack([image, image]), name, level=5, **draws)
     np.testing.assert_array_equal(both, np.stack([one, one]))
     beyond = value.copy()
     beyond[0, 0, 0] = 40
@@ -183,7 +185,7 @@ def test_given_draws_are_used_and_checked(name):
         (negative, "beyond the image of 32x40"),
     ):
         with pytest.raises(ParameterError) as caught:
-            corruptset.corrupt(image, name, level=5, **{draw: wrong})
+            corrupt(image, name, level=5, **{draw: wrong})
         assert says in str(caught.value)
         assert name in str(caught.value)
 
@@ -205,6 +207,8 @@ def test_given_draws_are_used_and_checked(name):
         ("fade_grey", 30, "saturation x 0.9, 30 times"),
         ("posterize", 7, "25 levels a channel"),
         ("jpeg", 30, "quality 2"),
+        ("model_gradient", 1, "1 along the gradient, 1 time"),
+        ("model_gradient", 7, "1 along the gradient, 7 times"),
     ],
 )
 def test_what_was_done_is_told(name, level, says):
@@ -227,7 +231,7 @@ def test_what_was_done_is_told_of_the_text_too():
 @pytest.mark.parametrize(("name", "level"), [("posterize", 31), ("jpeg", 32), ("black_lines", 100), ("fade_grey", 0), ("jpeg", 0)])
 def test_levels_end_where_nothing_is_left(name, level):
     with pytest.raises(ParameterError, match=f"level is {level}; expected a whole number from 1 to"):
-        corruptset.corrupt(painted(16, 16), name, level=level)
+        corrupt(painted(16, 16), name, level=level)
 
 
 def test_streams_of_levels_are_disjoint():

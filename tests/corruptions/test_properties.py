@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from surrogates import marked, needed, needed_resources
 
 import corruptset
 from corruptset.corruptions.calibrations import Calibration, calibrations_of, shipped
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
 from digests import NAMED
 
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24)]
-every = pytest.mark.parametrize("name", [name for name in corruption_names() if get_corruption(name).gradual is None])
+every = pytest.mark.parametrize("name", marked(name for name in corruption_names() if get_corruption(name).gradual is None))
 
 
 def calibrated(name: str, calibration: str) -> Calibration:
@@ -40,6 +41,7 @@ def nearest(name: str, table: Calibration, severity: int) -> int:
 
 def corrupt(image, name, *, severity=None, calibration="cifar", **options):
     table = calibrated(name, calibration)
+    options = needed(name, image) | options
     return corruptset.corrupt(image, name, severity=severity and nearest(name, table, severity), calibration=table, **options)
 
 
@@ -126,8 +128,9 @@ def test_severity_and_its_row_given_are_one(name):
     severity = nearest(name, table, 4)
     row = table.row(name, severity).parameters
     image = painted(64, 50)
+    options = {"calibration": table} | needed(name, image)
     np.testing.assert_array_equal(
-        corruptset.corrupt(image, name, severity=severity, calibration=table), corruptset.corrupt(image, name, calibration=table, **row)
+        corruptset.corrupt(image, name, severity=severity, **options), corruptset.corrupt(image, name, **options, **row)
     )
 
 
@@ -136,7 +139,7 @@ def test_every_severity_and_calibration_changes_the_picture_and_differs(name):
     image = painted(64, 64)
     for calibration in calibrations_of(name) or ["imagenet"]:
         table = calibrated(name, calibration)
-        outs = [corruptset.corrupt(image, name, severity=s, calibration=table) for s in table.rows[name]]
+        outs = [corruptset.corrupt(image, name, severity=s, calibration=table, **needed(name, image)) for s in table.rows[name]]
         for severity, out in zip(table.rows[name], outs, strict=True):
             assert not np.array_equal(out, image), (calibration, severity)
         assert len({out.tobytes() for out in outs}) == len(outs), calibration
@@ -194,5 +197,6 @@ def test_apply_is_what_corrupt_calls(name):
     table = calibrated(name, "cifar")
     stage = resolve_stage(name, table, severity=nearest(name, table, 2))
     key = chain_keys([stage], 7)[0]
-    out = apply_stage(check_images(images), stage, key, sample_keys(["x", "y"]), side=table.side)
+    resources = needed_resources(name, images)
+    out = apply_stage(check_images(images), stage, key, sample_keys(["x", "y"]), side=table.side, resources=resources)
     np.testing.assert_array_equal(out, corrupt(images, name, severity=2, calibration="cifar", seed=7, key=["x", "y"]))

@@ -16,7 +16,7 @@ from corruptset.generate.build import build
 from corruptset.generate.level_effects import Change, change_table
 from pictures import painted
 
-GRADUAL = [name for name in corruption_names() if get_corruption(name).gradual is not None]
+GRADUAL = [name for name in corruption_names() if get_corruption(name).gradual is not None and not get_corruption(name).needs_model]
 # name -> level -> per cent of pixels changed, in the paper's tables
 PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "adjacent_pixel_swap": {2: 56.6, 4: 76.8}}
 

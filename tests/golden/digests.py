@@ -23,6 +23,9 @@ from corruptset.errors import CorruptsetError
 from pictures import painted
 
 FILE = Path(__file__).with_name("digests.json")
+RECORDABLE = tuple(name for name in corruption_names() if not get_corruption(name).needs_model)
+"""The corruptions whose bytes are the same on every machine. What follows a model's gradient has others where PyTorch computes otherwise;
+tests/corruptions/test_pgd.py and test_model_gradient.py compare it with its definition instead."""
 # a batch of two in colour, one in grey, not square, not a multiple of anything
 COLOUR, GREY = (61, 83), (45, 37)
 WHOLE: dict[str, object] = {"direction": "clockwise", "interpolation": "nearest", "canvas": "loose"}
@@ -62,10 +65,10 @@ def measure(names: Sequence[str] = ()) -> dict[str, dict[str, object]]:
     """Return name -> {revision, digests: {calibration: [one for each severity that it has there]}, named: {what: one}}.
 
     A gradual degradation has ladders in place of calibrations, and the digests of its levels 1, 5 and 30, or of its last. ``named`` is
-    there for those that `NAMED` has parameters of. Without names, all corruptions are measured.
+    there for those that `NAMED` has parameters of. Without names, all that are the same on every machine are measured.
     """
     measured: dict[str, dict[str, object]] = {}
-    for name in sorted(names or corruption_names()):
+    for name in sorted(names or RECORDABLE):
         measured[name] = {"revision": get_corruption(name).revision, "digests": tabled(name)}
         if name in NAMED:
             measured[name]["named"] = {what: digest(name, **parameters) for what, parameters in NAMED[name].items()}

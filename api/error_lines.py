@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ...errors import suggest
+from .errors import suggest
 
 EXPECTED = {
     "string_type": "text in quotes",
@@ -26,7 +26,9 @@ EXPECTED = {
 }
 
 
-def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
+def mistake_lines(
+    error: ValidationError, model: type[BaseModel], place: Callable[[tuple[str | int, ...]], str] = lambda keys: ""
+) -> list[str]:
     """Return each mistake as a line: the key, what was given, what was expected; a near name is suggested.
 
     Parameters
@@ -34,9 +36,12 @@ def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
     error : pydantic.ValidationError
     model : type of BaseModel
         What was to be validated; its fields are the known keys.
+    place : callable, optional
+        Keys that lead to a mistake -> what its line begins with: ``"line 7, "``.
     """
     # a list whose items are all wrong is also called too short; its items have their own lines
-    return [_line(details, model) for details in error.errors() if details["type"] != "too_short" or not details["input"]]
+    shown = [details for details in error.errors() if details["type"] != "too_short" or not details["input"]]
+    return [place(details["loc"]) + _line(details, model) for details in shown]
 
 
 def _line(details: ErrorDetails, model: type[BaseModel]) -> str:

@@ -1,0 +1,1 @@
+"""Corruptions that follow the gradient of a model."""

@@ -1,0 +1,160 @@
+"""Projected gradient descent: steps that raise a model's loss, kept in a ball around the clean image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..keys import Keys
+from ..random.normal import fill_normals, normal_table
+from ..random.philox import fill_uniforms, uniforms
+from ..references import MADRY_2018
+from ..registry import Draw, Images, Parameter, choice, corruption, given_array
+
+if TYPE_CHECKING:
+    from ...models.surrogate import Surrogate
+
+Pixels = NDArray[np.float32]
+"""(N, H, W, C) in 0..255."""
+
+# Streams of the random start: the place of each value, and how far it is where places are a direction
+_PLACES, _DISTANCE = np.uint32(0), np.uint32(1)
+_LEAST_NORM = 1e-30
+
+
+def _norms(images: Pixels) -> NDArray[np.float64]:
+    """Return the L2 norm of each image, (N, 1, 1, 1)."""
+    norms: NDArray[np.float64] = np.sqrt(np.square(images, dtype=np.float64).sum(axis=(1, 2, 3), keepdims=True))
+    return norms
+
+
+class Ball:
+    """The images that are no further than `eps` grey levels from clean ones, and in 0..255."""
+
+    def __init__(self, clean: Images, eps: float, norm: str) -> None:
+        self._clean = clean.astype(np.float32)
+        self._eps, self._norm = np.float32(eps), norm
+        self._low, self._high = self._bounds(self._eps)
+
+    def starts(self, keys: Keys, *, drawn: bool, given: Pixels | None) -> Pixels:
+        """Return where the steps begin: at the clean images, at given offsets from them, or at random."""
+        if given is None and not drawn:
+            return self._clean.copy()
+        return self.projected(self._clean + (self._offsets(keys) if given is None else given))
+
+    def projected(self, images: Pixels) -> Pixels:
+        """Return the nearest images of the ball; `images` are overwritten."""
+        if self._norm == "l2":
+            images -= self._clean
+            images *= np.minimum(self._eps / np.maximum(_norms(images), _LEAST_NORM), 1.0).astype(np.float32)
+            images += self._clean
+        return np.clip(images, self._low, self._high, out=images)
+
+    def rounded(self, images: Pixels) -> Images:
+        """Return images as uint8, no value further than eps from the clean one."""
+        return np.clip(np.rint(images), *self._bounds(np.floor(self._eps))).astype(np.uint8)
+
+    def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
+        return np.maximum(self._clean - reach, np.float32(0)), np.minimum(self._clean + reach, np.float32(255))
+
+    def _offsets(self, keys: Keys) -> Pixels:
+        """Draw offsets: uniform in the cube; for L2 in a direction that is uniform, as far as is uniform in 0..eps."""
+        offsets = np.empty(self._clean.shape, np.float32)
+        eps = float(self._eps)
+        for values, sample in zip(offsets, keys.samples, strict=True):
+            if self._norm == "l2":
+                fill_normals(values.reshape(-1), keys.stage, sample, _PLACES, normal_table())
+            else:
+                fill_uniforms(values.reshape(-1), keys.stage, sample, _PLACES, -eps, eps)
+        if self._norm == "l2":
+            distances = uniforms(keys.stage, keys.samples, _DISTANCE, 0.0, eps)
+            offsets *= (distances.reshape(-1, 1, 1, 1) / _norms(offsets)).astype(np.float32)
+        return offsets
+
+
+def direction(gradient: Pixels, norm: str) -> Pixels:
+    """Return the step of length 1 along a gradient, which is overwritten: its sign, or itself over its norm; 0 where it is 0."""
+    if norm == "linf":
+        return np.sign(gradient, out=gradient)
+    gradient /= np.maximum(_norms(gradient), _LEAST_NORM).astype(np.float32)
+    return gradient
+
+
+def iterates(
+    ball: Ball, images: Pixels, labels: NDArray[np.int64], surrogate: Surrogate, *, step: float, steps: int, norm: str, targeted: bool
+) -> Iterator[Pixels]:
+    """Yield the images after each step, which take the place of `images`; a step is one pass forward and one back."""
+    length = np.float32(-step if targeted else step)
+    for _ in range(steps):
+        _, gradient = surrogate.gradient(images, labels)
+        move = direction(gradient, norm)
+        move *= length
+        images += move
+        yield ball.projected(images)
+
+
+@corruption(
+    revision=1,
+    reference=f"{MADRY_2018}, section 2.1",
+    parameters=(
+        Parameter("eps", low=0.0, high=65536.0, about="how far images go at most, in grey levels: each value, or for l2 the whole image"),
+        Parameter("step", low=0.0, high=65536.0, about="length of a step, in grey levels, in the same norm"),
+        Parameter("steps", int, low=1, high=10000, about="how many steps"),
+        choice("norm", ("linf", "l2"), "what eps and step are lengths in: the largest change of a value, or the root of the squares' sum"),
+        Parameter("random_start", bool, default=False, option=True, about="whether the steps begin at a random place of the ball"),
+        Parameter("targeted", bool, default=False, option=True, about="whether the steps go towards the labels, not away from them"),
+    ),
+    draws=(
+        Draw(
+            "start",
+            "(H, W, C) offsets in grey levels from the clean image to where the steps begin",
+            given_array(lambda shape, p: shape, np.float32, -65536, 65536),
+        ),
+    ),
+    resources={"surrogate": None, "labels": None},
+    deterministic=True,
+    compile_seconds=0,
+)
+def pgd(
+    images: Images,
+    keys: Keys,
+    *,
+    eps: float,
+    step: float,
+    steps: int,
+    norm: str = "linf",
+    random_start: bool = False,
+    targeted: bool = False,
+    start: Pixels | None = None,
+    surrogate: Surrogate,
+    labels: NDArray[np.int64],
+) -> Images:
+    """Follow the gradient of a model's cross-entropy at the labels, in steps, and stay within eps of the clean image.
+
+    After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the end values are
+    rounded, and none is further than `eps` from the clean image's. `surrogate` (a `corruptset.models` surrogate) is the model, `labels`
+    ((N,) int64) are the classes that images are moved away from.
+
+    Raises
+    ------
+    ModelError
+        Images are not of the model's size and channels, labels are beyond its outputs, or a gradient is not finite.
+
+    Notes
+    -----
+    The start is the clean image, unless `random_start` draws one or `start` gives one. A pixel whose gradient is exactly 0 stays. A
+    random start is drawn from the image's own key, not from the model's library, whose numbers depend on the batch.
+
+    For ``norm="l2"`` eps is a length over all values of an image: a radius of 0.5 in images of 0..1, usual for 32x32 in colour, is 127.5.
+    The rows of the tables are for ``linf``. Rounding may carry an image a little out of the L2 ball, never a value further than eps.
+
+    Bytes depend on the machine: docs/models.md says how far.
+    """
+    ball = Ball(images, eps, norm)
+    moved = ball.starts(keys, drawn=random_start, given=start)
+    for _ in iterates(ball, moved, labels, surrogate, step=step, steps=steps, norm=norm, targeted=targeted):
+        pass
+    return ball.rounded(moved)

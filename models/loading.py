@@ -1,0 +1,168 @@
+"""A model file made into a network: by its factory and weights, or from an exported program."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import pickle
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..digests import digest_of
+from ..errors import ModelError, suggest
+from ..files import open_regular, reason
+from .model_file import ModelFile
+from .pytorch import INSTALL, import_torch
+
+NESTED = ("state_dict", "model_state_dict", "model")
+"""Keys under which training scripts keep a state dict, beside their own."""
+SHOWN = 4
+"""Names of weights that an error shows."""
+
+
+def read_weights(path: Path) -> tuple[bytes, str]:
+    """Return the bytes of a weights file and their ``sha256:<hex>``: read once, so that what is hashed is what is loaded."""
+    try:
+        with open_regular(path) as file:
+            data = file.read()
+    except OSError as e:
+        raise ModelError(f"The weights {path} cannot be read: {reason(e)}.") from None
+    return data, digest_of(hashlib.sha256(data))
+
+
+def load_network(file: ModelFile, folder: Path, data: bytes) -> Any:
+    """Return a model file's `torch.nn.Module` on the CPU, ready to be asked.
+
+    Parameters
+    ----------
+    file : ModelFile
+    folder : Path
+        Where it lies: modules of factories are found there too.
+    data : bytes
+        Of its weights or program.
+
+    Raises
+    ------
+    ModelError
+    """
+    import_torch()
+    if file.program is not None:
+        return _program(file.program, data)
+    state = _state_dict(file.weights_name, data)
+    network = _made(file, folder)
+    _put_weights(network, state, file)
+    network.eval()
+    return network.requires_grad_(False)
+
+
+def _program(name: str, data: bytes) -> Any:
+    torch = import_torch()
+    try:
+        return torch.export.load(io.BytesIO(data)).module()
+    except Exception as e:
+        raise ModelError(f"The program {name} cannot be loaded by PyTorch {torch.__version__}: {first_line(e)}.") from e
+
+
+def _state_dict(name: str, data: bytes) -> dict[str, Any]:
+    """Return tensors by name. Nothing in the file is run."""
+    torch = import_torch()
+    if name.endswith(".safetensors"):
+        try:
+            from safetensors import SafetensorError
+            from safetensors.torch import load
+        except ImportError as e:
+            raise ModelError(f"{name} needs safetensors ({e}). Install it with: {INSTALL}") from None
+        try:
+            return dict(load(data))
+        except SafetensorError as e:
+            raise ModelError(f"The weights {name} are no safetensors file, or a damaged one: {first_line(e)}.") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as e:
+        raise ModelError(
+            f"The weights {name} hold more than tensors, which could run code, and were not loaded: {first_line(e)}. "
+            "Save the state dict alone, torch.save(model.state_dict(), ...), or better as safetensors."
+        ) from None
+    except Exception as e:
+        raise ModelError(f"The weights {name} cannot be read as a file of torch.save: {first_line(e)}.") from None
+    for key in NESTED:
+        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
+            loaded = loaded[key]
+    if not isinstance(loaded, Mapping) or not loaded or not all(isinstance(t, torch.Tensor) for t in loaded.values()):
+        keys = ", ".join(map(repr, list(loaded)[:SHOWN])) if isinstance(loaded, Mapping) else ""
+        raise ModelError(
+            f"The weights {name} hold a {type(loaded).__name__}{' of ' * bool(keys)}{keys}; expected a state dict, names -> tensors, of "
+            "torch.save(model.state_dict(), ...)."
+        )
+    return dict(loaded)
+
+
+def _made(file: ModelFile, folder: Path) -> Any:
+    """Call the factory; its own random weights leave PyTorch's random state as it was."""
+    torch = import_torch()
+    module_name, _, attribute = (file.factory or "").partition(":")
+    try:
+        with _found_beside(folder):
+            found: Any = importlib.import_module(module_name)
+    except Exception as e:
+        raise ModelError(
+            f"factory is {file.factory!r}, and its module cannot be imported: {type(e).__name__}: {first_line(e)}. "
+            f"It is looked for among the installed packages, and beside the model file in {folder}."
+        ) from e
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            raise ModelError(f"factory is {file.factory!r}, and {module_name} has no {attribute!r}.{suggest(name, dir(found))}")
+        found = getattr(found, name)
+    if not callable(found):
+        raise ModelError(f"factory is {file.factory!r}, which is a {type(found).__name__}; expected a function or class.")
+    written = ", ".join(f"{key}={value!r}" for key, value in file.arguments.items())
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            network = found(**file.arguments)
+    except Exception as e:
+        raise ModelError(f"The factory {file.factory}({written}) fails: {type(e).__name__}: {first_line(e)}.") from e
+    if not isinstance(network, torch.nn.Module):
+        raise ModelError(f"The factory {file.factory}({written}) returns a {type(network).__name__}; expected a torch.nn.Module.")
+    return network
+
+
+@contextmanager
+def _found_beside(folder: Path) -> Iterator[None]:
+    """Let modules of a folder be imported, after all others."""
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
+    if all(name.startswith("module.") for name in state):  # torch.nn.DataParallel's names
+        state = {name.removeprefix("module."): tensor for name, tensor in state.items()}
+    own = network.state_dict()
+    missing, unexpected = [n for n in own if n not in state], [n for n in state if n not in own]
+    shapes = [f"{n} {tuple(t.shape)} in place of {tuple(own[n].shape)}" for n, t in state.items() if n in own and t.shape != own[n].shape]
+    problems = [
+        f"{len(names)} {what}: {', '.join(names[:SHOWN])}{', ...' * (len(names) > SHOWN)}"
+        for what, names in (("missing", missing), ("that it has no place for", unexpected), ("of another shape", shapes))
+        if names
+    ]
+    if problems:
+        raise ModelError(
+            f"The weights {file.weights} are of another architecture than {file.factory} makes. {'; '.join(problems)}. "
+            "Check factory and arguments."
+        )
+    network.load_state_dict(state)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, without its last full stop."""
+    return next((line.strip().rstrip(".:") for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,279 @@
+"""A model that is asked for outputs and gradients: `load_surrogate` reads one from its file, and checks it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..canonical import canonical, canonical_sha256
+from ..errors import ModelError, listed
+from .checks import GUESSED_FROM, check_gradient, check_network, inaccurate
+from .loading import load_network, read_weights
+from .model_file import ModelFile, class_folders, read_model_file
+from .network import Network
+from .pytorch import check_device, import_torch, repeatable
+
+MOST_LISTED = 8
+"""Class folders that an error lists."""
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A model whose gradient makes sets, or whose predictions are wanted. It is made by `load_surrogate`.
+
+    It is pickled as its file's values, the path and the sha256 of its weights: where it is unpickled, they are loaded again when they are
+    first needed, and refused if they changed.
+    """
+
+    path: Path
+    """Of the model file."""
+    file: ModelFile = field(repr=False)
+    sha256: str
+    """``sha256:<hex>`` of the file of the weights, or of the program."""
+    device: str
+    batch: int
+    """Images that go through the network at once."""
+    outputs: int
+    """How many outputs it has."""
+    order: tuple[str, ...] | None = None
+    """The class folder of each output; None where they are in the data set's order."""
+    folders: tuple[str, ...] | None = None
+    """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs."""
+
+    @property
+    def name(self) -> str:
+        return self.file.name
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the images that it takes."""
+        return self.file.input.size
+
+    @property
+    def channels(self) -> int:
+        """1 for grey, 3 for RGB (whatever the order in which the network has them)."""
+        return self.file.channels
+
+    def record(self) -> dict[str, Any]:
+        """Return what a manifest says of it."""
+        made_by = {"program": self.file.program} if self.file.program else {"factory": self.file.factory, "arguments": self.file.arguments}
+        return {
+            "name": self.name,
+            **made_by,
+            "weights": self.sha256,
+            "input": {
+                "size": list(self.size),
+                "mean": list(self.file.input.mean),
+                "std": list(self.file.input.std),
+                "channels": self.file.input.channels,
+            },
+            "outputs": self.file.outputs,
+            "classes": "index" if self.order is None else canonical_sha256(list(self.order)),
+            "torch": str(import_torch().__version__),
+            "device": self.device,
+            "batch": self.batch,
+        }
+
+    def for_classes(self, folders: Sequence[str]) -> Surrogate:
+        """Return the same model for a data set: labels, and the columns of `logits`, are indices of its class folders.
+
+        Raises
+        ------
+        ModelError
+            Classes have no output; or outputs are taken in the data set's order (``classes = "index"``), and are not as many.
+        """
+        if self.order is None:
+            if len(folders) != self.outputs:
+                raise ModelError(
+                    f"The model {self.name} has {self.outputs} outputs, and the data set has {len(folders)} classes; with classes = "
+                    "'index' they are the same, in the same order. Write a file with the class folder of each output, a line each, "
+                    f"and name it in classes of {self.path}."
+                )
+        elif missing := [folder for folder in folders if folder not in set(self.order)]:
+            raise ModelError(
+                f"The model {self.name} has no output for {len(missing)} of the data set's {len(folders)} classes: its file of class "
+                f"folders ({self.file.classes}) does not have\n{listed(missing, MOST_LISTED)}"
+            )
+        return replace(self, folders=tuple(folders))
+
+    def logits(self, images: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return logits of images; of a model that gives probabilities, their logarithms.
+
+        Parameters
+        ----------
+        images : (N, H, W, C) ndarray of uint8
+            RGB or grey, of the model's size.
+
+        Returns
+        -------
+        (N, K) ndarray of float32
+            A column an output; after `for_classes`, a column a class of the data set.
+        """
+        self._check_images(images)
+        with self.running() as network:
+            parts = [network.logits(images[at : at + self.batch]) for at in range(0, len(images), self.batch)]
+        logits = np.concatenate(parts) if parts else np.empty((0, self.outputs), np.float32)
+        return logits if self.folders is None else logits[:, self._outputs_of_labels]
+
+    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the loss of each image, and its gradient by the pixels: one pass forward and one back.
+
+        Parameters
+        ----------
+        images : (N, H, W, C) ndarray of float32 or float64
+            In 0..255, RGB or grey, of the model's size.
+        labels : (N,) ndarray of int64
+
+        Returns
+        -------
+        loss : (N,) ndarray of float32
+            The cross-entropy of the labels.
+        gradient : (N, H, W, C) ndarray of float32
+            Of an image's loss by its pixels.
+
+        Raises
+        ------
+        ModelError
+            Images or labels are not the model's, or a gradient is not finite.
+        """
+        self._check_images(images)
+        outputs = self._outputs_of(labels, len(images))
+        losses, gradient = np.empty(len(images), np.float32), np.empty(images.shape, np.float32)
+        with self.running() as network:
+            for at in range(0, len(images), self.batch):
+                part = slice(at, at + self.batch)
+                losses[part], gradient[part] = network.gradient(images[part], outputs[part])
+        check_gradient(gradient, f"The model {self.name}")
+        return losses, gradient
+
+    def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
+        """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's `least_accuracy`.
+
+        The error tells what would make it better: other means, BGR for RGB, another order of classes.
+        """
+        self._check_images(images)
+        outputs = self._outputs_of(labels, len(images))
+        if not len(images):
+            raise ModelError(f"The model {self.name} was shown no images to measure its accuracy on.")
+        every = replace(self, folders=None)
+        logits = every.logits(images)
+        accuracy = float((logits.argmax(axis=1) == outputs).mean())
+        if accuracy >= self.file.least_accuracy:
+            return accuracy
+
+        def ask(file: ModelFile) -> NDArray[np.float32]:
+            with self.running() as network:
+                other = Network(network.module, file, self.device)
+                few = images[:GUESSED_FROM]
+                return np.concatenate([other.logits(few[at : at + self.batch]) for at in range(0, len(few), self.batch)])
+
+        raise inaccurate(self.file, logits, outputs, ask)
+
+    @contextmanager
+    def running(self) -> Iterator[Network]:
+        """Hold PyTorch to one thread and deterministic algorithms; several passes in one such block save the switch for each."""
+        with repeatable(self.device):
+            yield _network(self.path, canonical(self.file.model_dump(mode="json")), self.sha256, self.device)
+
+    @functools.cached_property
+    def _outputs_of_labels(self) -> NDArray[np.int64]:
+        """The output of each label of the data set."""
+        folders = self.folders or ()
+        if self.order is None:
+            return np.arange(len(folders))
+        places = {folder: output for output, folder in enumerate(self.order)}
+        return np.array([places[folder] for folder in folders], np.int64)
+
+    def _outputs_of(self, labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        labels = np.asarray(labels)
+        if labels.shape != (count,) or labels.dtype.kind not in "iu":
+            raise ModelError(
+                f"labels is {labels.dtype} of shape {labels.shape}; expected int64 of shape ({count},): a class for each image."
+            )
+        most = self.outputs if self.folders is None else len(self.folders)
+        beyond = sorted({int(label) for label in labels if not 0 <= label < most})
+        if beyond:
+            raise ModelError(
+                f"The model {self.name} has classes 0 to {most - 1}, and there are labels beyond: "
+                f"{', '.join(map(str, beyond[:MOST_LISTED]))}{', ...' * (len(beyond) > MOST_LISTED)}."
+            )
+        return labels.astype(np.int64) if self.folders is None else self._outputs_of_labels[labels]
+
+    def _check_images(self, images: NDArray[Any]) -> None:
+        height, width = self.size
+        if images.shape[1:3] != (height, width):
+            got = "x".join(map(str, images.shape[1:3]))
+            raise ModelError(
+                f"The model {self.name} takes images of {height}x{width} (height x width), and these have {got}. Resize the images, or "
+                f"give a model of their size. (input.size of {self.path} says what it takes.)"
+            )
+        if images.shape[3] != self.channels:
+            kinds = {1: "grey", 3: "RGB"}
+            raise ModelError(
+                f"The model {self.name} takes {kinds[self.channels]} images, and these are {kinds[images.shape[3]]}. "
+                f"(input.channels of {self.path} says what it takes.)"
+            )
+
+
+@functools.lru_cache(maxsize=2)
+def _network(path: Path, values: bytes, sha256: str, device: str) -> Network:
+    """Return a network, loaded once a process; its weights must be those with this hash."""
+    file = ModelFile.model_validate_json(values)
+    data, found = read_weights(path.parent / file.weights_name)
+    if found != sha256:
+        raise ModelError(
+            f"The weights {path.parent / file.weights_name} changed: they are {found}, and {sha256} was expected. "
+            "Give the file that was used before, or begin anew."
+        )
+    return Network(load_network(file, path.parent, data), file, check_device(device))
+
+
+def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1, sha256: str | None = None) -> Surrogate:
+    """Load a model from its file, and check it.
+
+    Parameters
+    ----------
+    path : str or Path
+        A TOML file: docs/models.md describes it.
+    device : str
+        ``cpu``, ``cuda``, ``cuda:1``. What a network computes differs a little between devices.
+    batch : int
+        Images that go through the network at once, 1 upwards. With 1, an image's result does not depend on the others.
+    sha256 : str, optional
+        ``sha256:<hex>`` that the weights must have.
+
+    Returns
+    -------
+    Surrogate
+
+    Raises
+    ------
+    ModelError
+        PyTorch or the device is not there; the file has mistakes; the factory or the weights cannot be used; the network does not take
+        images of its size, does not repeat itself, or has no gradient.
+    """
+    if isinstance(batch, bool) or not isinstance(batch, (int, np.integer)) or batch < 1:
+        raise ModelError(f"batch is {batch!r}; expected a whole number from 1 upwards.")
+    location = Path(path).absolute()
+    file = read_model_file(location)
+    check_device(device)
+    weights = location.parent / file.weights_name
+    found = read_weights(weights)[1]
+    if sha256 is not None and sha256 != found:
+        raise ModelError(f"The weights {weights} are {found}; expected {sha256}. Give the file that was used before, or begin anew.")
+    order = None if file.classes == "index" else class_folders(location.parent / file.classes)
+    loaded = Surrogate(location, file, found, device, int(batch), 0, order)
+    with loaded.running() as network:
+        count = check_network(network, file, int(batch))
+    if order is not None and len(order) != count:
+        raise ModelError(
+            f"The model {file.name} has {count} outputs, and {file.classes} has {len(order)} class folders; expected one for each output."
+        )
+    return replace(loaded, outputs=count)
