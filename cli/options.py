@@ -182,7 +182,10 @@ FrostTextures = Annotated[
 Surrogate = Annotated[
     Path | None,
     typer.Option(
-        "--surrogate", metavar="FILE", help="The file (.toml) of the model whose gradients pgd and model_gradient follow.", show_default=False
+        "--surrogate",
+        metavar="FILE",
+        help="The file (.toml) of the model whose gradients pgd and model_gradient follow.",
+        show_default=False,
     ),
 ]
 Device = Annotated[

@@ -10,6 +10,7 @@ from typing import Protocol, Unpack
 
 import numpy as np
 
+from ..errors import BuildError
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PARTS_FOLDER
 from ..manifests.records.models import Manifest
@@ -100,8 +101,8 @@ def build(
         Told how far the build is.
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
-        skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, images, view, any_shape,
-        disjoint_from.
+        skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, images,
+        view, any_shape, disjoint_from.
 
     Returns
     -------
@@ -172,7 +173,17 @@ def _check(spec: BuildSpec, progress: Progress) -> CheckedBuild:
 
 
 def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
-    """Raise `ModelError` for a surrogate that gets too many clean images wrong: its file then says other things than its weights need."""
+    """Raise for images that are not of the surrogate's size, and for a surrogate that gets too many of them wrong.
+
+    What its file says of its input or its classes is then not what its weights were trained with.
+    """
+    if other := [shape for shape in build.shapes if shape != surrogate.size]:
+        sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])
+        raise BuildError(
+            f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x width), and there are images of "
+            f'{sizes}{" ..." * (len(other) > 4)}. Use a recipe whose preprocessing makes that size, such as kind = "surrogate". '
+            "Nothing was written."
+        )
     samples = build.samples[:: -(-len(build.samples) // SHOWN_TO_SURROGATE)]
     images = [load_clean(build.spec.source, chosen, build.spec.preprocessing) for chosen in samples]
     surrogate.check_accuracy(np.stack(images), np.array([chosen.sample.label for chosen in samples]))

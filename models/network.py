@@ -49,6 +49,20 @@ class Network:
             gradient = gradient.flip(1)
         return losses.detach().cpu().numpy(), np.ascontiguousarray(gradient.cpu().numpy().transpose(0, 2, 3, 1))
 
+    def memory(self, images: NDArray[Any]) -> int:
+        """Return the bytes of the weights, as they are read and as they are used, and of what a pass forward keeps for the pass back."""
+        weights: int = sum(tensor.nbytes for tensor in self.module.state_dict().values())
+        kept: int = 0
+
+        def count(tensor: Any) -> Any:
+            nonlocal kept
+            kept += tensor.nbytes
+            return tensor
+
+        with self._torch.enable_grad(), self._torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+            self.module(self._input(images).requires_grad_())
+        return 2 * weights + kept
+
     def _input(self, images: NDArray[Any]) -> Any:
         """Return the float tensor (N, C, H, W) that the module takes."""
         planes = np.ascontiguousarray(images.transpose(0, 3, 1, 2), np.float32)

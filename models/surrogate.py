@@ -153,6 +153,12 @@ class Surrogate:
         check_gradient(gradient, f"The model {self.name}")
         return losses, gradient
 
+    @property
+    def memory(self) -> int:
+        """The estimated bytes that a process needs to ask it for gradients, beside PyTorch."""
+        with self.running() as network:
+            return network.memory(np.zeros((self.batch, *self.size, self.channels), np.float32))
+
     def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
         """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's `least_accuracy`.
 

@@ -126,7 +126,7 @@ def refuse_unrecorded_textures(manifest: Manifest, samples: Sequence[SampleRecor
 
 def refuse_unrecorded_surrogate(manifest: Manifest, surrogate: Surrogate, where: Path) -> None:
     """Raise `VerificationError` if a model is not the one of the manifest; torch, device and batch may be others."""
-    recorded, given = manifest.surrogates[0] if manifest.surrogates else {}, surrogate.record()
+    recorded, given = manifest.surrogates[0], surrogate.record()
     free = ("torch", "device", "batch")
     problems = [
         f"{key}: recorded {recorded.get(key)!r}, given {given.get(key)!r}"

@@ -147,7 +147,7 @@ def recorded_build(
 def maker_of(manifest: Manifest, where: Path, resources: ResourceOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
     """Return what makes the images of some of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
     loaded = resources.load(sets, manifest.classes)
-    if "surrogate" in loaded:
+    if manifest.surrogates and "surrogate" in loaded:
         refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
     return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, loaded)
 

@@ -178,7 +178,7 @@ def made_again(
     encoding = parse_encoding(manifest.encoding)
     picks = spread(len(data.samples), count)
     records = {s.id: _records(data, s.id, picks) for s in sets}
-    followers = {s.id: _Difference() for s in sets if s.needs_surrogate}
+    followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         sample = data.samples[index]
@@ -194,14 +194,14 @@ def made_again(
             else:
                 yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
     progress("rederive", len(picks), len(picks))
-    for set_id, difference in followers.items():
-        notes.append(f"{set_id}: {difference}")
-        if difference.share > TOLERATED:
-            yield Problem(set_path(set_id), "rederive", f"{difference}; at most {TOLERATED:.0%} may differ between machines")
+    for set_id, deviation in followers.items():
+        notes.append(f"{set_id}: {deviation}")
+        if deviation.share > TOLERATED:
+            yield Problem(set_path(set_id), "rederive", f"{deviation}; at most {TOLERATED:.0%} may differ between machines")
 
 
 @dataclass
-class _Difference:
+class _Deviation:
     """How much the images of a set that follows a model differ from those that are stored."""
 
     values: int = 0

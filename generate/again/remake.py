@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class Means:
     source: str | Source | None = None
     labels: str | Path | None = None
     images: str | None = None
-    resources: ResourceOptions = ResourceOptions()
+    resources: ResourceOptions = field(default_factory=ResourceOptions)
     jobs: int = 1
 
 

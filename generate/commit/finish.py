@@ -106,9 +106,7 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     return manifest
 
 
-def _manifest(
-    job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], resources: Resources
-) -> Manifest:
+def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], resources: Resources) -> Manifest:
     identity = build.identity
     digest = build_digest(
         seed=identity["seed"],

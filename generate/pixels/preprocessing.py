@@ -44,8 +44,8 @@ def _too_large(width: int, height: int, resized: tuple[int, int]) -> str | None:
     if resized[0] * resized[1] <= MAX_PIXELS:
         return None
     return (
-        f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above the {MAX_PIXELS:,} pixels "
-        "that one image may have; crop it, or leave it out"
+        f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above the {MAX_PIXELS:,} "
+        "pixels that one image may have; crop it, or leave it out"
     )
 
 
@@ -112,9 +112,8 @@ class SurrogateInput(_Preprocessing):
         return self.model_copy(update={"width": width, "height": height, "channels": "grey" if surrogate.channels == 1 else "rgb"})
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        assert self.width is not None
-        assert self.height is not None
-        return self.width, self.height
+        # Before the model is known, in a recipe, there is no size of its own.
+        return self.width or width, self.height or height
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
         """Return the (width, height) before the centre is taken; the longer side is rounded down, as torchvision does."""
@@ -159,7 +158,9 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
             "Run `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e
     if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):
-        raise VerificationError("The manifest's preprocessing is that of a model, without its width and height: nothing can be made from it.")
+        raise VerificationError(
+            "The manifest's preprocessing is that of a model, without its width and height: nothing can be made from it."
+        )
     return preprocessing
 
 

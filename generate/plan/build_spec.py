@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ...corruptions.stages import LEAST_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
+from ...errors import BuildError
 from ...manifests.records.models import ClassRecord
 from ...models.surrogate import Surrogate
 from ..pixels.encoding import Encoding
@@ -160,14 +161,27 @@ class BuildSpec(ABC):
         return self.maker.resources.get("surrogate")
 
     def resources(self, sets: Sequence[str], shapes: Iterable[tuple[int, int]]) -> Resources:
-        """Return the records of what goes into the pixels of sets; `shapes` are the images' (height, width)."""
+        """Return the records of what goes into the pixels of sets; `shapes` are the images' (height, width).
+
+        Raises
+        ------
+        BuildError
+            Sets that were built before follow a model, which is not given now.
+        """
         fields = {field for i in sets for field in self.by_id[i].resource_fields}
         textures: list[dict[str, Any]] = []
         if "textures" in fields:
             texture_sets = [default_textures(h, w) for h, w in sorted(set(shapes))] if self.own_textures is None else [self.own_textures]
             records = dict.fromkeys(record for one in texture_sets for record in one.records())
             textures = [{"name": name, "sha256": sha256} for name, sha256 in records]
-        surrogates = [self.surrogate.record()] if "surrogates" in fields and self.surrogate is not None else []
+        surrogates = []
+        if "surrogates" in fields:
+            if self.surrogate is None:
+                raise BuildError(
+                    f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet shows them again: name its "
+                    "file with --surrogate to add to them."
+                )
+            surrogates = [self.surrogate.record()]
         return {"textures": textures, "surrogates": surrogates}
 
     def refuse_small_textures(self, shapes: Iterable[tuple[int, int]]) -> None:

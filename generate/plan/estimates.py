@@ -13,6 +13,8 @@ from statistics import median
 import cv2
 import numpy as np
 
+from ...models.surrogate import Surrogate
+
 STAGE_ENCODES = 2.5
 """Mean cost of one stage at 224x224."""
 DECODE_ENCODES = 25.0
@@ -23,6 +25,8 @@ START_SECONDS = 3.0
 """Starting workers and loading kernels (compiled by an earlier run; the first of all takes a minute more)."""
 BASE_MEMORY = 300 << 20
 """A process with everything imported and all kernels loaded."""
+MODEL_MEMORY = 350 << 20
+"""PyTorch, in a process that asks a model for gradients."""
 DECODED_COPIES = 3
 """Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean image."""
 
@@ -38,6 +42,17 @@ def encode_seconds(size: tuple[int, int]) -> float:
         cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, 85])
         times.append(time.perf_counter() - start)
     return median(times) * (size[0] * size[1]) / (width * height)
+
+
+def gradient_seconds(surrogate: Surrogate) -> float:
+    """Return the seconds in which a model gives the gradient of one image on this machine, now: the median of three."""
+    images = np.full((surrogate.batch, *surrogate.size, surrogate.channels), 128, np.float32)
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        surrogate.gradient(images, np.zeros(len(images), np.int64))
+        times.append(time.perf_counter() - start)
+    return median(times) / len(images)
 
 
 def build_seconds(*, size: tuple[int, int], samples: int, stages: int, images: int, jobs: int) -> float:

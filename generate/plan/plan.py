@@ -10,11 +10,11 @@ from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of
 from ..sources.source import Source
-from .estimates import BASE_MEMORY, DECODED_COPIES, build_seconds
+from .estimates import BASE_MEMORY, DECODED_COPIES, MODEL_MEMORY, build_seconds, gradient_seconds
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
-from .tree import buffers, stages_applied, stages_naive
+from .tree import buffers, gradients, stages_applied, stages_naive
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,12 @@ def plan_of(spec: RecipeBuild) -> Plan:
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
+    seconds = build_seconds(size=spec.image_size, samples=count, stages=applied, images=images, jobs=jobs)
+    memory = BASE_MEMORY
+    asked = sum(gradients(spec.maker.tree(spec.chosen(group))) for group in groups)
+    if asked and spec.surrogate is not None:
+        seconds += count * asked * gradient_seconds(spec.surrogate) / jobs
+        memory += MODEL_MEMORY + spec.surrogate.memory
     return Plan(
         recipe=spec.name,
         version=spec.version,
@@ -105,9 +111,9 @@ def plan_of(spec: RecipeBuild) -> Plan:
         sets=sets,
         images=images,
         bytes=images * spec.stored_bytes,
-        seconds=build_seconds(size=spec.image_size, samples=count, stages=applied, images=images, jobs=jobs),
+        seconds=seconds,
         jobs=spec.workers,
-        memory_per_worker=BASE_MEMORY + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
+        memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
         format=spec.format or "view",
         encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
         size=sizes[len(sizes) // 2],

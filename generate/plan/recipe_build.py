@@ -60,7 +60,7 @@ class RecipeBuild(BuildSpec):
             "seed": self.maker.seed,
             "coupling": self.maker.coupling,
             "scale": self.maker.scale,
-            "recipe": self.resolved.record | self._unexpected(samples),
+            "recipe": self.resolved.record | {"preprocessing": self.preprocessing.as_json()} | self._unexpected(samples),
             "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
             "preprocessing": self.preprocessing.as_json(),
             "encoding": self.encoding.as_json(containers_of(sinks)),

@@ -29,11 +29,11 @@ class ResourceOptions:
         Parameters
         ----------
         sets : iterable of SetSpec
-            A surrogate is loaded only where one of them follows it.
+            Those that are asked for.
         classes : sequence of ClassRecord
             The data set's, in its order.
         sized : bool
-            Whether clean images have the surrogate's size: then it is loaded for any sets.
+            Whether clean images have the surrogate's size.
 
         Raises
         ------
@@ -48,11 +48,15 @@ class ResourceOptions:
         if self.frost_textures is not None:
             resources["textures"] = load_textures(self.frost_textures)
         followers = [spec.id for spec in sets if spec.needs_surrogate]
-        if not followers and not sized:
-            return resources
         if self.surrogate is None:
+            if not followers and not sized:
+                return resources
             more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
-            use = f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}" if followers else "Images have a model's size"
+            use = (
+                f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}"
+                if followers
+                else "Images have a model's size"
+            )
             raise BuildError(
                 f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
                 f"{'' if sized else ', or choose other --sets'}."

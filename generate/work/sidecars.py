@@ -65,7 +65,13 @@ class Sidecar:
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
     """Commit a part: from here on it exists."""
-    header = {"build": sidecar.build, "resources": dict(sidecar.resources), "run": sidecar.run, "first": sidecar.first, "stop": sidecar.stop}
+    header = {
+        "build": sidecar.build,
+        "resources": dict(sidecar.resources),
+        "run": sidecar.run,
+        "first": sidecar.first,
+        "stop": sidecar.stop,
+    }
     sets = {
         set_id: {
             "pixels": e.pixels,

@@ -62,7 +62,8 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     stages: dict[tuple[str, str], Stage] = {}
     for spec in job.sets.values():
         for stage in spec.stages:
-            stages.setdefault((stage.corruption, canonical(dict(stage.parameters)).decode()), stage)
+            if not get_corruption(stage.corruption).needs_model:  # those have no kernels
+                stages.setdefault((stage.corruption, canonical(dict(stage.parameters)).decode()), stage)
     tasks: dict[str, _Task] = {}
     for name in dict.fromkeys(name for name, _ in stages):
         own_stages = tuple(stage for stage in stages.values() if stage.corruption == name)
@@ -152,5 +153,6 @@ def _prepare(task: _Task) -> None:
     for stage in task.stages:
         apply_stage(small, stage, np.uint64(0), keys, side=task.maker.side, scale=task.maker.scale, resources=task.maker.resources)
     for resource, make_default in get_corruption(task.stages[0].corruption).resources.items():
-        for height, width in task.shapes if resource not in task.maker.resources else ():
-            make_default(height, width)
+        if make_default is not None and resource not in task.maker.resources:
+            for height, width in task.shapes:
+                make_default(height, width)

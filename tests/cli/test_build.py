@@ -30,6 +30,9 @@ DEFAULTS: dict[str, Any] = {
     "split": None,
     "images": None,
     "frost_textures": None,
+    "surrogate": None,
+    "device": None,
+    "surrogate_batch": None,
     "view": None,
     "any_shape": False,
 }
@@ -49,6 +52,10 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     (["--metrics", "all"], {"metrics": "all"}),
     (["--metrics", "0"], {"metrics": 0}),
     (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
+    (
+        ["--surrogate", "m.toml", "--device", "cuda", "--surrogate-batch", "64"],
+        {"surrogate": Path("m.toml"), "device": "cuda", "surrogate_batch": 64},
+    ),
     (["--labels", "a.csv", "--frost-textures", "ice"], {"labels": Path("a.csv"), "frost_textures": Path("ice")}),
 ]
 

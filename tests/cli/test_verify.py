@@ -20,7 +20,7 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         return VerificationReport(str(directory), "pixels", "sha256:0", found if directory.name == "bad" else [])
 
     monkeypatch.setattr("corruptset.generate.again.rederive.verify", verify)
-    bad = run("verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny")
+    bad = run("verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny", "--surrogate", "m.toml")
     assert bad.code == 1
     assert "60 problems" in bad.err
     assert "missing: images/0.JPEG: is not there [b]" in bad.out
@@ -33,6 +33,8 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         "labels": None,
         "images": None,
         "frost_textures": None,
+        "surrogate": Path("m.toml"),
+        "device": None,
         "calibration_side": 64,
         "jobs": 2,
     }

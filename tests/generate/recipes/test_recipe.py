@@ -13,7 +13,7 @@ from own_recipes import HEAD, recipe
 from corruptset.errors import RecipeError
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.pixels.preprocessing import CentralResize, Resize, ResizeCrop
-from corruptset.generate.recipes.recipe import Published, Recipe, load_recipe, parse_recipe, recipe_aliases, recipe_names
+from corruptset.generate.recipes.recipe import Published, Recipe, SurrogateEntry, load_recipe, parse_recipe, recipe_aliases, recipe_names
 from corruptset.generate.recipes.sets import resolve_sets
 
 FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness
@@ -87,14 +87,17 @@ def test_names():
     assert recipe_names() == (
         "cifar10-c",
         "cifar100-c",
+        "flageval",
         "flageval-noise",
         "image-degrade-30",
+        "image-degrade-30-model",
         "image-degrade-30-text",
         "imagenet-c",
         "imagenet-c-299",
         "imagenet-c-all",
         "imagenet-c-extra",
         "mnist-c",
+        "pgd-5",
         "tiny-imagenet-c",
         "two-factor-69",
         "two-factor-imagenet-c",
@@ -185,6 +188,12 @@ def test_the_documented_recipes_work(tmp_path):
     ]  # fmt: skip
     for name in recipe_names():
         assert f"`{name}`" in text
-    for model in Recipe.model_fields, Published.model_fields, JpegEncoding.model_fields, ResizeCrop.model_fields:
+    for model in (
+        Recipe.model_fields,
+        Published.model_fields,
+        SurrogateEntry.model_fields,
+        JpegEncoding.model_fields,
+        ResizeCrop.model_fields,
+    ):
         for key in model:
             assert f"`{key}`" in text, key

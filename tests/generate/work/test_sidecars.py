@@ -156,7 +156,7 @@ def test_a_sidecar_that_is_damaged_before_the_end_stops_the_build(begun: Path, c
 def test_a_sidecar_is_read_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / ".corruptset/parts").mkdir(parents=True)
     entry = PartSet("ab" * 32, "ü\nx\n".encode(), 1, 7, None, [[0, 1.5, None, 0.25]])
-    one = Sidecar("sha256:1", None, 2, 8, 9, ["blake3:0"], {"fog/3": entry, "clean": entry})
+    one = Sidecar("sha256:1", {"textures": "sha256:2"}, 2, 8, 9, ["blake3:0"], {"fog/3": entry, "clean": entry})
     write_sidecar(tmp_path, "x", one)
     path = tmp_path / ".corruptset/parts/x.json"
     assert read_sidecar(path) == one
@@ -168,8 +168,8 @@ def test_a_sidecar_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_part_belongs_to_builds_of_its_textures_and_one_without_to_any() -> None:
     identity = {"seed": 1, "textures": ["those of other sets"]}
-    ice, glass = (Origin.of(identity, [{"name": "ice.png", "sha256": f"sha256:{n}"}]) for n in (1, 2))
-    parts = [Sidecar(ice.build, textures, 0, 0, 1, [], {}) for textures in (ice.textures, None)]
+    ice, glass = (Origin.of(identity, {"textures": [{"name": "ice.png", "sha256": f"sha256:{n}"}]}) for n in (1, 2))
+    parts = [Sidecar(ice.build, textures, 0, 0, 1, [], {}) for textures in (ice.resources, {})]
     assert [part.of(ice) for part in parts] == [True, True]
     assert [part.of(glass) for part in parts] == [False, True]
-    assert not any(part.of(Origin.of(identity | {"seed": 2}, [])) for part in parts)
+    assert not any(part.of(Origin.of(identity | {"seed": 2}, {})) for part in parts)

@@ -1,0 +1,225 @@
+"""Builds that follow a model's gradient: pgd and model_gradient of handwritten digits, against a network that knows them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import commands
+import digits
+import numpy as np
+import pytest
+
+import corruptset
+from corruptset.errors import BuildError, ModelError, VerificationError
+from corruptset.generate.recipes.recipe import parse_recipe
+
+pytestmark = pytest.mark.ci
+
+COUNT = 40
+CHAINS = """
+name = "chains"
+version = "1"
+calibration = "mnist"
+[preprocessing]
+kind = "surrogate"
+[encoding]
+format = "png"
+[[sets]]
+corruptions = ["contrast"]
+severities = [3]
+[[sets]]
+corruptions = ["pgd"]
+severities = [2, 5]
+[[sets]]
+chain = ["contrast-3", "pgd-4"]
+[[sets]]
+chain = ["pgd-4", "jpeg_compression-3"]
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return digits.train(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"folder:{digits.write_digits(tmp_path_factory.mktemp('digits'), COUNT)}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., commands.Done]]:
+    server = commands.Server(tmp_path_factory.mktemp("commands"))
+    yield server.call
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def chains(model: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -> corruptset.generate.build.Built:
+    out = tmp_path_factory.mktemp("chains")
+    return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, jobs=1)
+
+
+def accuracies(data: corruptset.DataSet, model: Path) -> dict[str, float]:
+    surrogate = corruptset.load_surrogate(model)
+    return {name: float((surrogate.logits(data[name].array()).argmax(axis=1) == data[name].labels).mean()) for name in data}
+
+
+def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
+    """Accuracy falls with every severity, no value is further than eps, and what is stored is what comes out again."""
+    arguments = ["pgd-5", "--source", source, "--out", tmp_path, "--jobs", 2, "--json"]
+    refused = run("build", *arguments)
+    assert refused.code == 2
+    assert "--surrogate FILE.toml" in refused.err
+    assert not list(tmp_path.iterdir())
+    built = run("build", *arguments, "--surrogate", model)
+    assert built.code == 0, built.err
+    data = corruptset.open(built.json["directory"])
+    clean = data["clean"].array().astype(np.int16)
+    for severity, eps in enumerate((1, 2, 4, 8, 16), 1):
+        assert np.abs(data[f"pgd/{severity}"].array() - clean).max() == eps
+    shares = list(accuracies(data, model).values())
+    assert shares[0] >= 0.95
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] <= shares[0] - 0.1
+    verified = run("verify", data.path, "--rederive", 5, "--source", source, "--surrogate", model, "--json")
+    assert verified.code == 0, verified.out
+    assert verified.json["notes"] == [f"pgd/{s}: 0 of {5 * 64} values differ (0.00%), by at most 0" for s in range(1, 6)]
+    manifest = json.loads((data.path / "manifest.json").read_text())
+    assert manifest["surrogates"] == [corruptset.load_surrogate(model).record()]
+    assert {s["id"]: s.get("reproducible", True) for s in manifest["sets"]} == {"clean": True} | {f"pgd/{s}": False for s in range(1, 6)}
+
+
+def test_all_fifteen_degradations(model: Path, source: str, tmp_path: Path) -> None:
+    """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the mean."""
+    whole = corruptset.build("image-degrade-30-model", source, tmp_path, surrogate=model, format="hdf5", metrics=0, samples=24)
+    assert len(whole.manifest.sets) == 1 + 15 * 30
+    data = corruptset.open(whole.directory)
+    levels = [data["clean"].array().astype(np.int16), *(data[f"model_gradient/{n:02d}"].array().astype(np.int16) for n in range(1, 31))]
+    surrogate = corruptset.load_surrogate(model)
+    for below, level in itertools.pairwise(levels):
+        _, gradient = surrogate.gradient(below.astype(np.float32), data["clean"].labels)
+        assert np.array_equal(level, np.clip(below + np.sign(gradient).astype(np.int16), 0, 255))
+    shares = [float((surrogate.logits(x.astype(np.uint8)).argmax(axis=1) == data["clean"].labels).mean()) for x in levels]
+    means = [np.mean(shares[at : at + 5]) for at in range(0, 30, 5)]
+    assert means == sorted(means, reverse=True)
+    assert means[-1] < means[0] - 0.2
+    others = corruptset.build("image-degrade-30", source, tmp_path, sets=["fade_black/07"], calibration="imagenet", any_shape=True, first=2)
+    assert others.manifest.surrogates == []
+
+
+@pytest.mark.parametrize("options", [{"jobs": 2}, {"sets": ["pgd/5"]}, {"sets": ["contrast-3+pgd-4"], "jobs": 2}])
+def test_bytes_do_not_depend_on_workers_or_sets(chains: Any, model: Path, source: str, tmp_path: Path, options: dict[str, Any]) -> None:
+    again = corruptset.build(parse_recipe(CHAINS, "The recipe"), source, tmp_path, surrogate=model, **options)
+    digests = {s.id: s.pixel_digest for s in chains.manifest.sets}
+    assert {s.id: s.pixel_digest for s in again.manifest.sets}.items() <= digests.items()
+    if "sets" not in options:
+        assert again.digest == chains.digest
+
+
+def test_chains_start_from_what_came_before(chains: Any, model: Path) -> None:
+    """pgd after contrast stays within eps of the image with less contrast; a JPEG of an attacked image is one of the attacked image."""
+    data = corruptset.open(chains.directory)
+    low = data["contrast/3"].array().astype(np.int16)
+    assert np.abs(data["contrast-3+pgd-4"].array() - low).max() == 8
+    sample = data["pgd-4+jpeg_compression-3"].image(3)
+    clean = corruptset.open(chains.directory).samples[3]
+    attacked = corruptset.corrupt(_clean(data, 3), "pgd", severity=4, label=clean.label, surrogate=model, key=clean.id)
+    assert np.array_equal(sample, corruptset.corrupt(attacked, "jpeg_compression", severity=3, calibration="mnist", key=clean.id))
+
+
+def _clean(data: corruptset.DataSet, index: int) -> np.ndarray:
+    images, labels = digits.digits()
+    path = data.samples[index].path
+    assert path is not None
+    number = int(Path(path).stem)
+    assert labels[-digits.HELD_OUT :][number] == data.samples[index].label
+    return images[-digits.HELD_OUT :][number]
+
+
+def test_an_extension_takes_the_same_model(model: Path, source: str, tmp_path: Path, chains: Any) -> None:
+    """A build begun without a model takes one when sets need it; another model is refused by name, and nothing is lost."""
+    recipe = parse_recipe(CHAINS, "The recipe")
+    corruptset.build(recipe, source, tmp_path, surrogate=model, sets=["contrast/3"], jobs=1)
+    corruptset.build(recipe, source, tmp_path, surrogate=model, sets=["pgd/2"], jobs=1)
+    other = digits.train(tmp_path / "other", seed=1)
+    with pytest.raises(BuildError, match=r"surrogates\[0\]\.weights: here 'sha256:.*asked for 'sha256:"):
+        corruptset.build(recipe, source, tmp_path, surrogate=other, jobs=1)
+    whole = corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1)
+    assert whole.digest == chains.digest
+    with pytest.raises(VerificationError, match="follows the gradients of another model"):
+        corruptset.verify(whole.directory, rederive=1, source=source, surrogate=other)
+    with pytest.raises(BuildError, match=r"--surrogate FILE\.toml"):
+        corruptset.verify(whole.directory, rederive=1, source=source)
+
+
+def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp_path: Path) -> None:
+    """A model that computes a little otherwise passes while few values differ; one that computes something else does not."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    from corruptset.generate.again.from_manifest import opened_source
+    from corruptset.generate.again.rederive import TOLERATED, made_again
+    from corruptset.generate.plan.resources import ResourceOptions
+
+    def rederived(noise: float) -> tuple[list[str], list[str]]:
+        folder = tmp_path / f"noise-{noise}"
+        folder.mkdir()
+        for file in model.parent.glob("*.*"):
+            (folder / file.name).write_bytes(file.read_bytes())
+        weights = load_file(model.parent / "weights.safetensors")
+        generator = torch.Generator().manual_seed(0)
+        save_file({k: w + noise * torch.randn(w.shape, generator=generator) for k, w in weights.items()}, folder / "weights.safetensors")
+        data = corruptset.open(chains.directory)
+        data.manifest = data.manifest.model_copy(update={"surrogates": [corruptset.load_surrogate(folder / "model.toml").record()]})
+        notes: list[str] = []
+        resources = ResourceOptions(surrogate=folder / "model.toml")
+        problems = made_again(
+            data, None, opened_source(data, source, None, None), resources=resources, progress=lambda *_: None, notes=notes
+        )
+        return sorted({p.detail for p in problems}), notes
+
+    problems, notes = rederived(0.0)
+    assert (problems, [note.partition(":")[2][:5] for note in notes]) == ([], [" 0 of"] * 4)
+    problems, notes = rederived(1e-5)
+    assert problems == []
+    assert any(not note.partition(":")[2].startswith(" 0 of") for note in notes)
+    problems, notes = rederived(0.5)
+    assert problems
+    assert all(f"at most {TOLERATED:.0%} may differ" in problem for problem in problems)
+
+
+def test_a_model_that_does_not_know_the_images_is_refused(model: Path, source: str, tmp_path: Path) -> None:
+    wrong = model.with_name("wrong.toml")
+    wrong.write_text(model.read_text().replace("mean = 0.5", "mean = 3.0").replace("least_accuracy = 0.5", "least_accuracy = 0.9"))
+    with pytest.raises(ModelError, match=r"clean images right; its file asks for 90\.0% or more"):
+        corruptset.build("pgd-5", source, tmp_path / "out", surrogate=wrong, jobs=1)
+    assert not (tmp_path / "out").exists()
+    fewer = f"folder:{digits.write_digits(tmp_path / 'few', 3)}"
+    with pytest.raises(ModelError, match="has 10 outputs, and the data set has 3 classes"):
+        corruptset.build("pgd-5", fewer, tmp_path / "out", surrogate=model, jobs=1)
+    with pytest.raises(ModelError, match=r"built without CUDA|no CUDA device"):
+        corruptset.build("pgd-5", source, tmp_path / "out", surrogate=model, device="cuda", jobs=1)
+
+
+def test_a_recipe_names_its_model(model: Path, source: str, tmp_path: Path) -> None:
+    """``[surrogate]`` is found beside the recipe's file, and leaves no trace of its path."""
+    text = CHAINS.replace("[preprocessing]", f'[surrogate]\nfile = "{model.name}"\nbatch = 8\n[preprocessing]')
+    recipe = model.with_name("mine.toml")
+    recipe.write_text(text)
+    built = corruptset.build(recipe, source, tmp_path, sets=["pgd/5"], jobs=1)
+    assert built.manifest.surrogates[0]["batch"] == 8
+    assert str(model.parent) not in (built.directory / "manifest.json").read_text()
+
+
+def test_plan_counts_the_model(model: Path, source: str) -> None:
+    """A plan with a model takes the time of its passes and the memory of PyTorch."""
+    recipe = parse_recipe(CHAINS, "The recipe")
+    without = corruptset.plan(recipe, source, sets=["contrast/3"], surrogate=model, jobs=1)
+    attacked = corruptset.plan(recipe, source, sets=["contrast/3", "pgd/*"], surrogate=model, jobs=1)
+    assert attacked.memory_per_worker > without.memory_per_worker
+    assert attacked.seconds > without.seconds
