@@ -180,7 +180,14 @@ class Surrogate:
     def running(self) -> Iterator[Network]:
         """Hold PyTorch to one thread and deterministic algorithms; several passes in one such block save the switch for each."""
         with repeatable(self.device):
-            yield _network(self.path, canonical(self.file.model_dump(mode="json")), self.sha256, self.device)
+            yield self._network
+
+    @functools.cached_property
+    def _network(self) -> Network:
+        return _loaded(self.path, canonical(self.file.model_dump(mode="json")), self.sha256, self.device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_network"}
 
     @functools.cached_property
     def _outputs_of_labels(self) -> NDArray[np.int64]:
@@ -223,7 +230,7 @@ class Surrogate:
 
 
 @functools.lru_cache(maxsize=2)
-def _network(path: Path, values: bytes, sha256: str, device: str) -> Network:
+def _loaded(path: Path, values: bytes, sha256: str, device: str) -> Network:
     """Return a network, loaded once a process; its weights must be those with this hash."""
     file = ModelFile.model_validate_json(values)
     data, found = read_weights(path.parent / file.weights_name)
