@@ -101,7 +101,8 @@ def write_model(
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(Path(__file__).with_name("small_nets.py"), folder)
     (save_file if weights.endswith("safetensors") else torch.save)(network.state_dict(), folder / weights)
-    return write_file(folder, factory=factory, weights=weights, input={"size": size, "channels": channels} | NORMAL[channels], **keys)
+    values = {"factory": factory, "weights": weights, "input": {"size": size, "channels": channels} | NORMAL[channels]}
+    return write_file(folder, **values | keys)
 
 
 def write_file(folder: Path, **keys: Any) -> Path:
