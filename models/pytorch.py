@@ -48,8 +48,8 @@ def check_device(name: str) -> str:
 
 
 @contextmanager
-def repeatable(device: str) -> Iterator[None]:
-    """Run PyTorch in one thread, by deterministic algorithms where it has them; settings and random state are restored at the end.
+def repeatable(device: str, threads: int = 1) -> Iterator[None]:
+    """Run PyTorch by deterministic algorithms where it has them; settings and random state are restored at the end.
 
     What a network computes depends on how many threads share its sums.
     """
@@ -72,7 +72,7 @@ def repeatable(device: str) -> Iterator[None]:
         stack.enter_context(warnings.catch_warnings())
         # "where it has them": the layers that have none run as they are
         warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation", category=UserWarning)
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = False  # layers that read what they did not write fail the checks
         stack.callback(_held.discard, device)

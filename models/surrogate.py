@@ -44,6 +44,8 @@ class Surrogate:
     """How many outputs it has."""
     order: tuple[str, ...] | None = None
     """The class folder of each output; None where they are in the data set's order."""
+    threads: int = 1
+    """Of PyTorch, on the CPU. With more, what the network computes depends on how many there are."""
     folders: tuple[str, ...] | None = None
     """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs."""
 
@@ -79,6 +81,7 @@ class Surrogate:
             "torch": str(import_torch().__version__),
             "device": self.device,
             "batch": self.batch,
+            "threads": self.threads,
         }
 
     def for_classes(self, folders: Sequence[str]) -> Surrogate:
@@ -178,8 +181,8 @@ class Surrogate:
 
     @contextmanager
     def running(self) -> Iterator[Network]:
-        """Hold PyTorch to one thread and deterministic algorithms; several passes in one such block save the switch for each."""
-        with repeatable(self.device):
+        """Hold PyTorch to `threads` and deterministic algorithms; several passes in one such block save the switch for each."""
+        with repeatable(self.device, self.threads):
             yield self._network
 
     @functools.cached_property

@@ -185,4 +185,5 @@ def test_what_a_manifest_says_of_it():
         "classes": "index",
         "device": "cpu",
         "batch": 4,
+        "threads": 1,
     }
