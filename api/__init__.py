@@ -2,8 +2,8 @@
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
-sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source) and
-`load_surrogate` (a model of one's own, for sets that follow its gradient).
+sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
+`load_surrogate` (a model of one's own, for sets that follow its gradient) and `predict` (what a model says of a data set).
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from .generate.recipes.two_factor import pairs
     from .manifests.reader import open
     from .models.surrogate import load_surrogate
+    from .scores.predict import predict
 
-__all__ = ["__version__", "abandon", "build", "corrupt", "load_surrogate", "open", "pairs", "plan", "rebuild", "verify"]
+__all__ = ["__version__", "abandon", "build", "corrupt", "load_surrogate", "open", "pairs", "plan", "predict", "rebuild", "verify"]
 
 _HOMES = {
     "abandon": "generate.commit.abandon",
@@ -34,6 +35,7 @@ _HOMES = {
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",
+    "predict": "scores.predict",
     "verify": "generate.again.rederive",
     "open": "manifests.reader",
 }

@@ -36,6 +36,10 @@ class ModelError(CorruptsetError, ValueError):
     """A model that cannot be loaded, that does not fit what it is asked for, or that fails its checks."""
 
 
+class PredictionError(CorruptsetError, ValueError):
+    """Predictions that are not those of the model or of the data set that is asked for."""
+
+
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 

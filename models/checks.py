@@ -117,16 +117,16 @@ def inaccurate(
         A model file with another input -> logits of the first `GUESSED_FROM` images.
     """
     accuracy = _accuracy(logits, labels)
-    few = labels[:GUESSED_FROM]
+    few, so_far = labels[:GUESSED_FROM], _accuracy(logits[:GUESSED_FROM], labels[:GUESSED_FROM])
     guesses = []
     for change, other in _other_inputs(file.input).items():
         better = _accuracy(ask(file.model_copy(update={"input": other})), few)
-        if better > max(2 * _accuracy(logits[:GUESSED_FROM], few), file.least_accuracy / 2):
+        if _is_much_better(better, so_far, file.least_accuracy):
             guesses.append(
                 f"with {change} it has {better:.0%} of {len(few)} images right: are mean, std and channels those of its training?"
             )
-    reordered = _accuracy_in_another_order(logits, labels)
-    if reordered is not None and reordered > max(2 * accuracy, file.least_accuracy / 2):
+    reordered = None if guesses else _accuracy_in_another_order(logits, labels)
+    if reordered is not None and _is_much_better(reordered, accuracy, file.least_accuracy):
         guesses.append(
             f"with its outputs in another order it has {reordered:.0%} right: the classes are not in the data set's order. "
             "Write a file with the class folder of each output, a line each, and name it in classes"
@@ -141,6 +141,11 @@ def inaccurate(
 
 def _accuracy(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> float:
     return float((logits.argmax(axis=1) == labels).mean())
+
+
+def _is_much_better(accuracy: float, now: float, least: float) -> bool:
+    """Whether an accuracy is more than half the way from what it is now to what it should be at least."""
+    return accuracy > (now + least) / 2
 
 
 def _other_inputs(given: ModelInput) -> dict[str, ModelInput]:
@@ -161,13 +166,16 @@ def _other_inputs(given: ModelInput) -> dict[str, ModelInput]:
 def _accuracy_in_another_order(logits: NDArray[np.float32], labels: NDArray[np.int64]) -> float | None:
     """Return the accuracy if each class had the output that its images get most; None where too few images could tell.
 
-    The output is found on one half of the images, and judged on the other.
+    The output is found on one half of the images, and judged on the other. Two classes cannot have the same.
     """
     predicted = logits.argmax(axis=1)
     right = judged = 0
+    taken: set[int] = set()
     for label in np.unique(labels):
         own = predicted[labels == label]
         if len(own) >= 4:
-            most = np.bincount(own[::2]).argmax()
-            right, judged = right + int((own[1::2] == most).sum()), judged + len(own[1::2])
+            most = int(np.bincount(own[::2]).argmax())
+            right += int((own[1::2] == most).sum()) if most not in taken else 0
+            judged += len(own[1::2])
+            taken.add(most)
     return right / judged if judged >= 8 else None

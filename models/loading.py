@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import io
 import pickle
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -86,8 +87,10 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
             warnings.simplefilter("ignore")
             loaded = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as e:
+        # PyTorch's own message tells how to run the code
+        named = re.search(r"GLOBAL ([\w.]+)", str(e))
         raise ModelError(
-            f"The weights {name} hold more than tensors, which could run code, and were not loaded: {first_line(e)}. "
+            f"The weights {name} hold more than tensors{f' ({named[1]})' if named else ''}, which could run code, and were not loaded. "
             "Save the state dict alone, torch.save(model.state_dict(), ...), or better as safetensors."
         ) from None
     except Exception as e:
@@ -148,7 +151,7 @@ def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
     if all(name.startswith("module.") for name in state):  # torch.nn.DataParallel's names
         state = {name.removeprefix("module."): tensor for name, tensor in state.items()}
     own = network.state_dict()
-    missing, unexpected = [n for n in own if n not in state], [n for n in state if n not in own]
+    missing, unexpected = [n for n in own if n not in state], sorted(n for n in state if n not in own)
     shapes = [f"{n} {tuple(t.shape)} in place of {tuple(own[n].shape)}" for n, t in state.items() if n in own and t.shape != own[n].shape]
     problems = [
         f"{len(names)} {what}: {', '.join(names[:SHOWN])}{', ...' * (len(names) > SHOWN)}"

@@ -12,6 +12,8 @@ from typing import Any
 from ..errors import ModelError
 
 INSTALL = "pip install 'corruptset[torch]'"
+_held: set[str] = set()
+"""The devices of the blocks of `repeatable` that this process is in: a block inside another has nothing to do."""
 
 
 def import_torch() -> Any:
@@ -46,11 +48,14 @@ def check_device(name: str) -> str:
 
 
 @contextmanager
-def repeatable(device: str) -> Iterator[None]:
-    """Run PyTorch in one thread, by deterministic algorithms where it has them; settings and random state are restored at the end.
+def repeatable(device: str, threads: int = 1) -> Iterator[None]:
+    """Run PyTorch by deterministic algorithms where it has them; settings and random state are restored at the end.
 
     What a network computes depends on how many threads share its sums.
     """
+    if device in _held:
+        yield
+        return
     torch = import_torch()
     threads = torch.get_num_threads()
     deterministic, warn_only = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
@@ -58,6 +63,7 @@ def repeatable(device: str) -> Iterator[None]:
     with ExitStack() as stack:
         stack.callback(torch.set_num_threads, threads)
         stack.callback(torch.use_deterministic_algorithms, deterministic, warn_only=warn_only)
+        stack.callback(setattr, torch.utils.deterministic, "fill_uninitialized_memory", torch.utils.deterministic.fill_uninitialized_memory)
         stack.enter_context(torch.random.fork_rng(devices=[torch.device(device)] if on_gpu else []))
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.autocast(torch.device(device).type, enabled=False))
@@ -66,6 +72,9 @@ def repeatable(device: str) -> Iterator[None]:
         stack.enter_context(warnings.catch_warnings())
         # "where it has them": the layers that have none run as they are
         warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation", category=UserWarning)
-        torch.set_num_threads(1)
+        torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # layers that read what they did not write fail the checks
+        stack.callback(_held.discard, device)
+        _held.add(device)
         yield

@@ -44,6 +44,8 @@ class Surrogate:
     """How many outputs it has."""
     order: tuple[str, ...] | None = None
     """The class folder of each output; None where they are in the data set's order."""
+    threads: int = 1
+    """Of PyTorch, on the CPU. With more, what the network computes depends on how many there are."""
     folders: tuple[str, ...] | None = None
     """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs."""
 
@@ -79,6 +81,7 @@ class Surrogate:
             "torch": str(import_torch().__version__),
             "device": self.device,
             "batch": self.batch,
+            "threads": self.threads,
         }
 
     def for_classes(self, folders: Sequence[str]) -> Surrogate:
@@ -184,9 +187,16 @@ class Surrogate:
 
     @contextmanager
     def running(self) -> Iterator[Network]:
-        """Hold PyTorch to one thread and deterministic algorithms; several passes in one such block save the switch for each."""
-        with repeatable(self.device):
-            yield _network(self.path, canonical(self.file.model_dump(mode="json")), self.sha256, self.device)
+        """Hold PyTorch to `threads` and deterministic algorithms; several passes in one such block save the switch for each."""
+        with repeatable(self.device, self.threads):
+            yield self._network
+
+    @functools.cached_property
+    def _network(self) -> Network:
+        return _loaded(self.path, canonical(self.file.model_dump(mode="json")), self.sha256, self.device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_network"}
 
     @functools.cached_property
     def _outputs_of_labels(self) -> NDArray[np.int64]:
@@ -229,7 +239,7 @@ class Surrogate:
 
 
 @functools.lru_cache(maxsize=2)
-def _network(path: Path, values: bytes, sha256: str, device: str) -> Network:
+def _loaded(path: Path, values: bytes, sha256: str, device: str) -> Network:
     """Return a network, loaded once a process; its weights must be those with this hash."""
     file = ModelFile.model_validate_json(values)
     data, found = read_weights(path.parent / file.weights_name)

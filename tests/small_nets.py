@@ -1,4 +1,4 @@
-"""Factories of small networks, for model files of tests: pixels in, logits out. A model file has a copy of this file beside it."""
+"""Factories of small networks, for model files of tests; such a file has a copy of this module beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files of small networks, for tests of what follows a model's gradient. PyTorch is imported when one is made."""
+"""Models for tests of what follows a gradient: a stand-in of numpy, and model files of small networks, which need PyTorch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import functools
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,63 +20,39 @@ from corruptset.corruptions.registry import get_corruption
 if TYPE_CHECKING:
     import torch
 
-    from corruptset.models.surrogate import Surrogate
-
 CLASSES = 10
+NORMAL = {"grey": {"mean": 0.5, "std": 0.25}, "rgb": {"mean": [0.5, 0.45, 0.4], "std": [0.25, 0.2, 0.3]}}
 
 
-def write_model(
-    folder: Path, network: torch.nn.Module, size: int | tuple[int, int], *, factory: str, weights: str = "weights.safetensors", **keys: Any
-) -> Path:
-    """Write a model file, with the weights of a network and a copy of `small_nets` beside it; `keys` replace or add keys."""
-    import torch
-    from safetensors.torch import save_file
+class Linear:
+    """A softmax of sums of pixels, written in numpy: it has a surrogate's methods, and its gradient by hand. It counts its passes."""
 
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(Path(__file__).with_name("small_nets.py"), folder)
-    (save_file if weights.endswith("safetensors") else torch.save)(network.state_dict(), folder / weights)
-    channels = next(network.parameters()).shape[1]
-    normal = {"mean": 0.5, "std": 0.25} if channels == 1 else {"mean": [0.5, 0.45, 0.4], "std": [0.25, 0.2, 0.3]}
-    values: dict[str, Any] = {"name": folder.name, "factory": factory, "weights": weights}
-    values |= {"input": {"size": size, **normal, "channels": "grey" if channels == 1 else "rgb"}} | keys
-    file = folder / "model.toml"
-    file.write_text("".join(f"{key} = {toml(value)}\n" for key, value in values.items()))
-    return file
+    def __init__(self, height: int, width: int, channels: int) -> None:
+        shape = (height, width, channels, CLASSES)
+        self.weights = np.random.default_rng([7, *shape]).normal(size=shape) / np.sqrt(height * width * channels)
+        self.passes = 0
 
+    def probabilities(self, image: NDArray[Any]) -> NDArray[np.float64]:
+        logits = (self.weights * (image[..., None] / 255.0)).sum(axis=(0, 1, 2))
+        powers = np.exp(logits - logits.max())
+        return powers / powers.sum()
 
-def toml(value: Any) -> str:
-    """Return a value as TOML has it."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {toml(inner)}" for key, inner in value.items()) + "}"
-    return json.dumps(value)
+    def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self.passes += 1
+        losses, gradients = [], []
+        for image, label in zip(images, labels, strict=True):
+            error = self.probabilities(image)
+            losses.append(-np.log(error[label]))
+            error[label] -= 1
+            gradients.append((self.weights * error).sum(axis=3) / 255)
+        return np.array(losses, np.float32), np.array(gradients, np.float32).reshape(images.shape)
 
-
-@functools.cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="surrogates-")
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        yield
 
 
-@functools.cache
-def smooth(height: int, width: int, channels: int) -> Surrogate:
-    """Return a model with random weights for images of a size; its gradient is 0 nowhere."""
-    import torch
-    from small_nets import Smooth
-
-    import corruptset
-
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        network = Smooth(channels, CLASSES)
-    folder = Path(_folder().name) / f"smooth-{height}x{width}x{channels}"
-    arguments = {"channels": channels, "classes": CLASSES}
-    return corruptset.load_surrogate(write_model(folder, network, (height, width), factory="small_nets:Smooth", arguments=arguments))
-
-
-def marked(names: Iterable[str]) -> list[Any]:
-    """Return names of corruptions as parameters of a test; those that need a model, and so PyTorch, are marked ci."""
-    import pytest
-
-    return [pytest.param(name, marks=pytest.mark.ci) if get_corruption(name).needs_model else name for name in names]
+linear = functools.cache(Linear)
 
 
 def labels_of(images: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -88,9 +66,115 @@ def needed(name: str, image: NDArray[np.uint8]) -> dict[str, Any]:
         return {}
     batch = image if image.ndim == 4 else image.reshape(1, *image.shape[:2], -1)
     labels = labels_of(batch)
-    return {"surrogate": smooth(*batch.shape[1:])} | ({"labels": labels} if image.ndim == 4 else {"label": int(labels[0])})
+    return {"surrogate": linear(*batch.shape[1:])} | ({"labels": labels} if image.ndim == 4 else {"label": int(labels[0])})
 
 
 def needed_resources(name: str, images: NDArray[np.uint8]) -> dict[str, Any]:
     """Return the resources that `apply_stage` must be given for a batch: none, for most corruptions."""
-    return {"surrogate": smooth(*images.shape[1:]), "labels": labels_of(images)} if get_corruption(name).needs_model else {}
+    return {"surrogate": linear(*images.shape[1:]), "labels": labels_of(images)} if get_corruption(name).needs_model else {}
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="surrogates-")
+
+
+def new_folder(name: str) -> Path:
+    """Return a folder that lasts as long as this process."""
+    return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=_folder().name))
+
+
+def write_model(
+    folder: Path,
+    network: torch.nn.Module,
+    size: int | tuple[int, int],
+    factory: str,
+    *,
+    weights: str = "weights.safetensors",
+    channels: str = "rgb",
+    **keys: Any,
+) -> Path:
+    """Write a model file with the weights of a network beside it, and a copy of `small_nets`; `keys` are further keys, or replace some."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(Path(__file__).with_name("small_nets.py"), folder)
+    (save_file if weights.endswith("safetensors") else torch.save)(network.state_dict(), folder / weights)
+    values = {"factory": factory, "weights": weights, "input": {"size": size, "channels": channels} | NORMAL[channels]}
+    return write_file(folder, **values | keys)
+
+
+def write_file(folder: Path, **keys: Any) -> Path:
+    """Write a model file."""
+    file = folder / "model.toml"
+    file.write_text("".join(f"{key} = {_toml(value)}\n" for key, value in ({"name": "small"} | keys).items()))
+    return file
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + "}"
+    return json.dumps(value)
+
+
+def seeded(make: Any, seed: int = 3) -> torch.nn.Module:
+    """Return the network that `make` makes, with the weights of a seed."""
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return make().eval()
+
+
+@functools.cache
+def smooth(height: int, width: int, channels: int = 3) -> Path:
+    """Return the model file of a network with random weights, for images of a size; its gradient is 0 nowhere."""
+    from small_nets import Smooth
+
+    arguments = {"channels": channels, "classes": CLASSES}
+    network = seeded(lambda: Smooth(**arguments))
+    kind = "grey" if channels == 1 else "rgb"
+    return write_model(new_folder("smooth"), network, (height, width), "small_nets:Smooth", channels=kind, arguments=arguments)
+
+
+@dataclass(frozen=True)
+class Digits:
+    """A network that reads scikit-learn's digits, and those that it was not trained on."""
+
+    model: Path
+    network: torch.nn.Module
+    images: NDArray[np.uint8]
+    """(450, 8, 8, 1)"""
+    labels: NDArray[np.int64]
+
+
+@functools.cache
+def digits() -> Digits:
+    """Train two convolutions (16, 32) and a layer of 64 on three quarters of the digits, in about two seconds."""
+    import torch
+    from sklearn.datasets import load_digits
+    from small_nets import Plain
+
+    read = load_digits()
+    images, labels = np.round(read.images * (255 / 16)).astype(np.uint8)[..., None], read.target.astype(np.int64)
+    held_out = np.arange(len(images)) % 4 == 0
+    pixels = torch.from_numpy(images[~held_out]).permute(0, 3, 1, 2).float() / 255
+    pixels, classes = (pixels - NORMAL["grey"]["mean"]) / NORMAL["grey"]["std"], torch.from_numpy(labels[~held_out])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = Plain()
+        batches = [batch for _ in range(8) for batch in torch.randperm(len(pixels)).split(32)]
+        optimizer = torch.optim.Adam(network.parameters(), 4e-3)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=len(batches))
+        for batch in batches:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(network(pixels[batch]), classes[batch]).backward()
+            optimizer.step()
+            schedule.step()
+    torch.set_num_threads(threads)
+    network.eval()
+    file = write_model(new_folder("digits"), network, 8, "small_nets:Plain", channels="grey", name="digits", least_accuracy=0.9)
+    return Digits(file, network, images[held_out], labels[held_out])

@@ -155,6 +155,7 @@ def pgd(
     """
     ball = Ball(images, eps, norm)
     moved = ball.starts(keys, drawn=random_start, given=start)
-    for _ in iterates(ball, moved, labels, surrogate, step=step, steps=steps, norm=norm, targeted=targeted):
-        pass
+    with surrogate.running():
+        for _ in iterates(ball, moved, labels, surrogate, step=step, steps=steps, norm=norm, targeted=targeted):
+            pass
     return ball.rounded(moved)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from surrogates import marked, needed, needed_resources
+from surrogates import needed, needed_resources
 
 import corruptset
 from corruptset.corruptions.calibrations import LADDERS, ladder, shipped
@@ -17,7 +17,7 @@ from pictures import painted
 GRADUAL = [name for name in corruption_names() if get_corruption(name).gradual is not None]
 DRAWN = [name for name in GRADUAL if not get_corruption(name).deterministic]
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24), (60, 61)]
-every = pytest.mark.parametrize("name", marked(GRADUAL))
+every = pytest.mark.parametrize("name", GRADUAL)
 TABLE = shipped("imagenet")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from surrogates import marked, needed, needed_resources
+from surrogates import needed, needed_resources
 
 import corruptset
 from corruptset.corruptions.calibrations import Calibration, calibrations_of, shipped
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
 from digests import NAMED
 
 SIZES = [(8, 8), (9, 31), (31, 9), (40, 24)]
-every = pytest.mark.parametrize("name", marked(name for name in corruption_names() if get_corruption(name).gradual is None))
+every = pytest.mark.parametrize("name", [name for name in corruption_names() if get_corruption(name).gradual is None])
 
 
 def calibrated(name: str, calibration: str) -> Calibration:

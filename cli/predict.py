@@ -1,0 +1,63 @@
+"""`corruptset predict DIR`: what a model says of every image of a data set."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Sets, split_globs
+from .output import duration, put, put_json, put_rows
+
+
+class Kind(StrEnum):
+    logits = "logits"
+    probs = "probs"
+    top = "top"
+    rank = "rank"
+
+
+Device = Annotated[str, typer.Option("--device", metavar="NAME", help="Where the model computes: cpu, cuda, cuda:1.")]
+
+
+def predict(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    model: Annotated[Path, typer.Option("--model", metavar="FILE", help="The model file (TOML); docs/models.md describes it.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Receives predictions.json and <set id>.npz for each set; the same resumes."),
+    ],
+    sets: Sets = None,
+    device: Device = "cpu",
+    batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Images that go through the model at once.")] = 64,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            "--kind",
+            help="What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class.",
+        ),
+    ] = Kind.logits,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a model about every image of a data set, and write what it says.
+
+    Needs PyTorch (pip install 'corruptset[torch]'). Images are given to the model as they are stored: they must have its size. The same
+    command resumes one that was stopped.
+    """
+    from .progress import Progress
+
+    with Progress("predict") as progress:
+        from ..scores.predict import predict as run
+
+        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind.value, progress=progress.step)
+    if as_json:
+        put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
+        return
+    put_rows(["set", "accuracy"], [[name, f"{accuracy:.1%}"] for name, accuracy in done.accuracy.items()])
+    kept = f"; {len(done.kept)} set{'s were' if len(done.kept) > 1 else ' was'} there already" if done.kept else ""
+    put(f"{len(done.accuracy)} sets; {done.images} images in {duration(done.seconds)}{kept}")
+    put(f"Model:     {done.model}")
+    put(f"Digest:    {done.digest}")
+    put(f"Directory: {done.directory}")

@@ -1,0 +1,270 @@
+"""`predict`: what a model says of every image of a data set, a file a set."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError, ParameterError, PredictionError, UnknownCorruption, suggest
+from ..files import open_regular, read_text, reason
+from ..manifests.disk.atomic import write_atomic
+from ..manifests.reader import DataSet, ImageSet
+from ..manifests.reader import open as open_data_set
+
+if TYPE_CHECKING:
+    from ..models.surrogate import Surrogate
+
+Kind = Literal["logits", "probs", "top", "rank"]
+KINDS: tuple[str, ...] = get_args(Kind)
+TOP = 5
+"""Classes that ``top`` keeps."""
+SHOWN_CLEAN = 256
+"""Clean images that a model is shown before it begins, for its `least_accuracy`."""
+HEAD = "predictions.json"
+
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What `predict` did."""
+
+    directory: Path
+    model: str
+    digest: str
+    """Of the data set."""
+    accuracy: dict[str, float]
+    """Of each set, 0..1."""
+    kept: tuple[str, ...]
+    """Sets whose files were there already."""
+    images: int
+    """Predicted now."""
+    seconds: float
+
+
+def predict(
+    directory: str | Path | DataSet,
+    model: str | Path | Surrogate,
+    out: str | Path,
+    *,
+    sets: Sequence[str] | None = None,
+    device: str = "cpu",
+    batch: int = 64,
+    kind: Kind = "logits",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Predicted:
+    """Write what a model says of every image of a data set: ``<set id>.npz`` for each set, and ``predictions.json``.
+
+    The same call goes on where it was stopped: files that are there and fit are kept.
+
+    Parameters
+    ----------
+    directory : str, Path or DataSet
+        A finished data set.
+    model : str, Path or Surrogate
+        A model file, or a loaded one, which keeps its own device, batch and threads. Images are given to it as they are stored: they must
+        have its size and channels.
+    out : str or Path
+        The folder of the predictions.
+    sets : sequence of str, optional
+        Ids, aliases or patterns of them; by default all.
+    device : str
+        ``cpu`` or ``cuda``.
+    batch : int
+        Images that go through the network at once.
+    kind : {"logits", "probs", "top", "rank"}
+        What is kept of each image. ``logits`` and ``probs``: (N, classes) float32. ``top``: (N, 5) int64, the classes from the most likely
+        down. ``rank``: `rank_true` (N,) int64, how many classes are above the true one, and `p_true` (N,) float32, its probability.
+    progress : callable, optional
+        Told (phase, images done, images in all).
+
+    Returns
+    -------
+    Predicted
+
+    Raises
+    ------
+    ModelError
+        The model cannot be loaded, knows too few of the clean images, or does not fit the images or classes.
+    PredictionError
+        The folder holds predictions of something else.
+    UnknownCorruption, IncompleteBuild, VerificationError
+        No set fits `sets`; the data set is not finished, or damaged.
+    """
+    if kind not in KINDS:
+        raise ParameterError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
+    started = time.monotonic()
+    tell = progress or (lambda phase, done, total: None)
+    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    chosen = choose(data, sets)
+    tell("loading the model", 0, 0)
+    loaded = _loaded(model, device, batch).for_classes([c.folder for c in data.classes])
+    if "clean" in data:
+        _show_clean(loaded, data["clean"])
+    folder = Path(out)
+    _begin(folder, _head(loaded, data, kind))
+    total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), list[str]()
+    for name in chosen:
+        images = data[name]
+        file = folder / f"{name}.npz"
+        arrays = _finished(file, kind, len(images), len(data.classes))
+        if arrays is None:
+            arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
+            _write(file, arrays)
+        else:
+            kept.append(name)
+        done += len(images)
+        tell("predicting", done, total)
+        accuracy[name] = float(_is_right(arrays, images.labels).mean())
+    made = sum(len(data[name]) for name in chosen if name not in kept)
+    return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
+
+
+def _tell(tell: Callable[[str, int, int], None], before: int, total: int, count: int) -> None:
+    tell("predicting", before + count, total)
+
+
+def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
+    """Return the ids of the sets that patterns of ids and aliases fit, sorted; all without patterns."""
+    if globs is None:
+        return data.set_ids
+    names = {name: {name} for name in data.set_ids}
+    for alias, name in data.aliases.items():
+        names[name].add(alias)
+    every = {name for group in names.values() for name in group}
+    unfit = [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]
+    if unfit:
+        raise UnknownCorruption("; ".join(f"{glob!r} matches no set of {data.path}.{suggest(glob, every)}" for glob in unfit))
+    return [name for name, group in names.items() if any(fnmatchcase(one, glob) for one in group for glob in globs)]
+
+
+def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
+    if not isinstance(model, (str, Path)):
+        return model
+    from ..models.surrogate import load_surrogate
+
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return replace(load_surrogate(model, device=device, batch=batch), threads=processors)
+
+
+def _show_clean(model: Surrogate, clean: ImageSet) -> None:
+    """Refuse a model that knows too few of the clean images; some spread evenly over the set are shown."""
+    places = np.unique(np.linspace(0, len(clean) - 1, min(len(clean), SHOWN_CLEAN)).astype(int)).tolist()
+    if places and model.file.least_accuracy > 0:
+        model.check_accuracy(_stacked([clean.image(place) for place in places], clean.id, 0, model), clean.labels[places])
+
+
+def _head(model: Surrogate, data: DataSet, kind: str) -> dict[str, Any]:
+    """Return what predictions.json says: whose predictions these are, of what."""
+    record = model.record()
+    network = {key: record[key] for key in ("weights", "input", "outputs", "classes")}
+    return {"model": model.name, "digest": data.digest, "kind": kind, **network}
+
+
+def _begin(folder: Path, head: dict[str, Any]) -> None:
+    """Write predictions.json, or find that the one that is there says the same."""
+    path = folder / HEAD
+    if path.exists():
+        there = _read_head(path)
+        if there == head:
+            return
+        other = [f"{key} {there.get(key)!r} in place of {value!r}" for key, value in head.items() if there.get(key) != value]
+        raise PredictionError(f"{folder} holds other predictions: {'; '.join(other)}. Give another folder, or delete this one.")
+    if folder.is_dir() and next(folder.rglob("*.npz"), None) is not None:
+        raise PredictionError(f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, (json.dumps(head, indent=1) + "\n").encode())
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    try:
+        head = json.loads(read_text(path))
+    except OSError as e:
+        raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
+    except ValueError as e:
+        raise PredictionError(f"{path} is not JSON: {e}. Delete it if this folder's predictions are to be made anew.") from None
+    return head if isinstance(head, dict) else {}
+
+
+def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
+    """Return the arrays of a finished file that fits; None where it is not there, damaged, or has other shapes."""
+    try:
+        # numpy leaves a damaged file open that it opened itself
+        with open_regular(file) as opened, np.load(opened, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, BadZipFile):
+        return None
+    fits = {name: (a.shape, a.dtype) for name, a in arrays.items()} == {
+        name: (a.shape, a.dtype) for name, a in _arrays(np.zeros((count, classes), np.float32), np.zeros(count, np.int64), kind).items()
+    }
+    return arrays if fits else None
+
+
+def _predictions(model: Surrogate, images: ImageSet, kind: str, tell: Callable[[int], None]) -> Arrays:
+    logits = np.empty((len(images), len(model.folders or ())), np.float32)
+    stream = images.images()
+    for at in range(0, len(images), model.batch):
+        part = list(islice(stream, model.batch))
+        logits[at : at + len(part)] = model.logits(_stacked(part, images.id, at, model))
+        tell(at + len(part))
+    if not np.isfinite(logits).all():
+        row = int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])
+        raise ModelError(f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}.")
+    return _arrays(logits, images.labels, kind)
+
+
+def _stacked(images: Sequence[NDArray[np.uint8]], set_id: str, first: int, model: Surrogate) -> NDArray[np.uint8]:
+    want = (*model.size, model.channels)
+    for row, image in enumerate(images, first):
+        if image.shape != want:
+            kinds = {1: "grey", 3: "RGB"}
+            raise ModelError(
+                f"The model {model.name} takes {kinds[want[2]]} images of {want[0]}x{want[1]} (height x width); image {row} of set "
+                f"{set_id!r} is {kinds[image.shape[2]]}, {image.shape[0]}x{image.shape[1]}. Images are given to a model as they are "
+                "stored: let its own forward() resize them, and write their size in its file."
+            )
+    return np.stack(images)
+
+
+def _arrays(logits: NDArray[np.float32], labels: NDArray[np.int64], kind: str) -> Arrays:
+    """Return what is kept of logits (N, K)."""
+    if kind == "logits":
+        return {"logits": logits}
+    if kind == "top":
+        return {"top": np.argsort(-logits, axis=1, kind="stable")[:, :TOP]}
+    powers = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+    probabilities = (powers / powers.sum(axis=1, keepdims=True)).astype(np.float32)
+    if kind == "probs":
+        return {"probs": probabilities}
+    rows = np.arange(len(labels))
+    above = (logits > logits[rows, labels][:, None]).sum(axis=1)
+    return {"rank_true": above.astype(np.int64), "p_true": probabilities[rows, labels]}
+
+
+def _is_right(arrays: Arrays, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for each image whether the most likely class is the true one."""
+    if "rank_true" in arrays:
+        return np.asarray(arrays["rank_true"] == 0)
+    if "top" in arrays:
+        return np.asarray(arrays["top"][:, 0] == labels)
+    return np.asarray(next(iter(arrays.values())).argmax(axis=1) == labels)
+
+
+def _write(file: Path, arrays: Arrays) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    written = io.BytesIO()
+    np.savez(written, allow_pickle=False, **arrays)
+    write_atomic(file, written.getbuffer())

@@ -1,0 +1,149 @@
+"""The file of a model: what it says, and every mistake at once with its line. Nothing here needs PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from corruptset.errors import ModelError
+from corruptset.models.model_file import class_folders, read_model_file
+
+GOOD = """
+name = "resnet50"
+factory = "torchvision.models:resnet50"
+weights = "resnet50.safetensors"
+input = {size = 224, mean = [0.485, 0.456, 0.406], std = [0.229, 0.224, 0.225], channels = "rgb"}
+"""
+PROGRAM = """
+name = "net"
+program = "net.pt2"
+trust = true
+outputs = "probabilities"
+classes = "folders.txt"
+least_accuracy = 0.5
+[input]
+size = [28, 30]
+mean = 0.5
+std = [0.25]
+channels = "grey"
+"""
+
+
+def read(tmp_path: Path, text: str | bytes):
+    file = tmp_path / "model.toml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_model_file(file)
+
+
+def refused(tmp_path: Path, text: str | bytes) -> str:
+    with pytest.raises(ModelError) as caught:
+        read(tmp_path, text)
+    assert str(tmp_path / "model.toml") in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_a_file_says(tmp_path):
+    file = read(tmp_path, GOOD)
+    assert (file.input.size, file.channels, file.outputs, file.classes, file.least_accuracy) == ((224, 224), 3, "logits", "index", 0)
+    assert file.weights_name == "resnet50.safetensors"
+    file = read(tmp_path, PROGRAM)
+    assert (file.input.size, file.input.mean, file.input.std, file.channels) == ((28, 30), (0.5,), (0.25,), 1)
+    assert file.weights_name == "net.pt2"
+
+
+def test_every_mistake_at_once_with_its_line(tmp_path):
+    text = refused(
+        tmp_path,
+        """nmae = "x"
+factory = "torchvision.models.resnet50"
+weights = 7
+outputs = "logit"
+least_accuracy = 50
+trust = "yes"
+classes = ""
+[input]
+size = "224"
+mean = [0.5, "a", 0.5]
+std = [0.2, 0.0, 0.2]
+channels = "rbg"
+""",
+    )
+    for part in (
+        "has 12 mistakes",
+        "name is missing",
+        "line 1, nmae: there is no such key. Did you mean 'name'?",
+        "line 2, factory: is 'torchvision.models.resnet50'; expected 'module:callable', such as 'torchvision.models:resnet50'",
+        "line 3, weights is 7; expected text in quotes",
+        "line 4, outputs is 'logit'; expected one of 'logits' or 'probabilities'",
+        "line 5, least_accuracy is 50; expected a number up to 1",
+        "line 6, trust is 'yes'; expected true or false",
+        "line 7, classes is ''; expected something in it",
+        "line 9, input, size is '224'; expected a list in square brackets",
+        "line 10, input, mean, item 2 is 'a'; expected a number",
+        "line 11, input, std: is [0.2, 0.0, 0.2]; expected numbers above 0",
+        "line 12, input, channels is 'rbg'; expected one of 'rgb', 'bgr' or 'grey'",
+    ):
+        assert part in text, text
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('channels = "rgb"', 'channels = "grey"'), "line 5, input: mean has 3 values; grey has 1 channel"),
+        (("std = [0.229, 0.224, 0.225]", "std = 0.2"), "line 5, input: std has 1 value; rgb has 3 channels"),
+        (("size = 224", "size = [224, 224, 3]"), "input, size"),
+        (("size = 224", "size = 4"), "input, size, item 1 is 4; expected a number from 8 upwards"),
+        (('weights = "resnet50.safetensors"', ""), "weights is missing: the file of the factory's state dict"),
+        (
+            ("resnet50.safetensors", "resnet50.onnx"),
+            "weights is 'resnet50.onnx'; expected a file that ends in one of .safetensors, ",
+        ),
+        (("resnet50.safetensors", "resnet50.pt2"), "weights is 'resnet50.pt2'; expected"),
+        (('factory = "torchvision.models:resnet50"', ""), "has neither factory nor program; expected one of them"),
+        (('name = "resnet50"', 'name = "resnet50"\narguments = {born = 2020-01-01}'), "line 3, arguments: stands in the manifest"),
+    ],
+)
+def test_a_mistake_is_told(tmp_path, change, says):
+    assert says in refused(tmp_path, GOOD.replace(*change))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("trust = true", ""), "a program is code, and loading it can do anything that you can do: write trust = true"),
+        (("net.pt2", "net.onnx"), "program is 'net.onnx'; expected a .pt2 file"),
+        (("trust = true", 'trust = true\nfactory = "a:b"'), "has factory and program; expected one of them"),
+        (("trust = true", 'trust = true\nweights = "a.pt"'), "has a program and weights or arguments"),
+    ],
+)
+def test_a_mistake_of_a_program_is_told(tmp_path, change, says):
+    assert says in refused(tmp_path, PROGRAM.replace(*change))
+
+
+@pytest.mark.parametrize(("text", "says"), [("name = ", "is not TOML"), (b"\xff\xfe", "it is not UTF-8 text")])
+def test_what_is_no_toml_is_told(tmp_path, text, says):
+    assert says in refused(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(ModelError, match=r"The model file .*none.toml cannot be read: No such file"):
+        read_model_file(tmp_path / "none.toml")
+    with pytest.raises(ModelError, match="cannot be read: Is a directory"):
+        read_model_file(tmp_path)
+
+
+def test_class_folders_are_a_line_each(tmp_path):
+    file = tmp_path / "folders.txt"
+    file.write_text("n01440764\nn01443537 \r\nzebra\n")
+    assert class_folders(file) == ("n01440764", "n01443537", "zebra")
+    file.write_text("a\n\na\nb")
+    with pytest.raises(ModelError) as caught:
+        class_folders(file)
+    for part in ("has 2 mistakes", "line 2 is empty; expected the folder of output 1", "'a' stands on more than one line"):
+        assert part in str(caught.value)
+    file.write_text("")
+    with pytest.raises(ModelError, match="it is empty"):
+        class_folders(file)
+    with pytest.raises(ModelError, match=r"The file of class folders .* cannot be read: No such file"):
+        class_folders(tmp_path / "none.txt")
