@@ -178,8 +178,8 @@ class BuildSpec(ABC):
         if "surrogates" in fields:
             if self.surrogate is None:
                 raise BuildError(
-                    f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet shows them again: name its "
-                    "file with --surrogate to add to them."
+                    f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet shows them again: name "
+                    "its file with --surrogate to add to them."
                 )
             surrogates = [self.surrogate.record()]
         return {"textures": textures, "surrogates": surrogates}

@@ -261,7 +261,7 @@ VARIANTS = [
         "np.maximum(level / 255.0 + shift, 0.0)",
         "brightness",
     ),
-    Variant("spatter", "distances not capped", WATER, "cap = np.int32(reach * ONE)", "cap = np.int32(1000 * ONE)", "spatter"),
+    Variant("spatter", "distances capped too early", WATER, "cap = np.int32(reach * ONE)", "cap = np.int32(reach * ONE * 0.9)", "spatter"),
     Variant(
         "spatter",
         "mud in BGR",
