@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, FrostTextures, ImagesOption, Jobs, Labels, Sets, split_globs
+from .options import AsJson, FrostTextures, Groups, ImagesOption, Jobs, Labels, Sets, split_globs
 from .output import duration, put, put_json, size
 
 MOST_SHOWN = 5
@@ -28,6 +28,7 @@ def rebuild(
     jobs: Jobs = None,
     labels: Labels = None,
     images: ImagesOption = None,
+    groups: Groups = None,
     frost_textures: FrostTextures = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,6 +49,7 @@ def rebuild(
             jobs=jobs,
             labels=labels,
             images=images,
+            groups=groups,
             frost_textures=frost_textures,
             progress=progress,
         )

@@ -40,6 +40,15 @@ class Published(RecipeTable):
     channels: Literal["rgb", "grey"] = "rgb"
 
 
+class HoldOutTable(RecipeTable):
+    """``[hold_out]``: the groups whose samples make the test selection; the others' make the training selection (``--train``)."""
+
+    groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """Names, or shell patterns; of these some may match nothing."""
+    grouping: Annotated[str, Field(min_length=1)] | None = None
+    """What the groups are, for a source that knows several kinds: ``style`` or ``subtype`` of icons50."""
+
+
 class Recipe(RecipeTable):
     """A recipe as its TOML file has it."""
 
@@ -57,6 +66,8 @@ class Recipe(RecipeTable):
     """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's recipe."""
     published: Published | None = None
     """What the sets were made from where they were published; it is not in a manifest's recipe either."""
+    hold_out: HoldOutTable | None = None
+    """Which groups of the source are held out of training; None is all samples."""
     preprocessing: Preprocessing
     encoding: Encoding
     stages: dict[StageName, StageEntry] = {}

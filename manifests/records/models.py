@@ -39,6 +39,16 @@ SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_leng
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
+def _given(value: str | None) -> str | None:
+    if value is None:
+        raise ValueError("is null; what a sample has not is left out")
+    return value
+
+
+GroupName = Annotated[str | None, Field(min_length=1), AfterValidator(_given), WithJsonSchema({"type": "string", "minLength": 1})]
+"""Left out, never null, where a source has no groups."""
+
+
 CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
 JPEG_SUBSAMPLING = ("4:4:4", "4:2:2", "4:2:0")
 
@@ -226,8 +236,14 @@ class SampleRecord(Record):
     width: Count
     height: Count
     pixels: Blake3
+    group: GroupName = None
+    """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no groups."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the record as JSON values, without what its source has not, so that rows of other sources stay as they are."""
+        return {name: value for name, value in super().as_json().items() if name != "group" or value is not None}
 
 
 class StoredRecord(Record):
