@@ -213,7 +213,8 @@ View = Annotated[
     typer.Option(
         "--view",
         metavar="VIEW",
-        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, flageval.",
+        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
+        "flageval.",
         show_default=False,
     ),
 ]

@@ -98,7 +98,8 @@ class BuildOptions:
     images : str, optional
         The name of the dataset of images, for ``hdf5``.
     view : str, optional
-        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood or flageval.
+        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood
+        or flageval.
     any_shape : bool
         Take images of any size and channels, also where the recipe or the view is made for others.
     disjoint_from : sequence of path
