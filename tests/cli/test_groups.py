@@ -12,6 +12,7 @@ import commands
 import icons
 import numpy as np
 import pytest
+from damage import edit_lines, edit_manifest, found
 from PIL import Image
 
 Run = Callable[..., commands.Done]
@@ -44,6 +45,10 @@ def rows(root: Path) -> list[Any]:
     return [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
 
 
+def without_group(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "group"}
+
+
 @pytest.mark.parametrize(("recipe", "grouping", "held"), [("microsoft", "style", ["microsoft"]), ("subtype", "subtype", None)])
 def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: str, held: list[str] | None) -> None:
     held = held or ["duck", "rabbit_face", "shark", "victory_hand_type_3"]
@@ -63,6 +68,8 @@ def test_icons50_is_cut_in_two(run: Run, tmp_path: Path, recipe: str, grouping: 
         assert {s["role"] for s in made["sets"]} == {part}
         assert {s["role"] for s in made["recipe"]["sets"]} == {part}
         assert {row["group"] in held for row in rows(root)} == {part == "test"}
+        use = "these groups of the source, held out of training" if part == "test" else "all groups of the source but these, to train with"
+        assert f"The samples are of {use}: {', '.join(held)}." in (root / "README.md").read_text("utf-8")
         seen += [(row["id"], row["group"]) for row in rows(root)]
         assert run("verify", root, "--jobs", "1", "--rederive", "all", *source).code == 0
         again = run("rebuild", root, "--jobs", "1", *source, "--out", tmp_path / f"{part} again", "--json").json
@@ -148,6 +155,13 @@ def test_an_altered_group_is_found(run: Run, birds: Path) -> None:
         (root / "samples.jsonl").write_text(text.replace('"group": "day"', other, 1), "utf-8")
         done = run("verify", root, "--jobs", "1")
         assert (done.code, said in done.out) == (1, True), done.out
+    (root / "samples.jsonl").write_text(text, "utf-8")
+    edit_lines(root / "samples.jsonl", lambda rows: [rows[0], rows[1] | {"group": "dusk"}, without_group(rows[2]), *rows[3:]])
+    edit_manifest(root, lambda m: None, reseal=True)
+    assert [(p.kind, p.path, p.detail) for p in found(root)] == [
+        ("records", "samples.jsonl", "sample 'crow/3' is of the group 'dusk', which is not in the test part of the selection"),
+        ("records", "samples.jsonl", "sample 'wren/0' is of no group, which is not in the test part of the selection"),
+    ]
 
 
 def test_mistakes_are_said_before_anything_is_written(run: Run, birds: Path) -> None:
