@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -51,10 +51,12 @@ class HoldOut:
             lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
             known = [f"{group} ({count})" for group, count in sorted(counts.items())]
             more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-            raise SourceError(f"--hold-out:\n{listed(lines)}\nGroups, with their images: {', '.join(known[:_SHOWN])}{more}.")
+            raise SourceError(
+                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: {', '.join(known[:_SHOWN])}{more}."
+            )
         if len(held) == len(counts):
             raise SourceError(
-                f"--hold-out holds out all {len(counts)} groups of the source, and none is left to train with. Leave one out."
+                f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. Leave one out."
             )
         return sorted(held)
 
@@ -76,7 +78,7 @@ class HoldOut:
         return {"groups": self.matched(samples), "part": "train" if self.train else "test"}
 
 
-def _matches(group: str, pattern: str, groups: Any) -> bool:
+def _matches(group: str, pattern: str, groups: Container[str]) -> bool:
     """Whether a pattern means a group; one that is a group's name means just that."""
     return group == pattern if pattern in groups else fnmatchcase(group, pattern)
 

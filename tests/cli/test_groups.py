@@ -174,7 +174,7 @@ def test_mistakes_are_said_before_anything_is_written(run: Run, birds: Path) -> 
             "hold_out is ['day', 'group=night']; expected group=NAME",
         ),
         (("--groups", "groups.csv", "--hold-out", "group=noon"), "there is no group 'noon'"),
-        (("--groups", "groups.csv", "--hold-out", "group=*"), "holds out all 3 groups"),
+        (("--groups", "groups.csv", "--hold-out", "group=*"), "are all 3 groups of the source"),
         (("--groups", "none.csv"), "The groups none.csv cannot be read"),
         (("--groups", "birds.toml"), "expected the header line 'file,group'"),
     ):

@@ -45,12 +45,12 @@ def test_what_cannot_be_held_out():
     with pytest.raises(SourceError) as error:
         chosen("nigth", "noon", "day")
     assert str(error.value).split("\n") == [
-        "--hold-out:",
+        "What is to be held out (--hold-out, or the recipe's):",
         "  there is no group 'nigth'. Did you mean 'night'?",
         "  there is no group 'noon'.",
         "Groups, with their images: a[b] (1), ab (1), day (3), dusk (1), night (2).",
     ]
-    with pytest.raises(SourceError, match="holds out all 5 groups"):
+    with pytest.raises(SourceError, match="are all 5 groups of the source, and none is left to train with"):
         chosen("*")
     with pytest.raises(SourceError, match="The source has no groups"):
         select([Sample(0, "a", 0)], hold_out=HoldOut(("day",)))
@@ -100,11 +100,11 @@ def test_a_csv_gives_a_folder_groups(birds):
     plain = open_source(f"folder:{birds}")
     assert (plain.grouping, {s.group for s in plain.samples}) == (None, {None})
     # beside labels, and inside the folder
-    (birds / "groups.csv").write_text("\ufefffile,group\n./crow\\0.png, late \ncrow/1.png,e\u0301\n")
+    (birds / "groups.csv").write_text("\ufefffile,group\n./crow\\0.png, late \nwren/2.png,e\u0301\n")
     (birds / "labels.csv").write_text("file,label\ncrow/0.png,x\ncrow/1.png,y\nwren/2.png,x\n")
     both = open_source(f"folder:{birds}", groups=str(birds / "groups.csv"), labels=birds / "labels.csv")
-    assert [(s.id, s.index, s.label, s.group) for s in both.samples] == [("crow/0", 0, 0, "late"), ("crow/1", 1, 1, "é")]
-    assert ("wren/2.png", "has no row in groups.csv: add one, or leave the image out") in both.notes
+    assert [(s.id, s.index, s.label, s.group) for s in both.samples] == [("crow/0", 0, 0, "late"), ("wren/2", 1, 0, "é")]
+    assert ("crow/1.png", "has no row in groups.csv: add one, or leave the image out") in both.notes
 
 
 @pytest.mark.parametrize(

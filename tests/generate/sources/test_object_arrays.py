@@ -116,6 +116,19 @@ def test_what_is_no_saved_dictionary(tmp_path, data, said):
         load(tmp_path, data)
 
 
+def test_a_header_is_read_no_further_than_numpys_own_limit(tmp_path):
+    path = tmp_path / "x.npy"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x02\x00" + (32 << 20).to_bytes(4, "little"))
+        file.truncate(64 << 20)
+    tracemalloc.start()
+    with pytest.raises(Refused, match="is no .npy file"):
+        load_saved_fields(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 20
+
+
 def test_plain_arrays_say_what_they_are(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((5, 4)))
     with pytest.raises(Refused, match=r"holds an array of float64 of shape \(5, 4\), not a dictionary"):
