@@ -122,7 +122,7 @@ def test_a_header_is_read_no_further_than_numpys_own_limit(tmp_path):
         file.write(b"\x93NUMPY\x02\x00" + (32 << 20).to_bytes(4, "little"))
         file.truncate(64 << 20)
     tracemalloc.start()
-    with pytest.raises(Refused, match="is no .npy file"):
+    with pytest.raises(Refused, match=r"is no \.npy file"):
         load_saved_fields(path)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
