@@ -52,7 +52,8 @@ class HoldOut:
             known = [f"{group} ({count})" for group, count in sorted(counts.items())]
             more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
             raise SourceError(
-                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: {', '.join(known[:_SHOWN])}{more}."
+                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\n"
+                f"Groups, with their images: {', '.join(known[:_SHOWN])}{more}."
             )
         if len(held) == len(counts):
             raise SourceError(
