@@ -16,6 +16,7 @@ from .severity_folders import class_notes
 from .subject import SetRef, Subject
 
 LETTERS: Mapping[str, str] = {"gaussian_noise": "g", "impulse_noise": "i", "shot_noise": "s", "pgd": "p"}
+_ELSE = ", or build without --view: `corruptset export` has views of any set."
 CLEAN = "clean"
 """The folder of the clean images, whose names have no letter."""
 
@@ -30,7 +31,8 @@ class FlagEval(FileLayout):
         refuse(
             "flageval",
             [problem for ref in subject.sets if (problem := _problem(ref)) is not None],
-            "Choose what fits with --sets, as in --sets 'gaussian_noise/3,impulse_noise/3,shot_noise/3'.",
+            f"It takes {', '.join(f'{name} (_{letter})' for name, letter in LETTERS.items())} and clean. Choose what fits with --sets"
+            + (_ELSE if subject.manifest is None else "."),
         )
         samples = range(len(subject.samples))
         top = subject.folder
@@ -56,5 +58,5 @@ def _problem(ref: SetRef) -> str | None:
     if ref.stages > 1:
         return f"{ref.id}: {ref.stages} corruptions in a row have no letter"
     if ref.corruption not in LETTERS:
-        return f"{ref.id}: {ref.corruption} has no letter; {', '.join(f'{name} is {letter}' for name, letter in LETTERS.items())}"
+        return f"{ref.id}: {ref.corruption} has no letter"
     return f"{ref.id}: is not at a severity of a table, 1 to 5"

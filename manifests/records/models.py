@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
@@ -241,9 +241,13 @@ class SampleRecord(Record):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON values, without what its source has not, so that rows of other sources stay as they are."""
-        return {name: value for name, value in super().as_json().items() if name != "group" or value is not None}
+    @model_serializer(mode="wrap")
+    def _without_group(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the group where the source has none, so that rows of other sources stay as they are."""
+        record: dict[str, Any] = serialize(self)
+        if self.group is None:
+            record.pop("group", None)
+        return record
 
 
 class StoredRecord(Record):

@@ -90,10 +90,10 @@ def test_other_sets_are_refused_all_at_once(noisy: Path, tmp_path: Path) -> None
         export("flageval", noisy, tmp_path / "data")
     assert str(error.value).split("\n") == [
         "This data set does not fit into the view flageval:",
-        "  contrast/1: contrast has no letter; gaussian_noise is g, impulse_noise is i, shot_noise is s, pgd is p",
+        "  contrast/1: contrast has no letter",
         "  gaussian_noise-2+shot_noise-2: 2 corruptions in a row have no letter",
         "  own: is not at a severity of a table, 1 to 5",
-        "Choose what fits with --sets, as in --sets 'gaussian_noise/3,impulse_noise/3,shot_noise/3'.",
+        "It takes gaussian_noise (_g), impulse_noise (_i), shot_noise (_s), pgd (_p) and clean. Choose what fits with --sets.",
     ]
     assert not (tmp_path / "data").exists()
     with pytest.raises(BuildError, match="needs an image of every class"):
