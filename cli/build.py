@@ -136,7 +136,12 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments of plan and build."""
     options = {name: value.value if isinstance(value, Enum) else value for name, value in ((n, given[n]) for n in BUILD_OPTIONS)}
     metrics = count_or_all(given["metrics"], "--metrics")
-    return options | {"sets": split_globs(given["sets"]), "first": first_samples(given), "metrics": metrics}
+    return options | {
+        "sets": split_globs(given["sets"]),
+        "first": first_samples(given),
+        "metrics": metrics,
+        "hold_out": given["hold_out"] or None,
+    }
 
 
 def _print_plan(planned: Plan) -> None:

@@ -16,7 +16,7 @@ def export(
         str,
         typer.Argument(
             metavar="VIEW",
-            help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood or croissant.",
+            help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval or croissant.",
         ),
     ],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],

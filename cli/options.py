@@ -74,6 +74,28 @@ Split = Annotated[
     SplitName | None,
     typer.Option("--split", help="Of cifar10, cifar100 and mnist; by default test.", show_default=False),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="GROUPS",
+        help="What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or subtype.",
+        show_default=False,
+    ),
+]
+HoldOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hold-out",
+        metavar="group=NAME",
+        help="Only the images of this group, which is held out of training; a pattern will do, and it can be repeated.",
+        show_default=False,
+    ),
+]
+Train = Annotated[
+    bool,
+    typer.Option("--train", help="With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train."),
+]
 ImagesOption = Annotated[
     str | None,
     typer.Option("--images", metavar="NAME", help="For hdf5: the dataset of images; by default images.", show_default=False),
@@ -213,7 +235,8 @@ View = Annotated[
     typer.Option(
         "--view",
         metavar="VIEW",
-        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood.",
+        help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
+        "flageval.",
         show_default=False,
     ),
 ]
@@ -247,6 +270,9 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "metrics": (Metrics, None),
     "labels": (Labels, None),
     "split": (Split, None),
+    "groups": (Groups, None),
+    "hold_out": (HoldOut, None),
+    "train": (Train, False),
     "images": (ImagesOption, None),
     "frost_textures": (FrostTextures, None),
     "surrogate": (Surrogate, None),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Device, FrostTextures, ImagesOption, Jobs, Labels, Sets, Surrogate, split_globs
+from .options import AsJson, Device, FrostTextures, Groups, ImagesOption, Jobs, Labels, Sets, Surrogate, split_globs
 from .output import duration, put, put_json, size
 
 MOST_SHOWN = 5
@@ -28,6 +28,7 @@ def rebuild(
     jobs: Jobs = None,
     labels: Labels = None,
     images: ImagesOption = None,
+    groups: Groups = None,
     frost_textures: FrostTextures = None,
     surrogate: Surrogate = None,
     device: Device = None,
@@ -50,6 +51,7 @@ def rebuild(
             jobs=jobs,
             labels=labels,
             images=images,
+            groups=groups,
             frost_textures=frost_textures,
             surrogate=surrogate,
             device=device,

@@ -13,7 +13,7 @@ import typer
 from ..errors import ParameterError
 from ..manifests.records.report import printable
 from .options import AsJson, Ladder
-from .output import chain, put, put_json, put_rows, settings, size, value
+from .output import chain, first_few, put, put_json, put_rows, settings, size, value
 
 if TYPE_CHECKING:
     from ..corruptions.rows import Row
@@ -220,6 +220,8 @@ def _put_recipe(record: Mapping[str, Any]) -> None:
     if recipe.get("aliases"):
         put(f"Also called: {', '.join(recipe['aliases'])}")
     put(f"Calibration: {recipe['calibration']}; scale: {recipe['scale']}")
+    if held := recipe.get("hold_out"):
+        put(f"Held out of training: the {held['grouping'] or 'groups'} {first_few(held['groups'])}")
     put(f"Preprocessing: {settings(recipe['preprocessing'])}")
     put(f"Encoding: {settings(recipe['encoding'])}\n")
     _put_sets(sets, ["stages"], [[chain(s["stages"])] for s in sets])

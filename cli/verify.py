@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import AsJson, Device, FrostTextures, ImagesOption, Jobs, Labels, Surrogate, count_or_all
+from .options import AsJson, Device, FrostTextures, Groups, ImagesOption, Jobs, Labels, Surrogate, count_or_all
 from .output import first_few, put, put_json, put_notes, say, size
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def verify(
     ] = None,
     labels: Labels = None,
     images: ImagesOption = None,
+    groups: Groups = None,
     frost_textures: FrostTextures = None,
     surrogate: Surrogate = None,
     device: Device = None,
@@ -96,6 +97,7 @@ def verify(
                 source=source,
                 labels=labels,
                 images=images,
+                groups=groups,
                 frost_textures=frost_textures,
                 surrogate=surrogate,
                 device=device,

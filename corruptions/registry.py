@@ -164,7 +164,7 @@ class Declaration:
     resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
     """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that makes the default one for
     images of a height and width, and keeps it on disk; or None where there is no default, and it must be given (a model)."""
-    role: Literal["test", "validation"] = "test"
+    role: Literal["test", "validation", "train"] = "test"
     preserves_geometry: bool = True
     """False where pixels move by more than a blur does."""
     deterministic: bool = False

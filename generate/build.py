@@ -101,8 +101,8 @@ def build(
         Told how far the build is.
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
-        skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, images,
-        view, any_shape, disjoint_from.
+        skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
+        hold_out, train, images, view, any_shape, disjoint_from.
 
     Returns
     -------

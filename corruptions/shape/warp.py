@@ -16,7 +16,7 @@ _2 = np.uint64(2)
 
 
 @inlined
-def _sums(framed, at, line, nw, ne, sw, se, channels, out):  # type: ignore[no-untyped-def]
+def weighted_sums(framed, at, line, nw, ne, sw, se, channels, out):  # type: ignore[no-untyped-def]
     """Write the weighted sums of four pixels: those at `at`, the next ones, and both a line below."""
     if channels == 3:
         for p in range(np.uint64(out.size // 3)):
@@ -77,7 +77,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
                 at[p] = np.uint64(start + upper * line + left * channels)
                 nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
             mixed = sums[: size * channels]
-            _sums(framed, at, np.uint64(line), nw, ne, sw, se, channels, mixed)
+            weighted_sums(framed, at, np.uint64(line), nw, ne, sw, se, channels, mixed)
             target = out[n, top : top + size // columns].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
                 target[p] = np.uint8(np.int32(np.rint(mixed[p])))

@@ -21,7 +21,10 @@ from ..sources.source import BadSample, Sample, Source
 def differing(record: SampleRecord, sample: Sample, sha256: str) -> list[str]:
     """Return where a sample of a source is not the recorded one."""
     problems = [f"{record.id}: is {sha256}, expected {record.sha256}"] if sha256 != record.sha256 else []
-    return problems + ([f"{record.id}: has label {sample.label}, expected {record.label}"] if sample.label != record.label else [])
+    problems += [f"{record.id}: has label {sample.label}, expected {record.label}"] if sample.label != record.label else []
+    # a source that is opened without its CSV of groups has none to compare
+    other = sample.group is not None and sample.group != record.group
+    return problems + ([f"{record.id}: has group {sample.group!r}, expected {record.group!r}"] if other else [])
 
 
 def differing_classes(manifest: Manifest, source: Source) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from ..recipes.set_spec import SetSpec
 from ..sinks.containers import format_of
 from ..sinks.sink import Sink
 from ..sources.check import Checked
-from ..sources.source import SPLIT_SOURCES, Source, open_source
+from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, Source, open_source
 from ..work.worker import load_clean
 from .agreement import (
     differing,
@@ -127,7 +127,8 @@ def recorded_build(
         version=manifest.version,
         source=source,
         classes=tuple(manifest.classes),  # a source in another form may have other folders
-        selected=tuple(by_id[r.id] for r in records),
+        # groups may come from a CSV that is not at hand
+        selected=tuple(s if s.group is not None else replace(s, group=r.group) for r in records for s in (by_id[r.id],)),
         sets=tuple(recorded_sets),
         asked=asked,
         preprocessing=preprocessing,
@@ -184,7 +185,9 @@ def side_of(manifest: Manifest) -> int:
     return shipped(str(calibration)).side
 
 
-def opened_source(data: DataSet, source: str | Source | None, labels: str | Path | None, images: str | None) -> Source:
+def opened_source(
+    data: DataSet, source: str | Source | None, labels: str | Path | None, images: str | None, groups: str | Path | None = None
+) -> Source:
     """Return the source that a data set is to be made again from, with the splits that it was made of.
 
     Raises
@@ -201,6 +204,14 @@ def opened_source(data: DataSet, source: str | Source | None, labels: str | Path
         source = "sample"
     if not isinstance(source, str):
         return source
-    splits = source.partition(":")[0] in SPLIT_SOURCES
-    split = data.manifest.selection.get("split") if splits else None
-    return open_source(source, labels=labels, split=None if split is None else str(split), images=images)
+    selection, scheme = data.manifest.selection, source.partition(":")[0]
+    split = selection.get("split") if scheme in SPLIT_SOURCES else None
+    if groups is None and scheme in GROUPED_SOURCES and selection.get("grouping") is not None:
+        groups = str(selection["grouping"])
+    return open_source(
+        source,
+        labels=labels,
+        split=None if split is None else str(split),
+        images=images,
+        groups=groups,
+    )

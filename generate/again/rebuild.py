@@ -56,6 +56,7 @@ def rebuild(
     jobs: int | None = None,
     labels: str | Path | None = None,
     images: str | None = None,
+    groups: str | Path | None = None,
     frost_textures: str | Path | None = None,
     surrogate: str | Path | None = None,
     device: str | None = None,
@@ -81,6 +82,8 @@ def rebuild(
         What `build` was given: it says where labels come from.
     images : str, optional
         The name of the dataset of images, for ``hdf5``. Splits are those of the records.
+    groups : path, optional
+        The CSV of groups that `build` was given, to compare it with the records; they stand in those.
     frost_textures : path, optional
         The directory of the user's own frost textures that the data set was made with.
     surrogate : path, optional
@@ -120,7 +123,7 @@ def rebuild(
             data.manifest,
             release.samples,
             data.path,
-            opened_source(data, source, labels, images),
+            opened_source(data, source, labels, images, groups),
             sets=sets,
             jobs=jobs,
             resources=ResourceOptions(frost_textures, surrogate, device or "cpu"),

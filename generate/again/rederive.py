@@ -46,6 +46,7 @@ def verify(
     source: str | Source | None = None,
     labels: str | Path | None = None,
     images: str | None = None,
+    groups: str | Path | None = None,
     calibration_side: int | None = None,
     frost_textures: str | Path | None = None,
     surrogate: str | Path | None = None,
@@ -73,6 +74,8 @@ def verify(
         What `build` was given: it says where labels come from.
     images : str, optional
         The name of the dataset of images, for ``hdf5``. Splits are those of the data set.
+    groups : path, optional
+        The CSV of groups that `build` was given: to compare it with the records, or where samples.jsonl is lost.
     calibration_side : int, optional
         The reference side of the calibration, in place of the one in the manifest.
     frost_textures : path, optional
@@ -116,7 +119,7 @@ def verify(
         if before.ok and rederive is None:
             before.mended = []
             return before
-        means = Means(source, labels, images, resources, workers)
+        means = Means(source, labels, images, groups, resources, workers)
         repaired = Repaired() if before.ok else mend(directory, before, means, report_progress)
     rederived = 0
     notes: list[str] = []
@@ -127,7 +130,7 @@ def verify(
         report_progress(step, done, total)
 
     def again(data: DataSet, count: int | None) -> Iterator[Problem]:
-        opened = opened_source(data, source, labels, images)
+        opened = opened_source(data, source, labels, images, groups)
         return made_again(data, count, opened, side=calibration_side, resources=resources, progress=counted, notes=notes)
 
     report = verify_directory(

@@ -30,6 +30,7 @@ class Means:
     source: str | Source | None = None
     labels: str | Path | None = None
     images: str | None = None
+    groups: str | Path | None = None
     resources: ResourceOptions = field(default_factory=ResourceOptions)
     jobs: int = 1
 
@@ -52,7 +53,7 @@ class Remake:
     @cached_property
     def source(self) -> Source:
         """What it was made from."""
-        return opened_source(self.data, self.means.source, self.means.labels, self.means.images)
+        return opened_source(self.data, self.means.source, self.means.labels, self.means.images, self.means.groups)
 
     @cached_property
     def spec(self) -> RecordedBuild:

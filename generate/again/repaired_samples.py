@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from ...errors import SourceError
 from ...manifests.disk.jsonl import BadLine, json_line, scan_jsonl
@@ -14,6 +16,7 @@ from ...pixels import pixel_digest
 from ..commit.finish import sample_record
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
+from ..sources.groups import recorded_hold_out
 from ..sources.selection import select
 from ..sources.source import BadSample, Sample
 from .remake import Remake
@@ -51,7 +54,8 @@ def _selection(files: RepairedFiles, remake: Remake) -> list[tuple[Sample, str]]
         if source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)]) == files.manifest.source.digest:
             return list(zip(candidate, hashes, strict=True))
     reason = (
-        "which samples of the source it lists cannot be found out again: it was a list of ids, or the source is another one; fetch it again"
+        "which samples of the source it lists cannot be found out again: it was a list of ids, their groups are not known (--groups), "
+        "or the source is another one; fetch it again"
     )
     files.outcome.leave(SAMPLES, reason)
     return None
@@ -64,9 +68,14 @@ def _candidates(files: RepairedFiles, remake: Remake) -> Iterator[list[Sample]]:
         rows = list(scan_jsonl(files.root / SAMPLES, SampleRecord))
         ids = [r.id for r in rows if not isinstance(r, BadLine)]
         if len(ids) == len(rows) and all(i in by_id for i in ids):
-            yield [by_id[i] for i in ids]
+            left = {r.id: r.group for r in rows if not isinstance(r, BadLine)}
+            yield [replace(by_id[i], group=by_id[i].group or left[i]) for i in ids]
     selection = files.manifest.selection
     if selection.get("ids") is None:
         excluded = {e.path for e in files.manifest.excluded}
-        asked = {key: selection.get(key) for key in ("samples", "first", "per_class")}
+        asked: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
+        if "hold_out" in selection:
+            asked["hold_out"] = recorded_hold_out(selection["hold_out"])
+            if asked["hold_out"] is None or all(s.group is None for s in remake.source.samples):
+                return
         yield [s for s in select(remake.source.samples, **asked) if (s.path or s.id) not in excluded]

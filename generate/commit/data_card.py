@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from ...manifests.layout import CONTACT, LICENSE, SHARDS, image_folder, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
+from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
+
+_SHOWN = 10
 
 
 def data_card(manifest: Manifest, samples: int) -> str:
@@ -19,6 +22,7 @@ def data_card(manifest: Manifest, samples: int) -> str:
         *([recipe["description"], ""] if recipe.get("description") else []),
         f"{len(manifest.sets)} sets of {samples} samples ({images} images), made by corruptset {manifest.environment['corruptset']} "
         f"from the source `{manifest.source.name}` with seed {manifest.seed}.",
+        *_held_out(manifest),
         "",
         "The digest names this benchmark; it is the same on every machine, whatever the container and the encoder:",
         "",
@@ -65,6 +69,16 @@ def data_card(manifest: Manifest, samples: int) -> str:
     if manifest.excluded:
         lines += ["", f"{len(manifest.excluded)} samples of the source could not be used; `manifest.json` lists them under `excluded`."]
     return "\n".join(lines) + "\n"
+
+
+def _held_out(manifest: Manifest) -> list[str]:
+    """Return what the samples are for, where groups of the source were held out."""
+    hold_out = recorded_hold_out(manifest.selection.get("hold_out"))
+    if hold_out is None:
+        return []
+    groups = ", ".join(hold_out.groups[:_SHOWN]) + (f" and {len(hold_out.groups) - _SHOWN} more" if len(hold_out.groups) > _SHOWN else "")
+    use = "all groups of the source but these, to train with" if hold_out.train else "these groups of the source, held out of training"
+    return ["", f"The samples are of {use}: {groups}."]
 
 
 def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:

@@ -236,6 +236,7 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
             "width": chosen.width,
             "height": chosen.height,
             "pixels": pixels,
+            **({} if chosen.sample.group is None else {"group": chosen.sample.group}),
         }
     )
 

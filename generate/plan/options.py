@@ -14,6 +14,7 @@ from ...corruptions.stages import COUPLINGS, SCALES, Coupling, Scale
 from ...errors import BuildError, listed
 from ...processes import workers_at_most
 from ..sinks.containers import Format
+from ..sources.groups import hold_out_problem
 
 Split = Literal["test", "train", "all"]
 
@@ -41,6 +42,9 @@ class BuildKeywords(TypedDict, total=False):
     surrogate_batch: int | None
     labels: str | Path | None
     split: Split | None
+    groups: str | Path | None
+    hold_out: str | Sequence[str] | None
+    train: bool
     images: str | None
     view: str | None
     any_shape: bool
@@ -93,10 +97,18 @@ class BuildOptions:
         ``coarse`` for ``cifar100``; the name of a dataset for ``hdf5``.
     split : {"test", "train", "all"}, optional
         Of ``cifar10``, ``cifar100`` and ``mnist``; test by default.
+    groups : path, optional
+        CSV with the columns file,group for ``folder`` and ``imagenet``; ``style`` or ``subtype`` for ``icons50``.
+    hold_out : str or sequence of str, optional
+        ``group=NAME``, once for each group that is held out of training: the samples of these groups are taken. NAME may be a shell
+        pattern. In place of the recipe's ``[hold_out]``.
+    train : bool
+        Take the samples of all other groups instead, which are those to train with; the sets have the role ``train``.
     images : str, optional
         The name of the dataset of images, for ``hdf5``.
     view : str, optional
-        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder or openood.
+        Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood
+        or flageval.
     any_shape : bool
         Take images of any size and channels, also where the recipe or the view is made for others.
     disjoint_from : sequence of path
@@ -123,6 +135,9 @@ class BuildOptions:
     surrogate_batch: int | None = None
     labels: str | Path | None = None
     split: Split | None = None
+    groups: str | Path | None = None
+    hold_out: str | Sequence[str] | None = None
+    train: bool = False
     images: str | None = None
     view: str | None = None
     any_shape: bool = False
@@ -147,6 +162,8 @@ class BuildOptions:
         batch = self.surrogate_batch
         if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
             problems.append(f"surrogate_batch is {batch!r}; expected a number of images, at least 1")
+        if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
+            problems.append(problem)
         if self.view is not None and self.format is not None:
             problems.append(f"format is {self.format!r} and view {self.view!r}; a build's images stand in one or the other")
         if problems:

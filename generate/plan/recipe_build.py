@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
 from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
+from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of, default_format
 from ..sinks.sink import Sink
 from ..sources.check import Checked, check
+from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
-from ..sources.source import Sample, Source, open_source
+from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
 from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
@@ -35,6 +37,7 @@ class RecipeBuild(BuildSpec):
     resolved: ResolvedRecipe
     """With the sets of the recipe: no clean set that only the user named."""
     options: BuildOptions
+    hold_out: HoldOut | None = None
 
     def accept(self, checked: Checked) -> list[tuple[str, str]]:
         """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
@@ -66,10 +69,20 @@ class RecipeBuild(BuildSpec):
             "encoding": self.encoding.as_json(containers_of(sinks)),
             "classes": [c.as_json() for c in self.classes],
             "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
-            "selection": selection_record(self.source.samples, self.selected, **self.options.selection),
+            "selection": selection_record(
+                self.source.samples,
+                self.selected,
+                **self.options.selection,
+                hold_out=self.hold_out,
+                grouping=self.source.grouping,
+            ),
             "views": views,
             "metrics": self.metrics_images(len(samples)),
         }
+
+    def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
+        """Return what a user should know: also of groups that a recipe holds out and the source has not."""
+        return (*super().notes(sinks), *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
 
     def _unexpected(self, samples: Sequence[CheckedSample]) -> dict[str, Any]:
         """Return what the recipe did not expect of the source and the user insisted on."""
@@ -93,7 +106,10 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     asked = tuple(s.id for s in choose_sets(resolved.sets, options.sets))
     # Clean can be built from any recipe, but only where the user names it.
     has_clean = any("clean" in s.names for s in resolved.sets)
-    source, selected = _open(source, options)
+    hold_out = _hold_out(recipe, options)
+    source, selected = _open(source, options, recipe, hold_out)
+    if options.train:
+        resolved = replace(resolved, sets=to_train_with(resolved.sets))
     preprocessing = recipe.preprocessing
     sized = isinstance(preprocessing, SurrogateInput)
     resources = _resource_options(recipe, options).load((s for s in resolved.sets if s.id in asked), source.classes, sized=sized)
@@ -114,7 +130,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         source=source,
         classes=source.classes,
         selected=selected,
-        sets=resolved.sets if has_clean else (CLEAN, *resolved.sets),
+        sets=resolved.sets if has_clean else (*(to_train_with([CLEAN]) if options.train else (CLEAN,)), *resolved.sets),
         asked=asked,
         preprocessing=preprocessing,
         encoding=encoding,
@@ -127,6 +143,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         disjoint_from=options.disjoint_from,
         resolved=resolved,
         options=options,
+        hold_out=hold_out,
     )
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
     spec.refuse_other(probed, all_seen=False)
@@ -145,11 +162,33 @@ def _resource_options(recipe: Recipe, options: BuildOptions) -> ResourceOptions:
     )
 
 
-def _open(source: str | Source, options: BuildOptions) -> tuple[Source, tuple[Sample, ...]]:
+def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
+    """Return which groups are held out: those of the options, else the recipe's."""
+    if options.hold_out is not None:
+        return HoldOut(held_groups(options.hold_out), options.train)
+    if recipe.hold_out is not None:
+        return HoldOut(recipe.hold_out.groups, options.train, lenient=True)
+    if options.train:
+        raise BuildError(
+            f"--train takes the samples of the groups that are not held out, and the recipe {recipe.name} holds out none. Name them "
+            "with --hold-out group=NAME."
+        )
+    return None
+
+
+def to_train_with(sets: Iterable[SetSpec]) -> tuple[SetSpec, ...]:
+    """Return sets with the role ``train``: those of samples that are held in."""
+    return tuple(replace(s, role="train") for s in sets)
+
+
+def _open(source: str | Source, options: BuildOptions, recipe: Recipe, hold_out: HoldOut | None) -> tuple[Source, tuple[Sample, ...]]:
     """Return the source and the samples that were selected."""
     if isinstance(source, str):
-        source = open_source(source, labels=options.labels, split=options.split, images=options.images)
-    selected = tuple(select(source.samples, **options.selection))
+        groups = options.groups
+        if groups is None and recipe.hold_out is not None and source.partition(":")[0] in GROUPED_SOURCES:
+            groups = recipe.hold_out.grouping
+        source = open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
+    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
     return source, selected

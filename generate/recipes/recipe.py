@@ -49,6 +49,15 @@ class SurrogateEntry(RecipeTable):
     batch: Annotated[int, Field(strict=True, ge=1)] = 1
 
 
+class HoldOutTable(RecipeTable):
+    """``[hold_out]``: the groups whose samples make the test selection; the others' make the training selection (``--train``)."""
+
+    groups: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """Names, or shell patterns; of these some may match nothing."""
+    grouping: Annotated[str, Field(min_length=1)] | None = None
+    """What the groups are, for a source that knows several kinds: ``style`` or ``subtype`` of icons50."""
+
+
 class Recipe(RecipeTable):
     """A recipe as its TOML file has it."""
 
@@ -68,6 +77,8 @@ class Recipe(RecipeTable):
     """What the sets were made from where they were published; it is not in a manifest's recipe either."""
     surrogate: SurrogateEntry | None = None
     """The model whose gradients sets follow; its own record is in a manifest."""
+    hold_out: HoldOutTable | None = None
+    """Which groups of the source are held out of training; None is all samples."""
     preprocessing: Preprocessing
     encoding: Encoding
     stages: dict[StageName, StageEntry] = {}

@@ -47,10 +47,6 @@ def _chain_json(spec: SetSpec) -> bytes:
     return canonical([stage.as_json() for stage in spec.stages])
 
 
-def _role(chain: Sequence[Stage]) -> Role:
-    return "validation" if any(get_corruption(s.corruption).role == "validation" for s in chain) else "test"
-
-
 class _Resolver:
     """Makes sets of entries, with the parameters of a calibration; each mistake names where it is in the file."""
 
@@ -83,7 +79,7 @@ class _Resolver:
         """Add the sets of a ``[[sets]]``."""
         for chain, name in self._chains(where, entry):
             try:
-                self.specs.append(SetSpec(name or set_id(chain), chain, entry.role or _role(chain), entry.aliases))
+                self.specs.append(SetSpec(name or set_id(chain), chain, self._role(where, chain, entry.role), entry.aliases))
             except CorruptsetError as e:
                 self.problems.append(f'{where}: {e} Expected id = "..." beside chain')
             if name is not None:
@@ -100,7 +96,16 @@ class _Resolver:
                 name = f"{first_name}+{second_name}"
                 if name not in ids and (pair.same or first.corruption != second.corruption):
                     ids.add(name)
-                    self.specs.append(SetSpec(name, (first, second), pair.role or _role((first, second))))
+                    self.specs.append(SetSpec(name, (first, second), self._role(where, (first, second), pair.role)))
+
+    def _role(self, where: str, chain: Sequence[Stage], given: Role | None) -> Role:
+        """Return what a set is for: what is trained on is no test, nor is what a method is chosen by."""
+        role_of: dict[str, Role] = {stage.corruption: get_corruption(stage.corruption).role for stage in chain}
+        training = [name for name, role in role_of.items() if role == "train"]
+        if training and given not in (None, "train"):
+            problem = f"{where}: role is {given!r}, and {training[0]} is a corruption to train with; expected role 'train', or none"
+            self.problems += [problem] * (problem not in self.problems)
+        return given or ("train" if training else "validation" if "validation" in role_of.values() else "test")
 
     def _stage(self, entry: StageEntry) -> Stage:
         return resolve_stage(entry.corruption, self._table, severity=entry.severity, level=entry.level, parameters=entry.parameters)

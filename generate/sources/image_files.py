@@ -142,7 +142,7 @@ class TarSource(ImageSource):
 
     def __init__(self, scheme: str, images: ImageList, tar: Tar, root: str) -> None:
         super().__init__(scheme, images)
-        self.samples = tuple(Member(s.index, s.id, s.label, s.path, s.split, tar.files[f"{root}{s.path}"]) for s in images.samples)
+        self.samples = tuple(Member(s.index, s.id, s.label, s.path, s.split, s.group, tar.files[f"{root}{s.path}"]) for s in images.samples)
 
     def read(self, sample: Sample) -> bytes:
         assert isinstance(sample, Member)

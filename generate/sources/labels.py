@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, listed, suggest
-from ...files import read_text, reason
+from ...errors import SourceError
 from ...manifests.records.models import ClassRecord
+from .image_csv import read_column, refuse_column
 from .naming import name_problem
 
-COLUMNS = ["file", "label"]
 MAX_LABEL = 99_999
-MAX_CSV_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
@@ -49,59 +45,12 @@ def read_labels(path: Path, images: Sequence[str]) -> Labels:
     SourceError
         Every mistake at once, with its line.
     """
-    try:
-        text = read_text(path, MAX_CSV_BYTES)
-    except OSError as e:
-        raise SourceError(f"The labels {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,label.") from None
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    problems: list[str] = []
-    try:
-        for row in reader:
-            if row:
-                rows.append((reader.line_num, row))
-    except csv.Error as e:
-        problems.append(f"line {reader.line_num}: {e}")
-    if not rows or [c.strip() for c in rows[0][1]] != COLUMNS:
-        start = ",".join(rows[0][1]) if rows else "nothing"
-        raise SourceError(f"The labels {path} begin with {start!r}; expected the header line 'file,label'.")
-    given = _rows(rows[1:], images, problems)
+    given, problems = read_column(path, "label", images)
     classes = _classes([label for _, _, label in given], problems)
-    if problems:
-        raise SourceError(
-            f"The labels {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
-            "Expected one line 'file,label' an image: the file as a path below the folder, the label a whole number or a class name."
-        )
-    if not given:
-        raise SourceError(f"The labels {path} have a header and no rows.")
+    refuse_column(path, "label", problems, given, "the label a whole number or a class name")
     index_of = {c.name: c.index for c in classes}
     numbers = all(_whole(label) for _, _, label in given)
     return Labels({file: int(label) if numbers else index_of[label] for _, file, label in given}, classes)
-
-
-def _rows(rows: list[tuple[int, list[str]]], images: Sequence[str], problems: list[str]) -> list[tuple[int, str, str]]:
-    """Return (line, path on disk, label) of the rows without a mistake."""
-    on_disk = {unicodedata.normalize("NFC", path): path for path in images}
-    seen: dict[str, int] = {}
-    good = []
-    for line, row in rows:
-        if len(row) != 2:
-            problems.append(f"line {line}: has {len(row)} columns; expected file,label")
-            continue
-        name = unicodedata.normalize("NFC", row[0].strip().replace("\\", "/").removeprefix("./"))
-        label = unicodedata.normalize("NFC", row[1].strip())
-        if name not in on_disk:
-            problems.append(
-                f"line {line}: there is no image {row[0]!r} in the folder.{suggest(name, on_disk) if len(on_disk) < 5000 else ''}"
-            )
-        elif name in seen:
-            problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
-        if not label:
-            problems.append(f"line {line}: {row[0]!r} has no label")
-        if name in on_disk and name not in seen and label:
-            good.append((line, on_disk[name], label))
-        seen.setdefault(name, line)
-    return good
 
 
 def _whole(label: str) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -101,16 +101,21 @@ def load_fields(file: BinaryIO, size: int, *, most_held: int = MOST_HELD) -> dic
     OSError, EOFError, zlib.error
         Whatever reading the file raises.
     """
+    fields = load_plain(file, size, most_held=most_held)
+    if not isinstance(fields, dict):
+        raise Refused("holds no dictionary")
+    return fields
+
+
+def load_plain(file: BinaryIO, size: int, *, most_held: int = MOST_HELD, names: Mapping[tuple[str, str], Any] | None = None) -> Any:
+    """Return what a pickle holds, as `load_fields` does; `names` are what it may ask for, in place of `NAMES`."""
     reader = _Reader(file, size, most_held)
     try:
-        fields = _Unpickler(reader).load()
+        return _Unpickler(reader, NAMES if names is None else names).load()
     except Refused as e:
         raise Refused(f"{e} (at byte {reader.position:,})") from None
     except (pickle.UnpicklingError, AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError, DeprecationWarning):
         raise Refused(f"is no pickle, or a damaged one (at byte {reader.position:,})") from None
-    if not isinstance(fields, dict):
-        raise Refused("holds no dictionary")
-    return fields
 
 
 def texts(value: Any) -> list[str]:
@@ -206,13 +211,15 @@ def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
     return array
 
 
-def _scalar(dtype: Dtype, data: bytes) -> int:
+def make_scalar(dtype: Dtype, data: bytes) -> int:
+    """Return a whole number of numpy's."""
     if dtype.name[0] not in "ui":
         raise Refused(f"has a number of dtype {dtype.name!r}; expected whole ones")
     return int(np.frombuffer(data, dtype.order.replace("|", "") + dtype.name)[0])
 
 
-def _dtype(name: Any, *flags: Any) -> Dtype:
+def make_dtype(name: Any, *flags: Any) -> Dtype:
+    """Return a type of numbers."""
     text = _text(name)
     order = text[:1] if text[:1] in ("<", ">", "|") else "|"
     plain = text.removeprefix(order)
@@ -232,14 +239,14 @@ def _empty() -> bytes:
 
 
 _NDARRAY = object()
-_NAMES: dict[tuple[str, str], Any] = {
+NAMES: dict[tuple[str, str], Any] = {
     ("numpy", "ndarray"): _NDARRAY,
-    ("numpy", "dtype"): _dtype,
+    ("numpy", "dtype"): make_dtype,
     ("_codecs", "encode"): _encode,
     ("__builtin__", "bytes"): _empty,
     ("builtins", "bytes"): _empty,
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _reconstruct for core in ("core", "_core")},
-    **{(f"numpy.{core}.multiarray", "scalar"): _scalar for core in ("core", "_core")},
+    **{(f"numpy.{core}.multiarray", "scalar"): make_scalar for core in ("core", "_core")},
     **{(f"numpy.{core}.numeric", "_frombuffer"): _frombuffer for core in ("core", "_core")},
 }
 """What numpy and Python 2 and 3 write in pickles of arrays and bytes."""
@@ -259,7 +266,7 @@ class _Instructions(dict[int, Any]):
 
 
 class _Unpickler(pickle._Unpickler):
-    """Python's unpickler, which calls nothing but the functions of `_NAMES`."""
+    """Python's unpickler, which calls nothing but the functions that its names stand for."""
 
     stack: list[Any]
     append: Callable[[Any], None]
@@ -268,17 +275,17 @@ class _Unpickler(pickle._Unpickler):
 
     dispatch = _Instructions({getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]] for name in _PLAIN})
 
-    def __init__(self, reader: _Reader) -> None:
+    def __init__(self, reader: _Reader, names: Mapping[tuple[str, str], Any]) -> None:
         super().__init__(reader, encoding="bytes")
-        self.reader = reader
+        self.reader, self.names = reader, names
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _NAMES:
+        if (module, name) not in self.names:
             raise Refused(
-                f"asks Python to run {f'{module}.{name}'[:100]!r}; a batch holds arrays, lists, strings and numbers only, so this is "
+                f"asks Python to run {f'{module}.{name}'[:100]!r}; such a file holds arrays, lists, strings and numbers only, so this is "
                 "not one. Nothing of it was run"
             )
-        return _NAMES[module, name]
+        return self.names[module, name]
 
     def load_frame(self) -> None:
         self.read(8)  # a frame only says how many bytes may be read at once

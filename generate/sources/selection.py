@@ -10,6 +10,7 @@ from typing import Any
 from ...canonical import canonical_sha256
 from ...errors import SourceError, listed, suggest
 from ...files import read_text, reason
+from .groups import HoldOut
 from .source import Sample
 
 MAX_IDS_BYTES = 512 * 2**20
@@ -23,10 +24,11 @@ def select(
     first: int | None = None,
     per_class: int | None = None,
     ids: str | Path | Sequence[str] | None = None,
+    hold_out: HoldOut | None = None,
 ) -> list[Sample]:
     """Return the chosen samples, in the source's order.
 
-    Where several options are given, each chooses from the result of the one before: ids, first, per class, samples.
+    Where several options are given, each chooses from the result of the one before: ids, hold-out, first, per class, samples.
 
     Parameters
     ----------
@@ -40,11 +42,13 @@ def select(
         The first so many of every class; all of a class that has no more.
     ids : path or sequence of str, optional
         These: a text file with an id, or a file's path in the source, a line; or the ids themselves.
+    hold_out : HoldOut, optional
+        Those of some groups of the source, or those of all others.
 
     Raises
     ------
     SourceError
-        A number below 1; ids that the source does not have, or that are given twice.
+        A number below 1; ids that the source does not have, or that are given twice; groups that it does not have.
 
     Examples
     --------
@@ -57,6 +61,9 @@ def select(
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             raise SourceError(f"{option} is {value!r}; expected a whole number of images, at least 1.")
     chosen = list(source) if ids is None else _named(source, ids)
+    if hold_out is not None:
+        held = set(hold_out.matched(source))
+        chosen = [s for s in chosen if (s.group in held) != hold_out.train]
     if first is not None:
         chosen = chosen[:first]
     if per_class is not None:
@@ -80,10 +87,13 @@ def selection_record(
     first: int | None = None,
     per_class: int | None = None,
     ids: str | Path | Sequence[str] | None = None,
+    hold_out: HoldOut | None = None,
+    grouping: str | None = None,
 ) -> dict[str, Any]:
     """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among them).
 
     Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path.
+    What the groups are, and which were held out, is said only where there are groups.
     """
     named = None
     if ids is not None:
@@ -98,6 +108,8 @@ def selection_record(
         "ids": named,
         "total": len(source),
         "chosen": len(chosen),
+        **({} if grouping is None else {"grouping": grouping}),
+        **({} if hold_out is None else {"hold_out": hold_out.record(source)}),
     }
 
 

@@ -26,6 +26,8 @@ class Sample:
     path: str | None = None
     """Relative POSIX path inside the source, as it is on disk; None where a source has no files."""
     split: str | None = None
+    group: str | None = None
+    """What the source groups its samples by; None where it has no groups."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Source(Protocol):
     classes: tuple[ClassRecord, ...]
     samples: tuple[Sample, ...]
     """Ordered by id (code points), or by row where the source is a table of rows."""
+    grouping: str | None = None
+    """What its samples' groups are: ``csv``, or a word such as ``style``; None where it has none."""
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
 
@@ -89,15 +93,25 @@ class Scheme:
     takes: tuple[str, ...] = ()
     """What it takes beside labels."""
     function: str = "open"
+    groupings: tuple[str, ...] = ()
+    """The words for its samples' groups, the first by default, where it knows them itself; elsewhere a CSV says them."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
     "sample": Scheme("sample", "eight public photographs that come with scikit-image, one class each"),
-    "folder": Scheme("folder", "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV"),
-    "imagenet": Scheme("imagenet", "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders"),
+    "folder": Scheme("folder", "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV", ("groups",)),
+    "imagenet": Scheme(
+        "imagenet", "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders", ("groups",)
+    ),
     "cifar10": Scheme("cifar", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",), "open_ten"),
     "cifar100": Scheme(
         "cifar", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("split",), "open_hundred"
+    ),
+    "icons50": Scheme(
+        "icons50",
+        "icons50:PATH, Icons-50.npy or its class folders; --groups style (the default) or subtype",
+        ("groups",),
+        groupings=("style", "subtype"),
     ),
     "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
     "npy": Scheme("npy", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
@@ -105,6 +119,8 @@ SCHEMES: Mapping[str, Scheme] = {
 }
 
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
+GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
+"""Those that know the groups of their samples."""
 
 
 def open_source(text: str, *, labels: Path | str | None = None, **options: Any) -> Source:
@@ -117,7 +133,7 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
     labels : path, optional
         Where labels come from, where the source does not say it: a CSV, a devkit, the name of a dataset.
     **options
-        What else a scheme takes (``split``, ``images``); None is the default.
+        What else a scheme takes (``split``, ``images``, ``groups``); None is the default.
 
     Returns
     -------
@@ -140,9 +156,14 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
     foreign = [f"--{name}" for name in given if name not in SCHEMES[scheme].takes]
     if foreign:
         raise SourceError(f"The source {scheme} takes no {' and no '.join(foreign)}. Leave it out.")
+    csv = given.pop("groups", None) if not SCHEMES[scheme].groupings else None
     module = importlib.import_module(f".{SCHEMES[scheme].module}", __package__)
     opened = getattr(module, SCHEMES[scheme].function)
     source: Source = opened(rest, labels=Path(labels) if labels is not None else None, **given)
+    if csv is not None:
+        from .groups import add_groups
+
+        add_groups(source, Path(csv))
     return source
 
 

@@ -2,7 +2,8 @@
 
 Hugging Face takes words such as ``train``, ``test`` and ``val`` in a path for the name of a split; then it drops what is in no split, and
 with it ``metadata.jsonl``. So no name of the source stands in a path: an image is called by its index, and such a word in a set id is
-marked. All images are one split, which is called ``train`` there; the split that a sample had in its source is a column.
+marked. All images are one split, which is called ``train`` there; the split that a sample had in its source is a column, and so
+is its group, where it has one.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class ImageFolder(FileLayout):
                     "class": self.subject.classes[sample.label].name,
                     "id": sample.id,
                     **({"split": sample.split} if splits else {}),
+                    **({} if sample.group is None else {"group": sample.group}),
                 }
                 yield json.dumps(row, ensure_ascii=False)
 

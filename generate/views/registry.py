@@ -42,6 +42,7 @@ VIEWS: Mapping[str, View] = {
     "webdataset": View("webdataset.WebDataset", "tar shards for webdataset and Hugging Face: <set>/000000.tar"),
     "imagefolder": View("imagefolder.ImageFolder", "images and metadata.jsonl, Hugging Face's imagefolder", True),
     "openood": View("openood.OpenOOD", "images, and a list of 'path label' for every set", True),
+    "flageval": View("flageval.FlagEval", "<corruption>/<severity>/<class>/<image>_g, _i, _s or _p, as FlagEval names them", True),
     "croissant": View("croissant.Croissant", "a tar for every set, described by croissant.json (Croissant 1.0)"),
 }
 

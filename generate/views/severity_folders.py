@@ -28,19 +28,20 @@ class SeverityFolders(FileLayout):
             SetSlice(set_id, f"{top}/{name}/{severity}", indices) for name, ids in sets.items() for severity, set_id in enumerate(ids, 1)
         ]
         super().__init__(subject, top, slices)
-        self.notes += [*notes, *self._class_notes(indices, options)]
+        self.notes += [*notes, *class_notes(self, indices, options)]
 
-    def _class_notes(self, indices: Sequence[int], options: ViewOptions) -> list[str]:
-        """Return which loaders find other labels by listing folders; raise for classes without an image, unless they are allowed."""
-        classes, samples = self.subject.classes, self.subject.samples
-        labels = {samples[i].label for i in indices}
-        missing = [c.folder for c in classes if c.index not in labels]
-        if missing and not options.allow_missing_classes:
-            raise BuildError(
-                f"The view {self.view} needs an image of every class, because its loaders number classes by listing the folders. "
-                f"{len(missing)} of {len(classes)} classes have none:\n{listed(missing, 10)}\n"
-                "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
-                "the labels that loaders find by listing will then differ from the manifest's."
-            )
-        notes = [f"{len(missing)} of {len(classes)} classes have no folder: labels found by listing folders differ from the manifest's."]
-        return notes * bool(missing) + numbering_notes((self.path("", i).removeprefix("/"), samples[i].label) for i in indices)
+
+def class_notes(layout: FileLayout, indices: Sequence[int], options: ViewOptions) -> list[str]:
+    """Return which loaders find other labels by listing folders; raise for classes without an image, unless they are allowed."""
+    classes, samples = layout.subject.classes, layout.subject.samples
+    labels = {samples[i].label for i in indices}
+    missing = [c.folder for c in classes if c.index not in labels]
+    if missing and not options.allow_missing_classes:
+        raise BuildError(
+            f"The view {layout.view} needs an image of every class, because its loaders number classes by listing the folders. "
+            f"{len(missing)} of {len(classes)} classes have none:\n{listed(missing, 10)}\n"
+            "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
+            "the labels that loaders find by listing will then differ from the manifest's."
+        )
+    notes = [f"{len(missing)} of {len(classes)} classes have no folder: labels found by listing folders differ from the manifest's."]
+    return notes * bool(missing) + numbering_notes((layout.path("", i).removeprefix("/"), samples[i].label) for i in indices)

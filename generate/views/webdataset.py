@@ -1,7 +1,8 @@
 """The view ``webdataset``: ``<name>-<version>/<set id>/<000000>.tar``, for webdataset and for Hugging Face's webdataset builder.
 
 A sample's key is its index, eight digits: a key ends at the first dot of a name, and ids may have dots. Beside the image stand ``.cls``
-(the label) and ``.json`` (id, set, corruption, severity, label, class; level, where a set has one).
+(the label) and ``.json`` (id, set, corruption, severity, label, class; level, where a set has one; group, where
+samples have groups).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class WebDataset(TarLayout):
             **self.subject.labels(set_id),
             "label": sample.label,
             "class": self.subject.classes[sample.label].name,
+            **({} if sample.group is None else {"group": sample.group}),
         }
         yield f"{index:08d}.cls", str(sample.label).encode()
         yield f"{index:08d}.json", json.dumps(record, ensure_ascii=False).encode()

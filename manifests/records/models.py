@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
@@ -37,6 +37,16 @@ SAFE_PATH_PATTERN = r"^(?!/)(?![^/]*:)(?![\s\S]*//)(?!([\s\S]*/)?\.{1,2}(/|$))[^
 SafePath = Annotated[str, AfterValidator(safe_path), Field(json_schema_extra={"pattern": SAFE_PATH_PATTERN})]
 SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_length=1024)]
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
+
+
+def _given(value: str | None) -> str | None:
+    if value is None:
+        raise ValueError("is null; what a sample has not is left out")
+    return value
+
+
+GroupName = Annotated[str | None, Field(min_length=1), AfterValidator(_given), WithJsonSchema({"type": "string", "minLength": 1})]
+"""Left out, never null, where a source has no groups."""
 
 
 CONTAINERS = [["folder"], ["hdf5"], ["folder", "hdf5"], ["view"]]
@@ -230,8 +240,18 @@ class SampleRecord(Record):
     width: Count
     height: Count
     pixels: Blake3
+    group: GroupName = None
+    """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no groups."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
+
+    @model_serializer(mode="wrap")
+    def _without_group(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the group where the source has none, so that rows of other sources stay as they are."""
+        record: dict[str, Any] = serialize(self)
+        if self.group is None:
+            record.pop("group", None)
+        return record
 
 
 class StoredRecord(Record):

@@ -127,6 +127,7 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
         elif s.class_ != names[s.label]:
             detail = f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}"
             yield _wrong(detail, SAMPLES)
+    yield from _groups(manifest, samples)
     for id in _repeated([s.id.casefold() for s in samples]):
         yield _wrong(f"two samples have the id {id!r} (capitals aside)", SAMPLES)
     for record in manifest.sets:
@@ -140,6 +141,17 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
         return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
 
     yield from _digest("digest", manifest.digest, whole, MANIFEST)
+
+
+def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
+    """Yield which samples are of groups that the selection has not."""
+    match manifest.selection.get("hold_out"):
+        case {"groups": list(groups), "part": "test" | "train" as part}:
+            held = {group for group in groups if isinstance(group, str)}
+            for s in samples:
+                if s.group is None or (s.group in held) == (part == "train"):
+                    of = "no group" if s.group is None else f"the group {s.group!r}"
+                    yield _wrong(f"sample {s.id!r} is of {of}, which is not in the {part} part of the selection", SAMPLES)
 
 
 def _digest(field: str, stated: str, compute: Callable[[], str], path: str) -> Iterator[Problem]:

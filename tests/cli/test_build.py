@@ -28,6 +28,9 @@ DEFAULTS: dict[str, Any] = {
     "metrics": None,
     "labels": None,
     "split": None,
+    "groups": None,
+    "hold_out": None,
+    "train": False,
     "images": None,
     "frost_textures": None,
     "surrogate": None,
@@ -50,6 +53,11 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
         {"calibration": "cifar", "coupling": "severity", "scale": "side"},
     ),
     (["--metrics", "all"], {"metrics": "all"}),
+    (
+        ["--groups", "g.csv", "--hold-out", "group=a, b", "--hold-out", "group=c"],
+        {"groups": "g.csv", "hold_out": ["group=a, b", "group=c"]},
+    ),
+    (["--train"], {"train": True}),
     (["--metrics", "0"], {"metrics": 0}),
     (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
     (

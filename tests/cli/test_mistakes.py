@@ -69,7 +69,7 @@ def test_list_names_everything(run: Any) -> None:
     shown = {line.split()[0]: line for line in text.out.replace("gradual ", "", 1).splitlines()}
     assert "level 1-99" in shown["black_lines"]
     assert "parameters" in shown["salt_pepper"]
-    assert {r["role"] for r in corruptions} == {"test", "validation"}
+    assert {r["role"] for r in corruptions} == {"test", "validation", "train"}
     assert {"sample", "folder"} <= {r["source"] for r in run("list", "sources", "--json").json["sources"]}
     recipes = {r["name"]: r for r in run("list", "recipes", "--json").json["recipes"]}
     assert recipes["imagenet-c"]["sets"] == 75

@@ -30,18 +30,19 @@ def test_rebuild_hands_on_every_option(run: Any, monkeypatch: pytest.MonkeyPatch
     assert "sha256:1 (the manifest’s)" in done.out
     assert "Every file has the bytes that the manifest lists." in done.out
     options = ["--source", "folder:x", "--out", "o", "--sets", "fog/*,clean", "--jobs", "2", "--labels", "l", "--images", "i"]
-    done = run("rebuild", "r", *options, "--frost-textures", "ice", "--surrogate", "m.toml", "--device", "cuda")
+    given = ["--frost-textures", "ice", "--groups", "g.csv", "--surrogate", "m.toml", "--device", "cuda"]
+    done = run("rebuild", "r", *options, *given)
     assert "(of these sets)" in done.out
     assert "2 images are encoded otherwise; sets/0.jsonl" in done.out
     assert "and 2 more differ. Made with pillow 1." in done.out
     assert run("rebuild", "r", *options, "--json").json["other_images"] == 2
     assert calls[0][0] == (Path("release/manifest.json"), None, Path("corruptset-out"))
     assert callable(calls[0][1].pop("progress"))
-    nothing = dict.fromkeys(("sets", "jobs", "labels", "images", "frost_textures", "surrogate", "device"))
+    nothing = dict.fromkeys(("sets", "jobs", "labels", "images", "groups", "frost_textures", "surrogate", "device"))
     assert calls[0][1] == nothing
     assert calls[1][0] == (Path("r"), "folder:x", Path("o"))
     calls[1][1].pop("progress")
-    resources = {"frost_textures": Path("ice"), "surrogate": Path("m.toml"), "device": "cuda"}
+    resources = {"groups": "g.csv", "frost_textures": Path("ice"), "surrogate": Path("m.toml"), "device": "cuda"}
     assert calls[1][1] == {"sets": ["fog/*", "clean"], "jobs": 2, "labels": Path("l"), "images": "i"} | resources
 
 

@@ -104,6 +104,13 @@ def test_stages_are_printed_with_parameters_and_level(run: Any, recipe: Path) ->
     assert "black_lines(level 12)" in run("show", "image-degrade-30").out
 
 
+def test_a_recipe_says_what_it_holds_out(run: Any) -> None:
+    assert "Held out of training: the style microsoft\n" in run("show", "icons50-microsoft").out
+    assert "the subtype *small_airplane*, *top_with_upwards_arrow_above*" in run("show", "icons50-subtype").out
+    assert run("show", "icons50-apple", "--json").json["recipe"]["hold_out"] == {"grouping": "style", "groups": ["apple"]}
+    assert "Held out" not in run("show", "mnist-c").out
+
+
 def test_a_finished_build_shows_metrics_of_every_set(run: Any, recipe: Path) -> None:
     built = run("build", recipe, "--first", "2", "--jobs", "1", "--json")
     assert built.code == 0, built.err

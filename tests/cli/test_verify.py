@@ -32,6 +32,7 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         "source": "folder:x",
         "labels": None,
         "images": None,
+        "groups": None,
         "frost_textures": None,
         "surrogate": Path("m.toml"),
         "device": None,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from built_targets import ManifestJson, Recipe, SampleRows, SetRows, Shard, Sums, Table
+from icon_targets import Icons
 from image_targets import Gif, Jpeg, Others, Png, Tiff, Webp
 from row_targets import Array, Cifar, CifarArchive, CifarBinary, Hdf5, Idx, IdxZipped, Npy, TarFolder
 from target import Target
@@ -26,6 +27,7 @@ TARGETS: dict[str, Callable[[Path], Target]] = {
     "idx": Idx,
     "idx-gz": IdxZipped,
     "cifar-pickle": Cifar,
+    "icons50": Icons,
     "cifar-binary": CifarBinary,
     "cifar-targz": CifarArchive,
     "npy": Npy,

@@ -26,6 +26,7 @@ class Variant(NamedTuple):
 
 
 NOISE = "noise/noise.py"
+UNIFORM = "noise/uniform.py"
 TABLES = "noise/tables.py"
 PHILOX = "random/philox.py"
 STAGES = "stages.py"
@@ -47,6 +48,7 @@ AFFINE = "shape/affine.py"
 WARP = "shape/warp.py"
 CANVAS = "shape/canvas.py"
 STROKE = "shape/stroke.py"
+FISHEYE = "shape/fisheye.py"
 LINES = "gradual/lines.py"
 RECTANGLES = "gradual/rectangles.py"
 GRADUAL_BLUR = "gradual/blur.py"
@@ -87,6 +89,28 @@ VARIANTS = [
     ),
     Variant("impulse_noise", "all salt", NOISE, "kept = np.uint8(0) if", "kept = np.uint8(255) if", "noise"),
     Variant("impulse_noise", "half as much", NOISE, "int(share * 2.0**31", "int(share * 2.0**30", "noise"),
+    Variant("uniform_noise", "rounded", UNIFORM, "- 1.0) + half)", "- 1.0) + half + 0.5)", "uniform_noise"),
+    Variant("uniform_noise", "only brighter", UNIFORM, "* 2.0**-31 - 1.0)", "* 2.0**-32)", "uniform_noise"),
+    Variant("uniform_noise", "one image's for all", UNIFORM, "sample_keys[n]", "sample_keys[0]", "uniform_noise"),
+    Variant("uniform_noise", "each 4096 elements the same", UNIFORM, "start >> 2", "0", "uniform_noise"),
+    Variant("uniform_noise", "wraps around", UNIFORM, "min(max(value, 0.0), 255.0)", "value", "uniform_noise"),
+    Variant("fisheye", "rounded", FISHEYE, "* 257.0 + 0.5) // np.int32(257)", "* 257.0 + 128.5) // np.int32(257)", "fisheye"),
+    Variant(
+        "fisheye", "half a pixel off", FISHEYE, "centre_x, centre_y = 0.5 * (width - 1)", "centre_x, centre_y = 0.5 * width", "fisheye"
+    ),
+    Variant("fisheye", "as wide as the long side", FISHEYE, "2.0 / min(height, width)", "2.0 / max(height, width)", "fisheye"),
+    Variant("fisheye", "grows at its edge", FISHEYE, "rest = 1.0 - cubic - quadratic - linear", "rest = 1.0", "fisheye"),
+    Variant(
+        "fisheye",
+        "cubic and linear exchanged",
+        FISHEYE,
+        "((cubic * r + quadratic) * r + linear)",
+        "((linear * r + quadratic) * r + cubic)",
+        "fisheye",
+    ),
+    Variant(
+        "fisheye", "the first image's for all", FISHEYE, "images[n].reshape(height * line)", "images[0].reshape(height * line)", "fisheye"
+    ),
     Variant(
         "salt_pepper",
         "on whole pixels",

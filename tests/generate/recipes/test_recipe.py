@@ -58,6 +58,14 @@ def test_shipped(name, expected, calibration, preprocessing):
     assert found.description
 
 
+def test_the_distortions_to_train_with():
+    found = load_recipe("imagenet-train-distortions")
+    specs = found.resolve().sets
+    assert [s.id for s in specs] == ids(["uniform_noise", "fisheye"])
+    assert {s.role for s in specs} == {"train"}
+    assert found.preprocessing == load_recipe("imagenet-c").preprocessing
+
+
 def test_mnist_c():
     """Mu and Gilmer 2019: fifteen corruptions at one severity each, and the clean images as "identity", in the published order."""
     published = """identity/ shot_noise/5 impulse_noise/4 glass_blur/1 motion_blur/1 shear/2 scale/3 rotate/2 brightness/5 translate/3
@@ -89,6 +97,9 @@ def test_names():
         "cifar100-c",
         "flageval",
         "flageval-noise",
+        "icons50-apple",
+        "icons50-microsoft",
+        "icons50-subtype",
         "image-degrade-30",
         "image-degrade-30-model",
         "image-degrade-30-text",
@@ -96,6 +107,7 @@ def test_names():
         "imagenet-c-299",
         "imagenet-c-all",
         "imagenet-c-extra",
+        "imagenet-train-distortions",
         "mnist-c",
         "pgd-5",
         "tiny-imagenet-c",

@@ -84,6 +84,24 @@ chain = [{corruption = "saturate", severity = 2}]
     assert specs[2].stages[2].parameters == {"sigma": 0.1}
 
 
+def test_what_trains_is_no_test():
+    own = recipe(
+        '[[sets]]\ncorruptions = ["fisheye"]\nseverities = [2]\n[[sets]]\nchain = ["fog-3", "uniform_noise-1"]\n'
+        '[[sets]]\nchain = ["saturate-3", "fisheye-2"]\n[[pairs]]\nfirst = ["snow-1"]\nsecond = ["fisheye-1"]\norders = "given"\n'
+    )
+    assert {s.role for s in own.resolve().sets} == {"train"}
+    said = mistakes(
+        HEAD
+        + '[[sets]]\ncorruptions = ["uniform_noise", "fisheye", "fog"]\nrole = "test"\n'
+        + '[[pairs]]\nfirst = ["fog-1"]\nsecond = ["fisheye-2"]\nrole = "validation"\n'
+    )
+    assert [line.strip() for line in said] == [
+        "[[sets]] 1: role is 'test', and uniform_noise is a corruption to train with; expected role 'train', or none",
+        "[[sets]] 1: role is 'test', and fisheye is a corruption to train with; expected role 'train', or none",
+        "[[pairs]] 1: role is 'validation', and fisheye is a corruption to train with; expected role 'train', or none",
+    ]
+
+
 def test_one_chain_under_two_names_is_one_set():
     own = recipe('[[sets]]\ncorruptions = ["fog"]\nseverities = [3, 4]\n[[sets]]\nchain = ["fog-3"]\nid = "foggy"\naliases = ["mist"]\n')
     assert [(s.id, s.aliases) for s in own.resolve().sets] == [("fog/3", ("foggy", "mist")), ("fog/4", ())]

@@ -77,7 +77,7 @@ def test_targets_in_the_way_are_refused(png: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("view", sorted(VIEWS))
 def test_progress_ends_at_its_total(png: Path, tmp_path: Path, view: str) -> None:
-    options: dict[str, Any] = {"sets": ["clean"] if view == "mnist-c" else ["*/*"]}
+    options: dict[str, Any] = {"sets": ["clean"] if view in ("mnist-c", "flageval") else ["*/*"]}
     if view == "imagenet-c-5k":
         options["images"] = ["00_class/im.0"]
     if view == "mnist-c":

@@ -28,7 +28,7 @@ def options(view: str) -> dict[str, Any]:
 
 
 def test_every_view_is_here() -> None:
-    assert {*TAKE_ALL, *FIVE, "mnist-c"} == set(VIEWS)
+    assert {*TAKE_ALL, *FIVE, "mnist-c", "flageval"} == set(VIEWS)
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "tiny-imagenet-c"])

@@ -1,0 +1,141 @@
+"""Groups of samples, such as the styles of icons: from a CSV beside an image folder, and some of them held out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from ...errors import SourceError, listed, suggest
+from .image_csv import read_column, refuse_column
+from .naming import name_problem
+from .source import Sample, Source
+
+CSV = "csv"
+"""What the groups of a CSV are called: its path stands in no manifest."""
+FIELD = "group="
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Which groups are held out of training, and which side of that is meant."""
+
+    groups: tuple[str, ...]
+    """Names, or shell patterns."""
+    train: bool = False
+    """Whether the samples of all other groups are meant, which are those to train with."""
+    lenient: bool = False
+    """Whether a pattern may match no group: a recipe's, which knows no source."""
+
+    def matched(self, samples: Sequence[Sample]) -> list[str]:
+        """Return the groups that are held out, sorted.
+
+        Raises
+        ------
+        SourceError
+            The samples have no groups, a pattern matches none of them, or nothing is left to train with.
+        """
+        counts = Counter(s.group for s in samples if s.group is not None)
+        if not counts:
+            raise SourceError(
+                "The source has no groups, so none can be held out. Give every image one with --groups CSV (columns file,group), "
+                "or name a source that has them (icons50:PATH)."
+            )
+        unmatched = self.unmatched(samples)
+        held = {group for group in counts for pattern in self.groups if _matches(group, pattern, counts)}
+        if unmatched and not (self.lenient and held):
+            lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
+            known = [f"{group} ({count})" for group, count in sorted(counts.items())]
+            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+            raise SourceError(
+                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\n"
+                f"Groups, with their images: {', '.join(known[:_SHOWN])}{more}."
+            )
+        if len(held) == len(counts):
+            raise SourceError(
+                f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. Leave one out."
+            )
+        return sorted(held)
+
+    def unmatched(self, samples: Sequence[Sample]) -> list[str]:
+        """Return the patterns that no group matches."""
+        groups = {s.group for s in samples if s.group is not None}
+        return [pattern for pattern in self.groups if not any(_matches(group, pattern, groups) for group in groups)]
+
+    def notes(self, samples: Sequence[Sample]) -> list[str]:
+        """Return what a user should know: the patterns of a recipe that mean no group of the source."""
+        unmatched = self.unmatched(samples)
+        if not unmatched:
+            return []
+        more = ", ..." if len(unmatched) > 5 else ""
+        return [f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source: {', '.join(unmatched[:5])}{more}"]
+
+    def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
+        """Return what the manifest's selection says: the groups by name, and the side that was taken."""
+        return {"groups": self.matched(samples), "part": "train" if self.train else "test"}
+
+
+def _matches(group: str, pattern: str, groups: Container[str]) -> bool:
+    """Whether a pattern means a group; one that is a group's name means just that."""
+    return group == pattern if pattern in groups else fnmatchcase(group, pattern)
+
+
+def recorded_hold_out(record: object) -> HoldOut | None:
+    """Return what a manifest's selection holds out, as `HoldOut.record` wrote it; None where it is something else."""
+    match record:
+        case {"groups": list(groups), "part": "test" | "train" as part} if groups and all(isinstance(g, str) for g in groups):
+            return HoldOut(tuple(groups), part == "train")
+    return None
+
+
+def held_groups(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the groups that ``group=NAME``, once or more, names.
+
+    Examples
+    --------
+    >>> held_groups("group=microsoft"), held_groups(["group=a", "group=b*"])
+    (('microsoft',), ('a', 'b*'))
+    """
+    return tuple(dict.fromkeys(entry.removeprefix(FIELD) for entry in ([given] if isinstance(given, str) else given)))
+
+
+def hold_out_problem(given: object) -> str | None:
+    """Return why something is no ``group=NAME``, and no list of them, or None."""
+    entries = [given] if isinstance(given, str) else given
+    if isinstance(entries, Sequence) and entries and all(isinstance(e, str) and e.startswith(FIELD) and e != FIELD for e in entries):
+        return None
+    return f"hold_out is {given!r}; expected {FIELD}NAME, as in {FIELD}microsoft, once for each group"
+
+
+def group_problem(name: str) -> str | None:
+    """Return why a text cannot be a group's name, or None."""
+    problem = name_problem(name)
+    return problem.partition(":")[0] if problem is not None else None
+
+
+def add_groups(source: Source, csv: Path) -> None:
+    """Give the samples of a source of image files the groups of a CSV; an image without one becomes a note.
+
+    Raises
+    ------
+    SourceError
+        Every mistake of the CSV at once, or no image has a group.
+    """
+    csv = csv.expanduser()
+    paths = [s.path for s in source.samples if s.path is not None]
+    rows, problems = read_column(csv, "group", [*paths, *(path for path, _ in source.notes)])
+    problems += [f"line {line}: the group {group!r} {problem}" for line, _, group in rows if (problem := group_problem(group)) is not None]
+    refuse_column(csv, "group", problems, rows, "the group a name")
+    group_of = {path: group for _, path, group in rows}
+    reason = f"has no row in {csv.name}: add one, or leave the image out"
+    lacking = [(path, reason) for path in paths if path not in group_of]
+    kept = [s for s in source.samples if s.path in group_of]
+    if not kept:
+        raise SourceError(f"The groups {csv} name no image of the source.")
+    source.samples = tuple(replace(s, index=i, group=group_of[s.path or ""]) for i, s in enumerate(kept))
+    source.notes = tuple(sorted([*source.notes, *lacking]))
+    source.grouping = CSV

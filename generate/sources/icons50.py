@@ -1,0 +1,185 @@
+"""The source ``icons50:PATH``: Icons-50, icons of fifty classes in the styles of their vendors, from Icons-50.npy or class folders.
+
+Every sample has a group: its style, or, with ``--groups subtype``, which kind of its class it shows. The file has icons of 32x32 in
+the order of its rows, and numbers for classes; the folders have images of any size, named ``<style>_<rendition>_<subtype>.png``. So
+the two are two sources.
+
+References
+----------
+Hendrycks & Dietterich 2018, Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations (arXiv:1807.01697).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...corruptions.stages import LEAST_SIDE
+from ...errors import SourceError, listed
+from ...files import file_problem
+from . import folder
+from .decoding import MAX_PIXELS
+from .groups import group_problem
+from .image_files import FolderSource, Note, TarSource, describe
+from .labels import numbered_classes, whole_labels
+from .object_arrays import MAGIC, Read, column_numbers, column_texts, load_saved_fields
+from .pickles import Array, Latin, Refused, Span, Text
+from .places import Place, read_place, reading
+from .rows import RowSource, Table, held_bytes
+from .source import Sample
+from .tarred import tarfile_like
+
+FILE = "Icons-50.npy"
+FOLDER = "Icons-50"
+GROUPINGS = ("style", "subtype")
+EXPECTED = f"Expected {FILE} as it was downloaded, or the folder {FOLDER} of class folders."
+
+
+def open(rest: str, *, labels: Path | None = None, groups: str | Path | None = None) -> RowSource | FolderSource | TarSource:
+    """Open Icons-50; no image is read.
+
+    Parameters
+    ----------
+    rest : str
+        Icons-50.npy; the folder of class folders, or a tar of it; or a folder that holds one of them.
+    groups : {"style", "subtype"}, optional
+        What the samples' groups are.
+
+    Raises
+    ------
+    SourceError
+        The path is not there or is something else, the file is damaged or asks Python to run something, or no icon has a group.
+    """
+    grouping = str(groups) if groups is not None else GROUPINGS[0]
+    if labels is not None:
+        raise SourceError("The source icons50 takes no --labels: its file or its folders hold them.")
+    if grouping not in GROUPINGS:
+        raise SourceError(f"--groups is {grouping!r}; for icons50 expected one of {', '.join(GROUPINGS)}.")
+    path = _find(rest)
+    opened = _open_file(path, grouping) if _is_npy(path) else _open_folders(path, grouping)
+    opened.grouping = grouping
+    return opened
+
+
+def _find(rest: str) -> Path:
+    if not rest:
+        raise SourceError(f"The source icons50 needs a path: icons50:PATH. {EXPECTED}")
+    path = Path(rest).expanduser()
+    if not path.exists():
+        raise SourceError(f"The source icons50:{rest}: {path} is not there. {EXPECTED}")
+    path = path.resolve()
+    if (path / FILE).is_file():
+        return path / FILE
+    while (path / FOLDER).is_dir():  # the archive has one in the other
+        path /= FOLDER
+    return path
+
+
+def _is_npy(path: Path) -> bool:
+    """Whether a path is the file; where it is not, it is a folder or a tar."""
+    if path.is_dir():
+        return False
+    what = file_problem(path)
+    if what is not None:
+        raise SourceError(f"The source icons50: {path} {what}. {EXPECTED}")
+    if path.suffix == ".npy" or read_place(Place(path, 0, min(len(MAGIC), path.stat().st_size))) == MAGIC:
+        return True
+    if not tarfile_like(path):
+        raise SourceError(f"The source icons50: {path} is neither a .npy file nor a tar. {EXPECTED}")
+    return False
+
+
+def _open_folders(path: Path, grouping: str) -> FolderSource | TarSource:
+    """Open class folders; an icon whose name has no style becomes a note."""
+    source = folder.open(str(path))
+    kept: list[Sample] = []
+    notes: list[Note] = []
+    for sample in source.samples:
+        names = _style_and_subtype(sample.id.rpartition("/")[2])
+        if names is None:
+            reason = "has a name without style and subtype: expected <style>_<rendition>_<subtype>, as microsoft_2_rabbit_face.png"
+            notes.append((sample.path or sample.id, reason))
+        else:
+            kept.append(replace(sample, index=len(kept), group=names[GROUPINGS.index(grouping)]))
+    if not kept:
+        raise SourceError(f"The source icons50: {path} holds no icon whose name has a style.{describe(notes)}")
+    source.scheme, source.samples, source.notes = "icons50", tuple(kept), tuple(sorted([*source.notes, *notes]))
+    return source
+
+
+def _style_and_subtype(stem: str) -> tuple[str, str] | None:
+    """Return what a file's name says, or None.
+
+    Examples
+    --------
+    >>> _style_and_subtype("microsoft_2_rabbit_face"), _style_and_subtype("rabbit")
+    (('microsoft', 'rabbit_face'), None)
+    """
+    style, _, rest = stem.partition("_")
+    rendition, _, subtype = rest.partition("_")
+    return (style, subtype) if style and rendition and subtype else None
+
+
+def _open_file(path: Path, grouping: str) -> RowSource:
+    try:
+        with reading(path):
+            fields, start = load_saved_fields(path)
+        place = Place(path, start, path.stat().st_size - start)
+
+        def read(span: Span) -> bytes:
+            return read_place(place.part(span.offset, span.size))
+
+        table = _table(fields, place)
+        values = whole_labels(column_numbers(fields["class"], read), table.rows, f"{path}: class")
+        groups = _groups(fields, grouping, table.rows, read)
+    except Refused as e:
+        raise SourceError(f"{path} {e}. {EXPECTED}") from None
+    source = RowSource("icons50", [table], [values], numbered_classes(int(values.max())))
+    source.samples = tuple(replace(s, group=group) for s, group in zip(source.samples, groups, strict=True))
+    return source
+
+
+def _table(fields: dict[str, Any], place: Place) -> Table:
+    """Return where the icons lie."""
+    missing = [key for key in ("image", "class", *GROUPINGS) if key not in fields]
+    if missing:
+        held = ", ".join(repr(key[:40]) for key in sorted(fields)[:8]) or "nothing"
+        raise Refused(f"holds no {' and no '.join(missing)} (it holds {held})")
+    array = fields["image"]
+    if not isinstance(array, Array):
+        raise Refused("has images that are no array")
+    shape = array.shape
+    planes = len(shape) == 4 and shape[1] == 3 and shape[3] != 3
+    height, width = shape[2:] if planes else shape[1:3] if len(shape) == 4 and shape[3] == 3 else (0, 0)
+    if array.dtype != "u1" or min(height, width) < LEAST_SIDE or height * width > MAX_PIXELS or not shape[0] or array.fortran:
+        order = ", stored column by column" if array.fortran else ""
+        raise Refused(f"has images of {array.dtype} {shape}{order}; expected bytes (u1) of shape (icons, 3, 32, 32)")
+    span, size = array.data, shape[0] * height * width * 3
+    if not isinstance(span, Span) or isinstance(span, Text):
+        raise Refused("has images that are no array")
+    pixels, stored = place.part(span.offset, span.size), span.size
+    if isinstance(span, Latin) and size < stored <= 2 * size:
+        try:
+            stored = len(held_bytes(pixels, latin=True))
+        except UnicodeError:
+            raise Refused("has images of text whose letters are no bytes") from None
+    if stored != size:
+        raise Refused(f"does not hold the {size:,} bytes of its {shape[0]} icons: they take {stored:,}")
+    return Table("data", pixels, shape[0], (height, width, 3), planes=planes, latin=isinstance(span, Latin))
+
+
+def _groups(fields: dict[str, Any], grouping: str, rows: int, read: Read) -> Sequence[str]:
+    """Return the group of every row."""
+    names = column_texts(fields[grouping], read)
+    if len(names) != rows:
+        raise Refused(f"has {rows} icons and {len(names)} in {grouping!r}")
+    wrong = [f"row {i}: {'has no ' + grouping if not name else problem}" for i, name in enumerate(names) if (problem := _problem(name))]
+    if wrong:
+        raise Refused(f"has {len(wrong)} icons without a group:\n{listed(wrong, 10)}\n")
+    return names
+
+
+def _problem(name: str) -> str | None:
+    return group_problem(name) if name else "is empty"

@@ -1,0 +1,45 @@
+"""A stand-in for Icons-50: the same file and folders as published, of random pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+STYLES = ("microsoft", "apple", "google", "samsung", "facebook", "emoji-one")
+SUBTYPES = ("shark", "whale", "rabbit_face", "victory_hand_type_3", "duck", "cat_face", "old_key")
+
+
+def fields(count: int = 42, classes: int = 3) -> dict[str, Any]:
+    """Return what the file's dictionary holds, as lists; every style has every class."""
+    rng = np.random.default_rng(50)
+    rows = range(count)
+    return {
+        "class": [i // len(STYLES) % classes for i in rows],
+        "style": [STYLES[i % len(STYLES)] for i in rows],
+        "image": rng.integers(0, 256, (count, 3, 32, 32), np.uint8),
+        "rendition": [str(i % 3) for i in rows],
+        "subtype": [SUBTYPES[i % len(SUBTYPES)] for i in rows],
+    }
+
+
+def write_file(path: Path, **changes: Any) -> Path:
+    """Write Icons-50.npy, as numpy does; return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, fields() | changes, allow_pickle=True)  # type: ignore[arg-type]
+    return path
+
+
+def write_folders(root: Path, side: int = 48) -> Path:
+    """Write the class folders, with the notes that lie beside them; return the folder."""
+    rng = np.random.default_rng(51)
+    for name in ("bird", "feline", "marine_animals"):
+        (root / name).mkdir(parents=True)
+        for i, style in enumerate(STYLES):
+            pixels = rng.integers(0, 256, (side, side, 3), np.uint8)
+            Image.fromarray(pixels).save(root / name / f"{style}_{i % 3}_{SUBTYPES[i]}.png")
+    (root / "README.txt").write_text("icons")
+    (root / ".DS_Store").write_bytes(b"\0")
+    return root
