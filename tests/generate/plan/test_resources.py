@@ -5,7 +5,8 @@ The model here is a stand-in without a network, so that these tests need no PyTo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,10 @@ class Tilt:
         if not self.knows:
             raise ModelError(f"{len(images)} images, labels {sorted(set(labels.tolist()))}")
         return 1.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        yield
 
     def gradient(self, images: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         assert self.folders == ("a", "b", "c")
