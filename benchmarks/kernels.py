@@ -65,7 +65,7 @@ def measure(steps: Callable[..., Iterator[Call]], size: int, batch: int, calibra
     """Return per corruption: milliseconds an image, and of one JPEG encode of its output."""
     images, keys = photographs(size, batch), sample_keys([str(i) for i in range(batch)])
     rows = {}
-    for name in corruption_names():
+    for name in (name for name in corruption_names() if not get_corruption(name).needs_model):  # benchmarks.adversarial has those
         ours, encodes = [], []
         for call in steps(name, calibration, images, keys):
             ours.append(median_seconds(call, repeats) / batch * 1e3)

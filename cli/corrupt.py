@@ -77,6 +77,21 @@ def corrupt(
     coupling: CouplingOption = Coupling.independent,
     scale: ScaleOption = None,
     frost_textures: FrostTextures = None,
+    surrogate: Annotated[
+        Path | None,
+        typer.Option(
+            "--surrogate",
+            metavar="FILE",
+            help="The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.",
+            show_default=False,
+        ),
+    ] = None,
+    label: Annotated[
+        int | None,
+        typer.Option(
+            "--label", metavar="N", help="The picture's class for such a corruption, as the model counts them.", show_default=False
+        ),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -121,6 +136,8 @@ def corrupt(
         coupling=coupling.value,
         seed=seed,
         key=used_key,
+        surrogate=surrogate,
+        label=label,
         **parameters,
     )
     write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
@@ -177,7 +194,21 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 # The names that the public call keeps for itself.
-_RESERVED = {"image", "name", "severity", "level", "calibration", "ladder", "scale", "coupling", "seed", "key"}
+_RESERVED = {
+    "image",
+    "name",
+    "severity",
+    "level",
+    "calibration",
+    "ladder",
+    "scale",
+    "coupling",
+    "seed",
+    "key",
+    "surrogate",
+    "label",
+    "labels",
+}
 
 
 def _value(name: str, text: str) -> Any:

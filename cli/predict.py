@@ -43,7 +43,7 @@ def predict(
 ) -> None:
     """Ask a model about every image of a data set, and write what it says.
 
-    Needs PyTorch (pip install 'corruptset[torch]'). Images are given to the model as they are stored: they must have its size. The same
+    Needs PyTorch: the extra 'torch'. Images are given to the model as they are stored: they must have its size. The same
     command resumes one that was stopped.
     """
     from .progress import Progress

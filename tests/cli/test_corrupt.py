@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
+from surrogates import smooth
 
 import corruptset
 from pictures import painted
@@ -117,3 +119,31 @@ def test_corrupt_as_a_recipe_does(run: Any, tmp_path: Path) -> None:
     assert run("corrupt", "a.png", "contrast/4", "--recipe", "imagenet-c-299", "--calibration", "cifar", "--out", "y.png").code == 0
     assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(clean, "contrast", severity=4, calibration="cifar"))
     assert not np.array_equal(read(tmp_path / "y.png"), expected)
+
+
+@pytest.mark.ci
+def test_corrupt_follows_a_model(run: Any, tmp_path: Path) -> None:
+    picture = painted(24, 20)
+    Image.fromarray(picture).save(tmp_path / "a.png")
+    surrogate = ["--surrogate", smooth(24, 20)]
+    for name, library in (
+        (["pgd", "-s", "3", "-p", "norm=l2", "-p", "eps=200"], {"name": "pgd", "severity": 3, "eps": 200, "norm": "l2"}),
+        (["fog-2+model_gradient-05"], {"name": "fog-2+model_gradient-05"}),
+    ):
+        assert run("corrupt", "a.png", *name, *surrogate, "--label", "4", "--out", "x.png", "--force").code == 0
+        expected = corruptset.corrupt(picture, **library, surrogate=smooth(24, 20), label=4, key="a")
+        assert np.array_equal(read(tmp_path / "x.png"), expected)
+    failed = run("corrupt", "a.png", "pgd-3", *surrogate, "--label", "10", "--out", "y.png")
+    assert failed.code == 2
+    assert "has classes 0 to 9, and there are labels beyond: 10" in failed.err
+
+
+def test_a_model_that_is_missing_is_told(run: Any, tmp_path: Path) -> None:
+    Image.fromarray(painted(24, 20)).save(tmp_path / "a.png")
+    failed = run("corrupt", "a.png", "pgd-3", "--label", "4")
+    assert failed.code == 2
+    assert "pgd follows the gradient of a model, and surrogate is missing" in failed.err
+    failed = run("corrupt", "a.png", "fog-3", "--label", "4")
+    assert "labels can be given only with a corruption that follows a model" in failed.err
+    failed = run("corrupt", "a.png", "pgd-3", "-p", "label=4")
+    assert "'label' is not a parameter; it has an option of its own" in failed.err

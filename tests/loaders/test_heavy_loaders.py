@@ -14,6 +14,7 @@ import archives
 import numpy as np
 import pytest
 from pages import lines, run, shell, snippets
+from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
 
@@ -22,21 +23,7 @@ pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 @pytest.fixture(autouse=True, scope="module")
 def torchvision_beside_a_cpu_torch() -> object:
-    """Let torchvision be imported beside a CPU build of torch.
-
-    PyPI's torchvision is compiled for CUDA builds, and goes with PyPI's torch. Beside a CPU build (``+cpu``) its library of operators does
-    not load, and its import then fails on the names of two of them (nms and qnms, for detection). Naming them is enough; what reads images
-    is Python. Beside PyPI's torch nothing is done.
-    """
-    import torch
-
-    if not torch.__version__.endswith("+cpu"):
-        return None
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    for name in ("nms", "qnms"):
-        if not hasattr(torch.ops.torchvision, name):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-    return library
+    return let_torchvision_be_imported()
 
 
 @pytest.mark.parametrize("name", ["torchvision", "timm"])
