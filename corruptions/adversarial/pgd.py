@@ -37,6 +37,7 @@ class Ball:
     def __init__(self, clean: Images, eps: float, norm: str) -> None:
         self._clean = clean.astype(np.float32)
         self._eps, self._norm = np.float32(eps), norm
+        self._whole = np.float32(np.floor(eps))
         self._low, self._high = self._bounds(self._eps)
 
     def starts(self, keys: Keys, *, drawn: bool, given: Pixels | None) -> Pixels:
@@ -55,7 +56,7 @@ class Ball:
 
     def rounded(self, images: Pixels) -> Images:
         """Return images as uint8, no value further than eps from the clean one."""
-        return np.clip(np.rint(images), *self._bounds(np.floor(self._eps))).astype(np.uint8)
+        return np.clip(np.rint(images), *self._bounds(self._whole)).astype(np.uint8)
 
     def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
         return np.maximum(self._clean - reach, np.float32(0)), np.minimum(self._clean + reach, np.float32(255))
