@@ -52,7 +52,8 @@ class Ball:
             images -= self._clean
             images *= np.minimum(self._eps / np.maximum(_norms(images), _LEAST_NORM), 1.0).astype(np.float32)
             images += self._clean
-        return np.clip(images, self._low, self._high, out=images)
+        np.maximum(images, self._low, out=images)  # np.clip takes several times as long to begin
+        return np.minimum(images, self._high, out=images)
 
     def rounded(self, images: Pixels) -> Images:
         """Return images as uint8, no value further than eps from the clean one."""
