@@ -93,8 +93,9 @@ def _checked_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int
 
 def check_gradient(gradient: NDArray[np.float32], who: str) -> None:
     """Raise `ModelError` where a gradient (N, H, W, C) has values that are not finite."""
-    bad = ~np.isfinite(gradient).reshape(len(gradient), -1).all(axis=1)
-    if bad.any():
+    finite = np.isfinite(gradient)
+    if not finite.all():
+        bad = ~finite.reshape(len(gradient), -1).all(axis=1)
         raise ModelError(
             f"{who} has a gradient with values that are not finite (NaN or infinity), for {int(bad.sum())} of {len(gradient)} images. "
             "Its own code divides by 0, or takes a root or logarithm of 0."

@@ -43,8 +43,8 @@ class Network:
             pixels = self._input(images).requires_grad_()
             target = torch.from_numpy(outputs).to(self.device)
             losses = torch.nn.functional.cross_entropy(self._as_logits(self.module(pixels)), target, reduction="none")
-            (gradient,) = torch.autograd.grad(losses.sum(), pixels)
-        gradient = gradient * self._by_pixel
+            (gradient,) = torch.autograd.grad(losses, pixels, torch.ones_like(losses))
+        gradient *= self._by_pixel
         if self._reversed:
             gradient = gradient.flip(1)
         return losses.detach().cpu().numpy(), np.ascontiguousarray(gradient.cpu().numpy().transpose(0, 2, 3, 1))
@@ -65,11 +65,10 @@ class Network:
 
     def _input(self, images: NDArray[Any]) -> Any:
         """Return the float tensor (N, C, H, W) that the module takes."""
-        planes = np.ascontiguousarray(images.transpose(0, 3, 1, 2), np.float32)
-        tensor = self._torch.from_numpy(planes).to(self.device)
+        tensor = self._torch.from_numpy(np.array(images.transpose(0, 3, 1, 2), np.float32, order="C")).to(self.device)
         if self._reversed:
             tensor = tensor.flip(1)
-        return ((tensor / 255.0) - self._mean) / self._std
+        return tensor.div_(255.0).sub_(self._mean).div_(self._std)
 
     def _as_logits(self, outputs: Any) -> Any:
         outputs = outputs.float()

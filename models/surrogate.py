@@ -148,11 +148,14 @@ class Surrogate:
         """
         self._check_images(images)
         outputs = self._outputs_of(labels, len(images))
-        losses, gradient = np.empty(len(images), np.float32), np.empty(images.shape, np.float32)
         with self.running() as network:
-            for at in range(0, len(images), self.batch):
-                part = slice(at, at + self.batch)
-                losses[part], gradient[part] = network.gradient(images[part], outputs[part])
+            if 0 < len(images) <= self.batch:
+                losses, gradient = network.gradient(images, outputs)
+            else:
+                losses, gradient = np.empty(len(images), np.float32), np.empty(images.shape, np.float32)
+                for at in range(0, len(images), self.batch):
+                    part = slice(at, at + self.batch)
+                    losses[part], gradient[part] = network.gradient(images[part], outputs[part])
         check_gradient(gradient, f"The model {self.name}")
         return losses, gradient
 
@@ -214,8 +217,9 @@ class Surrogate:
                 f"labels is {labels.dtype} of shape {labels.shape}; expected int64 of shape ({count},): a class for each image."
             )
         most = self.outputs if self.folders is None else len(self.folders)
-        beyond = sorted({int(label) for label in labels if not 0 <= label < most})
-        if beyond:
+        fits = (labels >= 0) & (labels < most)
+        if not fits.all():
+            beyond = np.unique(labels[~fits]).tolist()
             raise ModelError(
                 f"The model {self.name} has classes 0 to {most - 1}, and there are labels beyond: "
                 f"{', '.join(map(str, beyond[:MOST_LISTED]))}{', ...' * (len(beyond) > MOST_LISTED)}."

@@ -121,6 +121,12 @@ def test_a_mistake_of_a_program_is_told(tmp_path, change, says):
     assert says in refused(tmp_path, PROGRAM.replace(*change))
 
 
+def test_a_line_is_that_of_the_key_and_not_of_one_that_begins_like_it(tmp_path):
+    text = refused(tmp_path, "input_size = 224" + GOOD.replace("std = [0.229, 0.224, 0.225]", "std = 0.2"))
+    assert "line 1, input_size: there is no such key" in text
+    assert "line 5, input: std has 1 value" in text
+
+
 @pytest.mark.parametrize(("text", "says"), [("name = ", "is not TOML"), (b"\xff\xfe", "it is not UTF-8 text")])
 def test_what_is_no_toml_is_told(tmp_path, text, says):
     assert says in refused(tmp_path, text)

@@ -58,6 +58,8 @@ FADE = "gradual/fade.py"
 GREY = "gradual/grey.py"
 CLEAN = "gradual/clean.py"
 EVALUATED = "tables/ladder_evaluated.toml"
+PGD = "adversarial/pgd.py"
+MODEL_GRADIENT = "adversarial/model_gradient.py"
 
 VARIANTS = [
     # noise
@@ -538,4 +540,29 @@ VARIANTS = [
     ),
     Variant("jpeg", "on what was compressed before", CLEAN, "accumulates=False, most=31", "most=31", "gradual_figures"),
     Variant("jpeg", "in the right order", EVALUATED, 'channel_order = "bgr"', 'channel_order = "rgb"', "gradual_figures"),
+    Variant("pgd", "towards the label", PGD, "np.float32(-step if targeted else step)", "np.float32(step if targeted else -step)", "pgd"),
+    Variant("pgd", "not kept in the ball", PGD, "yield ball.projected(images)", "yield images", "pgd"),
+    Variant("pgd", "rounded out of the ball", PGD, "*self._bounds(self._whole)", "0, 255", "pgd"),
+    Variant("pgd", "a pass too many", PGD, "for _ in range(steps):", "for _ in range(steps + 1):", "pgd"),
+    Variant("pgd", "not kept in 0..255", PGD, "self._clean + reach, np.float32(255)", "self._clean + reach, np.float32(1e4)", "pgd"),
+    Variant(
+        "pgd",
+        "L2 steps of the whole gradient",
+        PGD,
+        "gradient /= np.maximum(_norms(gradient)",
+        "gradient /= 1e-9 + 0 * (_norms(gradient)",
+        "pgd",
+    ),
+    Variant(
+        "pgd",
+        "a start of the first image for all",
+        PGD,
+        "keys.stage, sample, _PLACES, -eps",
+        "keys.stage, keys.samples[0], _PLACES, -eps",
+        "pgd",
+    ),
+    Variant("pgd", "a start in half the ball", PGD, "_PLACES, -eps, eps)", "_PLACES, 0.0, eps)", "pgd"),
+    Variant("model_gradient", "towards the label", MODEL_GRADIENT, "images + np.int16(step)", "images - np.int16(step)", "model_gradient"),
+    Variant("model_gradient", "a step of one", MODEL_GRADIENT, "np.int16(step) * signs", "signs", "model_gradient"),
+    Variant("model_gradient", "every value moves", MODEL_GRADIENT, "np.sign(gradient)", "np.where(gradient < 0, -1, 1)", "model_gradient"),
 ]
