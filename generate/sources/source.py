@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
-from ...manifests.records.models import ClassRecord
+from ...manifests.records.models import ClassRecord, RegionRecord
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,11 @@ class Sample:
     path: str | None = None
     """Relative POSIX path inside the source, as it is on disk; None where a source has no files."""
     split: str | None = None
+
+    @property
+    def region(self) -> RegionRecord | None:
+        """Which region of an image it is; None of a whole image."""
+        return None
 
 
 @dataclass(frozen=True)
