@@ -23,6 +23,7 @@ from ..plan.options import worker_count
 from ..plan.recipe_build import mean_size
 from ..plan.set_maker import SetMaker
 from ..recipes.choice import choose_sets
+from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import format_of
 from ..sinks.sink import Sink
@@ -37,6 +38,7 @@ from .agreement import (
     refuse_unrecorded_source,
     refuse_unrecorded_textures,
 )
+from .recorded_regions import recorded_table, region_source
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
@@ -50,6 +52,11 @@ class RecordedBuild(BuildSpec):
     records: tuple[SampleRecord, ...]
     where: Path
     """What errors call the manifest."""
+
+    @property
+    def stored_table(self) -> RegionTable | None:
+        """The regions that regions.jsonl lists."""
+        return recorded_table(self.manifest, "table")
 
     def identity(
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
@@ -196,7 +203,7 @@ def opened_source(data: DataSet, source: str | Source | None, labels: str | Path
             )
         source = "sample"
     if not isinstance(source, str):
-        return source
+        return region_source(data, source)
     splits = source.partition(":")[0] in SPLIT_SOURCES
     split = data.manifest.selection.get("split") if splits else None
-    return open_source(source, labels=labels, split=None if split is None else str(split), images=images)
+    return region_source(data, open_source(source, labels=labels, split=None if split is None else str(split), images=images))

@@ -14,8 +14,9 @@ from ...pixels import pixel_digest
 from ..commit.finish import sample_record
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
-from ..sources.selection import select
+from ..regions.region_source import RegionSource
 from ..sources.source import BadSample, Sample
+from .recorded_regions import selected_again
 from .remake import Remake
 from .repaired_files import RepairedFiles
 
@@ -65,8 +66,7 @@ def _candidates(files: RepairedFiles, remake: Remake) -> Iterator[list[Sample]]:
         ids = [r.id for r in rows if not isinstance(r, BadLine)]
         if len(ids) == len(rows) and all(i in by_id for i in ids):
             yield [by_id[i] for i in ids]
-    selection = files.manifest.selection
-    if selection.get("ids") is None:
-        excluded = {e.path for e in files.manifest.excluded}
-        asked = {key: selection.get(key) for key in ("samples", "first", "per_class")}
-        yield [s for s in select(remake.source.samples, **asked) if (s.path or s.id) not in excluded]
+    if isinstance(remake.source, RegionSource):
+        yield list(remake.source.samples)  # the selection was made over the images
+    else:
+        yield selected_again(files.manifest, remake.source)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import ImageError, VerificationError, listed
 from ...manifests.records.parsing import field_mistakes
+from ...manifests.regions.rendering import centred
 from ..sources.decoding import MAX_PIXELS
 
 Side = Annotated[int, Field(strict=True, ge=8, le=8192)]
@@ -88,6 +89,21 @@ class Resize(_Preprocessing):
         return self.side, self.side
 
 
+class Pad(_Preprocessing):
+    """As it is, in the middle of a black canvas of `side` x `side`; of an odd rest, the larger part is to the right and below."""
+
+    kind: Literal["pad"]
+    side: Side
+
+    def problem(self, width: int, height: int) -> str | None:
+        if max(width, height) > self.side:
+            return f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} that it is to lie on; leave it out"
+        return None
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        return self.side, self.side
+
+
 class Unchanged(_Preprocessing):
     """The image as it was decoded."""
 
@@ -97,10 +113,11 @@ class Unchanged(_Preprocessing):
         return width, height
 
 
-Preprocessing = Annotated[ResizeCrop | CentralResize | Resize | Unchanged, Field(discriminator="kind")]
+AnyPreprocessing = ResizeCrop | CentralResize | Resize | Pad | Unchanged
+Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
-def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize | Resize | Unchanged:
+def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     """Return a preprocessing as it stands in a manifest.
 
     Raises
@@ -109,7 +126,7 @@ def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize
         No build has such a one; says which settings are wrong.
     """
     try:
-        preprocessing: ResizeCrop | CentralResize | Resize | Unchanged = TypeAdapter(Preprocessing).validate_python(dict(record))
+        preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
         raise VerificationError(
             f"The manifest's preprocessing is none that a build has, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
@@ -118,7 +135,7 @@ def parse_preprocessing(record: Mapping[str, Any]) -> ResizeCrop | CentralResize
     return preprocessing
 
 
-def preprocess(image: NDArray[np.uint8] | Image.Image, spec: ResizeCrop | CentralResize | Resize | Unchanged) -> NDArray[np.uint8]:
+def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -> NDArray[np.uint8]:
     """Return an image as the benchmark's clean image.
 
     Parameters
@@ -158,10 +175,12 @@ def preprocess(image: NDArray[np.uint8] | Image.Image, spec: ResizeCrop | Centra
     elif isinstance(spec, Resize):
         picture = _resized(picture, (spec.side, spec.side), spec.interpolation)
     out = np.array(picture)
+    if isinstance(spec, Pad):
+        out = centred(out if out.ndim == 3 else out[:, :, None], spec.side)
     if out.ndim == 2:
         out = out[:, :, None]
-        if spec.channels == "rgb":
-            out = np.repeat(out, 3, axis=2)
+    if spec.channels == "rgb" and out.shape[2] == 1:
+        out = np.repeat(out, 3, axis=2)
     return out
 
 
