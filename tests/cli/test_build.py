@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "first": None,
     "per_class": None,
     "ids": None,
+    "per_super_category": None,
     "format": None,
     "optimize": False,
     "skip_bad": False,
@@ -32,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "frost_textures": None,
     "view": None,
     "any_shape": False,
+    "store": None,
 }
 GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ([], {}),
@@ -48,6 +50,7 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ),
     (["--metrics", "all"], {"metrics": "all"}),
     (["--metrics", "0"], {"metrics": 0}),
+    (["--store", "table", "--per-super-category", "a.toml"], {"store": "table", "per_super_category": "a.toml"}),
     (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
     (["--labels", "a.csv", "--frost-textures", "ice"], {"labels": Path("a.csv"), "frost_textures": Path("ice")}),
 ]
