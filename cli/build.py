@@ -42,6 +42,7 @@ Abandon = Annotated[
     ),
 ]
 
+STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
 CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards", "both": "image folders and HDF5 shards"}
 
 
@@ -152,7 +153,8 @@ def _print_plan(planned: Plan) -> None:
         table.add_row(one.id, one.role, chain(stage.as_json() for stage in one.stages))
     put_table(table)
     put()
-    put(f"Source:  {planned.source}, {planned.samples} samples")
+    of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
+    put(f"Source:  {planned.source}, {planned.samples} samples{of_images}")
     others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""
     put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
     put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
@@ -160,4 +162,7 @@ def _print_plan(planned: Plan) -> None:
     put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
+    for name, estimate in planned.stores.items():
+        chosen = "chosen" if name == planned.store else f"--store {name}"
+        put(f"Store:   {STORES[name]}: about {size(estimate.bytes)} in {duration(estimate.seconds)} ({chosen})")
     put_notes(planned.notes)

@@ -166,6 +166,15 @@ Ids = Annotated[
     Path | None,
     typer.Option("--ids", metavar="FILE", help="Only the samples that this text file names, one id a line.", show_default=False),
 ]
+PerSuperCategory = Annotated[
+    str | None,
+    typer.Option(
+        "--per-super-category",
+        metavar="FILE",
+        help="Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with corruptset.",
+        show_default=False,
+    ),
+]
 FormatOption = Annotated[
     Format | None,
     typer.Option("--format", help="Image folders, HDF5 shards or both; by default what fits the size (plan says).", show_default=False),
@@ -230,6 +239,22 @@ AnyShape = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 
 
+class StoreName(StrEnum):
+    """How regions are stored."""
+
+    images = "images"
+    table = "table"
+
+
+Store = Annotated[
+    StoreName | None,
+    typer.Option(
+        "--store",
+        help="Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
+        show_default=False,
+    ),
+]
+
 View = Annotated[
     str | None,
     typer.Option(
@@ -261,6 +286,7 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "first": (First, None),
     "per_class": (PerClass, None),
     "ids": (Ids, None),
+    "per_super_category": (PerSuperCategory, None),
     "format": (FormatOption, None),
     "optimize": (Optimize, False),
     "skip_bad": (SkipBad, False),
@@ -280,6 +306,7 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "surrogate_batch": (SurrogateBatch, None),
     "view": (View, None),
     "any_shape": (AnyShape, False),
+    "store": (Store, None),
 }
 PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
     "second": (Second, None),

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..generate.plan.set_maker import SetMaker
+    from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
 RECIPES = {"mnist": "mnist-c", "cifar": "cifar10-c", "tiny": "tiny-imagenet-c", "imagenet": "imagenet-c-all"}
 """By the calibration that fits a picture's size."""
+REGION_RECIPES = {"mnist": "fragile-cifar10", "cifar": "fragile-cifar10", "tiny": "fragile-imagenet", "imagenet": "fragile-imagenet"}
 PREVIEW_FORMATS = (".png",)
 
 
@@ -48,6 +50,13 @@ def preview(
     coupling: CouplingOption = Coupling.independent,
     scale: ScaleOption = None,
     frost_textures: FrostTextures = None,
+    regions: Annotated[
+        bool,
+        typer.Option(
+            "--regions",
+            help="Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
+        ),
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,11 +80,14 @@ def preview(
 
     pixels, own_key = load(image)
     used_key = own_key if key is None else key
-    loaded = load_recipe(recipe if recipe is not None else RECIPES[for_shape(*pixels.shape)])
+    by_size = (REGION_RECIPES if regions else RECIPES)[for_shape(*pixels.shape)]
+    loaded = load_recipe(recipe if recipe is not None else by_size)
+    check_seed(seed)
+    if regions or loaded.regions is not None:
+        return _put_regions(pixels, loaded, seed, used_key, out, as_json=as_json)
     pixels = preprocess(pixels, loaded.preprocessing)
     resolved = loaded.resolve(calibration)
     chosen = choose_shown(resolved.sets, split_globs(sets), resolved.table)
-    check_seed(seed)
     resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
     maker = SetMaker(resolved.table.side, seed, coupling.value, (scale or Scale(loaded.scale)).value, resources)
     with Progress("preview") as progress:
@@ -90,6 +102,17 @@ def preview(
         put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": list(made), "key": used_key, "seed": seed})
     else:
         put(f"{out}: {len(made)} sets of {loaded.name} on {used_key!r}")
+
+
+def _put_regions(pixels: NDArray[np.uint8], recipe: Recipe, seed: int, key: str, out: Path, *, as_json: bool) -> None:
+    from ..generate.regions.region_sheet import region_sheet
+    from ..manifests.disk.atomic import write_atomic
+
+    write_atomic(out, region_sheet(pixels, recipe, seed, key))
+    if as_json:
+        put_json({"ok": True, "path": str(out), "recipe": recipe.name, "key": key, "seed": seed})
+    else:
+        put(f"{out}: regions of {recipe.name} of {key!r}")
 
 
 def _make(maker: SetMaker, sets: Sequence[SetSpec], clean: NDArray[np.uint8], key: str, progress: Progress) -> dict[str, NDArray[np.uint8]]:

@@ -163,8 +163,9 @@ def _check(spec: BuildSpec, progress: Progress) -> CheckedBuild:
     progress(ProgressEvent("checking", images_total=len(spec.selected)))
     checked = check(spec.source, spec.selected, jobs=spec.workers, judge=spec.size_problem)
     excluded = spec.accept(checked)
-    build = CheckedBuild(spec, tuple(CheckedSample(*entry) for entry in checked.good), excluded)
-    refuse_overlap(build.samples, spec.disjoint_from)
+    images = tuple(CheckedSample(*entry) for entry in checked.good)
+    refuse_overlap(images, spec.disjoint_from)
+    build = CheckedBuild(spec, spec.samples_of(images), excluded)
     spec.refuse_small_textures(build.shapes)
     build.refuse_several_shapes()
     if spec.surrogate is not None:

@@ -9,6 +9,8 @@ from .records.models import Manifest, safe_path
 
 MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
+REGIONS = "regions.jsonl"
+"""Which regions of the stored images a data set is of, where it stores no region as an image."""
 SHA256SUMS = "SHA256SUMS"
 README = "README.md"
 LICENSE = "LICENSE"

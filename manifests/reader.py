@@ -25,6 +25,8 @@ from .layout import SAMPLES, set_path
 from .manifest_file import load_manifest
 from .partial import load_partial
 from .records.models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
+from .regions.crops import Crops
+from .regions.region_index import RegionIndex
 
 BLOCK_BYTES = 16 << 20
 """How much of a shard `ImageSet.images` reads at once."""
@@ -100,7 +102,7 @@ class DataSet:
 
     def __getstate__(self) -> dict[str, Any]:
         # samples are read again where they are needed: cheaper than sending them to every worker
-        return {key: value for key, value in self.__dict__.items() if key not in ("samples", "_labels")}
+        return {key: value for key, value in self.__dict__.items() if key not in ("samples", "_labels", "_regions")}
 
     @property
     def digest(self) -> str:
@@ -153,6 +155,20 @@ class DataSet:
                 f"{self.path} has no set {name!r} among its {len(self._sets)}.{suggest(str(name), self._names)} See set_ids and aliases."
             )
         return ImageSet(self, self._sets[self._names[name]])
+
+    def crops(self, sample_id: str, *, side: int | None = None) -> Crops:
+        """Return the regions of a source image, sorted by side, y and x, whether they are stored or cut now; `side`: only those.
+
+        Raises
+        ------
+        UnknownCorruption
+            There are none.
+        """
+        return self._regions.crops(sample_id, side, self["clean"].image)
+
+    @cached_property
+    def _regions(self) -> RegionIndex:
+        return RegionIndex(self.path, self.manifest, self.samples)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

@@ -102,9 +102,9 @@ def test_public_names_are_those_promised():
 
 FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
-    "generate": ("sources", "pixels", "recipes", "views", "sinks", "plan", "work", "commit", "build", "level_effects", "again"),
+    "generate": ("sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "build", "level_effects", "again"),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "images", "unfinished", "partial", "reader",
+        "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reader",
         "verify", "release", "schema",
     ),
 }  # fmt: skip

@@ -23,6 +23,7 @@ from ..plan.recipe_build import mean_size
 from ..plan.resources import ResourceOptions
 from ..plan.set_maker import SetMaker
 from ..recipes.choice import choose_sets
+from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import format_of
 from ..sinks.sink import Sink
@@ -38,6 +39,7 @@ from .agreement import (
     refuse_unrecorded_surrogate,
     refuse_unrecorded_textures,
 )
+from .recorded_regions import recorded_table, region_source
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
@@ -51,6 +53,11 @@ class RecordedBuild(BuildSpec):
     records: tuple[SampleRecord, ...]
     where: Path
     """What errors call the manifest."""
+
+    @property
+    def stored_table(self) -> RegionTable | None:
+        """The regions that regions.jsonl lists."""
+        return recorded_table(self.manifest, "table")
 
     def identity(
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
@@ -203,15 +210,10 @@ def opened_source(
             )
         source = "sample"
     if not isinstance(source, str):
-        return source
+        return region_source(data, source)
     selection, scheme = data.manifest.selection, source.partition(":")[0]
     split = selection.get("split") if scheme in SPLIT_SOURCES else None
     if groups is None and scheme in GROUPED_SOURCES and selection.get("grouping") is not None:
         groups = str(selection["grouping"])
-    return open_source(
-        source,
-        labels=labels,
-        split=None if split is None else str(split),
-        images=images,
-        groups=groups,
-    )
+    opened = open_source(source, labels=labels, split=None if split is None else str(split), images=images, groups=groups)
+    return region_source(data, opened)

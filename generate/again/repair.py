@@ -16,7 +16,20 @@ from ...errors import VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.listing import plain_file
-from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PARTIAL, README, SAMPLES, SCRATCH, SHA256SUMS, SHARDS, WORK_FOLDER, set_path
+from ...manifests.layout import (
+    CONTACT,
+    LICENSE,
+    MANIFEST,
+    PARTIAL,
+    README,
+    REGIONS,
+    SAMPLES,
+    SCRATCH,
+    SHA256SUMS,
+    SHARDS,
+    WORK_FOLDER,
+    set_path,
+)
 from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord, Manifest, SampleRecord
@@ -176,6 +189,7 @@ class _Repair:
         makers: dict[str, Callable[[], bytes]] = {
             README: lambda: data_card(files.manifest, len(remake.data.samples)).encode(),
             LICENSE: lambda: license_text(files.manifest.source).encode(),
+            REGIONS: lambda: remake.build.region_rows or b"",
             CONTACT: lambda: contact_of(remake.job, sorted(s.id for s in files.manifest.sets)),
         }
         for path, make in makers.items():

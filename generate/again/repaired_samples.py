@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from ...errors import SourceError
 from ...manifests.disk.jsonl import BadLine, json_line, scan_jsonl
@@ -16,9 +15,9 @@ from ...pixels import pixel_digest
 from ..commit.finish import sample_record
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
-from ..sources.groups import recorded_hold_out
-from ..sources.selection import select
+from ..regions.region_source import RegionSource
 from ..sources.source import BadSample, Sample
+from .recorded_regions import selected_again
 from .remake import Remake
 from .repaired_files import RepairedFiles
 
@@ -68,14 +67,9 @@ def _candidates(files: RepairedFiles, remake: Remake) -> Iterator[list[Sample]]:
         rows = list(scan_jsonl(files.root / SAMPLES, SampleRecord))
         ids = [r.id for r in rows if not isinstance(r, BadLine)]
         if len(ids) == len(rows) and all(i in by_id for i in ids):
-            left = {r.id: r.group for r in rows if not isinstance(r, BadLine)}
-            yield [replace(by_id[i], group=by_id[i].group or left[i]) for i in ids]
-    selection = files.manifest.selection
-    if selection.get("ids") is None:
-        excluded = {e.path for e in files.manifest.excluded}
-        asked: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
-        if "hold_out" in selection:
-            asked["hold_out"] = recorded_hold_out(selection["hold_out"])
-            if asked["hold_out"] is None or all(s.group is None for s in remake.source.samples):
-                return
-        yield [s for s in select(remake.source.samples, **asked) if (s.path or s.id) not in excluded]
+            recorded = {r.id: r.group for r in rows if not isinstance(r, BadLine)}
+            yield [replace(by_id[i], group=by_id[i].group or recorded[i]) for i in ids]
+    if isinstance(remake.source, RegionSource):
+        yield list(remake.source.samples)  # the selection was made over the images
+    else:
+        yield selected_again(files.manifest, remake.source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...manifests.layout import CONTACT, LICENSE, SHARDS, image_folder, set_of_shard
+from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
@@ -30,6 +30,7 @@ def data_card(manifest: Manifest, samples: int) -> str:
         "",
         "Everything about it is in `manifest.json`; `samples.jsonl` lists the samples, `sets/<set id>.jsonl` the images of each set. "
         f"`{CONTACT}` shows one sample under every set.",
+        *_regions(recipe.get("regions")),
         "",
         "## Check it",
         "",
@@ -79,6 +80,17 @@ def _held_out(manifest: Manifest) -> list[str]:
     groups = ", ".join(hold_out.groups[:_SHOWN]) + (f" and {len(hold_out.groups) - _SHOWN} more" if len(hold_out.groups) > _SHOWN else "")
     use = "all groups of the source but these, to train with" if hold_out.train else "these groups of the source, held out of training"
     return ["", f"The samples are of {use}: {groups}."]
+
+
+def _regions(regions: object) -> list[str]:
+    """Return what is said of a data set of regions."""
+    if not isinstance(regions, dict):
+        return []
+    if regions.get("store") == "table":
+        about = f"The samples are whole images; `{REGIONS}` says which regions of them the data set is of"
+    else:
+        about = "Each sample is a region of an image; `region` in `samples.jsonl` says which"
+    return ["", f'{about}. `corruptset.open(".").crops(ID)` gives the crops of the image ID, in order.']
 
 
 def _shards(manifest: Manifest, example: str, samples: int) -> list[str]:

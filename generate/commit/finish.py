@@ -17,7 +17,7 @@ from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
-from ...manifests.layout import CONTACT, LICENSE, MANIFEST, README, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
+from ...manifests.layout import CONTACT, LICENSE, MANIFEST, README, REGIONS, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
 from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
@@ -92,6 +92,8 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     for sink in job.sinks:
         files += _beside_images(directory, sink, base_files, last)
     files.append(last.add(SAMPLES, samples))
+    if (rows := build.region_rows) is not None:
+        files.append(last.add(REGIONS, rows))
     files.append(last.add(CONTACT, contact_of(job, [s.id for s in sets])))
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
@@ -237,6 +239,7 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
             "height": chosen.height,
             "pixels": pixels,
             **({} if chosen.sample.group is None else {"group": chosen.sample.group}),
+            "region": chosen.sample.region,
         }
     )
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import ImageError, VerificationError, listed
 from ...manifests.records.parsing import field_mistakes
+from ...manifests.regions.rendering import centred
 from ...models.surrogate import Surrogate
 from ..sources.decoding import MAX_PIXELS
 
@@ -129,6 +130,21 @@ class SurrogateInput(_Preprocessing):
         return _too_large(width, height, self.resized(width, height))
 
 
+class Pad(_Preprocessing):
+    """As it is, in the middle of a black canvas of `side` x `side`; of an odd rest, the larger part is to the right and below."""
+
+    kind: Literal["pad"]
+    side: Side
+
+    def problem(self, width: int, height: int) -> str | None:
+        if max(width, height) > self.side:
+            return f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} that it is to lie on; leave it out"
+        return None
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        return self.side, self.side
+
+
 class Unchanged(_Preprocessing):
     """The image as it was decoded."""
 
@@ -138,7 +154,7 @@ class Unchanged(_Preprocessing):
         return width, height
 
 
-AnyPreprocessing = ResizeCrop | CentralResize | Resize | SurrogateInput | Unchanged
+AnyPreprocessing = ResizeCrop | CentralResize | Resize | Pad | SurrogateInput | Unchanged
 Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
@@ -207,10 +223,12 @@ def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -
     elif isinstance(spec, Resize):
         picture = _resized(picture, (spec.side, spec.side), spec.interpolation)
     out = np.array(picture)
+    if isinstance(spec, Pad):
+        out = centred(out if out.ndim == 3 else out[:, :, None], spec.side)
     if out.ndim == 2:
         out = out[:, :, None]
-        if spec.channels == "rgb":
-            out = np.repeat(out, 3, axis=2)
+    if spec.channels == "rgb" and out.shape[2] == 1:
+        out = np.repeat(out, 3, axis=2)
     return out
 
 

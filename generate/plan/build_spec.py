@@ -17,6 +17,7 @@ from ...models.surrogate import Surrogate
 from ..pixels.encoding import Encoding
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
+from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Format, make_sinks
 from ..sinks.sink import Run, Sink
@@ -68,6 +69,20 @@ class BuildSpec(ABC):
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
     ) -> dict[str, Any]:
         """Return what the build is, but for its sets and textures (`commit.identity.IDENTITY`)."""
+
+    def samples_of(self, images: tuple[CheckedSample, ...]) -> Sequence[CheckedSample]:
+        """Return the samples of the build, of images that were checked."""
+        return images
+
+    @property
+    def loader(self) -> Source:
+        """What the samples are loaded from."""
+        return self.source
+
+    @property
+    def stored_table(self) -> RegionTable | None:
+        """The regions that regions.jsonl lists, where they are not stored as images; else None."""
+        return None
 
     @property
     def title(self) -> str:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import BuildError
+from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
 from ..pixels.metrics import measured_indices
+from ..regions.block_draws import region_rows
 from ..sinks.sink import Run, Sink
 from .build_spec import BuildSpec, Resources
 from .job import CheckedSample, Job
@@ -23,7 +25,7 @@ class CheckedBuild:
     """A build whose source was checked: the samples are final."""
 
     spec: BuildSpec
-    samples: tuple[CheckedSample, ...]
+    samples: Sequence[CheckedSample]
     excluded: Sequence[tuple[str, str]]
     """(path, reason) of bad images that are left out."""
 
@@ -48,6 +50,15 @@ class CheckedBuild:
         return runs(len(self.samples), max(h * w for h, w in self.shapes) * 3)
 
     @cached_property
+    def region_rows(self) -> bytes | None:
+        """regions.jsonl; None of a build that has none."""
+        table, seed = self.spec.stored_table, self.spec.maker.seed
+        if table is None:
+            return None
+        rows = (row for c in self.samples for row in region_rows(table, seed, c.sample.id, c.width, c.height))
+        return b"".join(map(json_line, rows))
+
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """What the build is, but for its sets and textures."""
         return self.spec.identity(self.samples, self.source_digest, self.excluded, self.asked_sinks)
@@ -59,7 +70,8 @@ class CheckedBuild:
 
     def sinks(self, sets: Sequence[str]) -> tuple[Sink, ...]:
         """Return where the images of sets go."""
-        return self.spec.sinks(sets, [c.sample for c in self.samples])
+        # where there is no view, none looks at the samples, which may be hundreds of thousands of regions
+        return self.spec.sinks(sets, () if self.spec.view is None else [c.sample for c in self.samples])
 
     def resources(self, sets: Sequence[str]) -> Resources:
         """Return the records of the textures and the surrogate that go into the pixels of sets."""
@@ -82,7 +94,7 @@ class CheckedBuild:
         return Job(
             directory=directory,
             title=spec.title,
-            source=spec.source,
+            source=spec.loader,
             samples=self.samples,
             classes=spec.classes,
             sets={s.id: s for s in spec.chosen(sets)},

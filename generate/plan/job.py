@@ -65,7 +65,7 @@ class Job:
     title: str
     """``<name> <version>``."""
     source: Source
-    samples: tuple[CheckedSample, ...]
+    samples: Sequence[CheckedSample]
     classes: tuple[ClassRecord, ...]
     sets: Mapping[str, SetSpec]
     """In the order of the recipe."""

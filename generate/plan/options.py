@@ -29,6 +29,7 @@ class BuildKeywords(TypedDict, total=False):
     first: int | None
     per_class: int | None
     ids: str | Path | Sequence[str] | None
+    per_super_category: str | Path | None
     format: Format | None
     optimize: bool
     skip_bad: bool
@@ -48,6 +49,7 @@ class BuildKeywords(TypedDict, total=False):
     images: str | None
     view: str | None
     any_shape: bool
+    store: Literal["images", "table"] | None
     disjoint_from: Sequence[str | Path]
 
 
@@ -69,6 +71,8 @@ class BuildOptions:
         The first so many of every class.
     ids : path or sequence of str, optional
         Just these samples: a text file with an id a line, or the ids.
+    per_super_category : path or str, optional
+        The first so many of every super-category, as a file of them says; ``fragile-imagenet`` is one that comes with corruptset.
     format : {"folder", "hdf5", "both"}, optional
         By default both while the whole recipe is under 2 GB, else a folder for photographs and HDF5 below 64 pixels; a folder
         where images of several sizes are stored without loss.
@@ -111,6 +115,8 @@ class BuildOptions:
         or flageval.
     any_shape : bool
         Take images of any size and channels, also where the recipe or the view is made for others.
+    store : {"images", "table"}, optional
+        Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what `plan` says.
     disjoint_from : sequence of path
         Directories of finished builds with which this one must have no sample in common: a training set and its test set.
     """
@@ -122,6 +128,7 @@ class BuildOptions:
     first: int | None = None
     per_class: int | None = None
     ids: str | Path | Sequence[str] | None = None
+    per_super_category: str | Path | None = None
     format: Format | None = None
     optimize: bool = False
     skip_bad: bool = False
@@ -141,6 +148,7 @@ class BuildOptions:
     images: str | None = None
     view: str | None = None
     any_shape: bool = False
+    store: Literal["images", "table"] | None = None
     disjoint_from: Sequence[str | Path] = ()
 
     def check(self) -> None:
@@ -153,6 +161,7 @@ class BuildOptions:
             ("format", self.format, (None, *get_args(Format))),
             ("coupling", self.coupling, COUPLINGS),
             ("scale", self.scale, (None, *SCALES)),
+            ("store", self.store, (None, "images", "table")),
         ):
             if value not in known:
                 problems.append(f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}")
@@ -172,7 +181,7 @@ class BuildOptions:
     @property
     def selection(self) -> dict[str, Any]:
         """What `select` takes."""
-        return {"samples": self.samples, "first": self.first, "per_class": self.per_class, "ids": self.ids}
+        return {name: getattr(self, name) for name in ("samples", "first", "per_class", "ids", "per_super_category")}
 
     @property
     def workers(self) -> int:

@@ -33,9 +33,12 @@ def refuse_overlap(chosen: Iterable[CheckedSample], others: Sequence[str | Path]
         directory = Path(other)
         name = load_manifest(directory).name
         theirs = read_jsonl(directory / "samples.jsonl", SampleRecord)
-        common = [(mine[s.sha256], s.id) for s in theirs if s.sha256 in mine]
+        common: dict[str, tuple[str, str]] = {}
+        for s in theirs:
+            if s.sha256 in mine:  # once of an image that it has several regions of
+                common.setdefault(s.sha256, (mine[s.sha256], s.id if s.region is None else s.region.source))
         if common:
-            lines = [f"{a} is its sample {b}" if a != b else a for a, b in common]
+            lines = [f"{a} is its sample {b}" if a != b else a for a, b in common.values()]
             raise BuildError(
                 f"{len(common)} of the {len(mine)} samples are also samples of {name} in {directory}, which this build must not "
                 f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples with --ids."

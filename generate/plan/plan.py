@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,6 +15,7 @@ from .estimates import BASE_MEMORY, DECODED_COPIES, MODEL_MEMORY, build_seconds,
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
+from .region_store import Store, StoreEstimate
 from .tree import buffers, gradients, stages_applied, stages_naive
 
 
@@ -50,11 +52,17 @@ class Plan:
     parts: int
     notes: tuple[str, ...] = ()
     """What a user should know of the view and the textures that were asked for."""
+    store: str | None = None
+    """Of a recipe with regions: ``images`` or ``table``, and what either takes."""
+    source_images: int = 0
+    """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or blocks overlap)."""
+    stores: Mapping[Store, StoreEstimate] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         record = dict(vars(self))
-        return record | {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
+        record |= {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
+        return record | {"stores": {name: estimate.as_json() for name, estimate in self.stores.items()}}
 
 
 def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sample", **options: Unpack[BuildKeywords]) -> Plan:
@@ -81,8 +89,9 @@ def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sam
 def plan_of(spec: RecipeBuild) -> Plan:
     """Return the plan of what was prepared."""
     sets = tuple(spec.chosen(spec.asked))
-    count, images = len(spec.selected), len(spec.selected) * len(sets)
-    probed = probe(spec.source, spec.selected)
+    count = spec.sample_count(len(spec.selected))
+    images = count * len(sets)
+    probed = probe(spec.source, spec.selected, None if spec.regions is None else spec.size_problem)
     if not probed.good:
         probed.raise_for_bad(spec.source.notes)
     spec.refuse_other(probed, all_seen=True)
@@ -97,7 +106,11 @@ def plan_of(spec: RecipeBuild) -> Plan:
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
+    stores = spec.store_estimates(probed, stages=applied, jobs=jobs)
+    chosen = None if spec.regions is None else stores[spec.regions.store]
     seconds = build_seconds(size=spec.image_size, samples=count, stages=applied, images=images, jobs=jobs)
+    if chosen is not None:
+        seconds = chosen.seconds
     memory = BASE_MEMORY
     asked = sum(gradients(spec.maker.tree(spec.chosen(group))) for group in groups)
     if asked and spec.surrogate is not None:
@@ -110,7 +123,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         samples=count,
         sets=sets,
         images=images,
-        bytes=images * spec.stored_bytes,
+        bytes=images * spec.stored_bytes if chosen is None else chosen.bytes,
         seconds=seconds,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
@@ -124,4 +137,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         stages_naive=stages_naive(sets),
         parts=len(all_runs) * len(groups),
         notes=spec.notes(spec.asked_sinks),
+        source_images=len(spec.selected),
+        store=None if spec.regions is None else spec.regions.store,
+        stores=stores,
     )

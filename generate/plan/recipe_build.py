@@ -13,16 +13,22 @@ from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
 from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
+from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
+from ..regions.region_source import RegionSource
 from ..sinks.containers import containers_of, default_format
 from ..sinks.sink import Sink
-from ..sources.check import Checked, check
+from ..sinks.stored_size import stored_bytes
+from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
+from ..views.registry import refuse_regions
 from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
+from .region_samples import RegionSamples, images_of
+from .region_store import RegionStore, Store, StoreEstimate, region_store, store_estimates
 from .resources import ResourceOptions
 from .set_maker import SetMaker
 from .source_fit import refuse_other_source
@@ -38,6 +44,54 @@ class RecipeBuild(BuildSpec):
     """With the sets of the recipe: no clean set that only the user named."""
     options: BuildOptions
     hold_out: HoldOut | None = None
+    regions: RegionStore | None = None
+    """Of a recipe whose samples are regions of images."""
+
+    def size_problem(self, width: int, height: int) -> str | None:
+        """Return why an image of this size cannot be used, or None."""
+        if self.regions is not None and (problem := self.regions.table.problem(width, height)) is not None:
+            return problem
+        return None if self.in_regions else super().size_problem(width, height)
+
+    @property
+    def in_regions(self) -> bool:
+        """Whether samples are regions, each stored as an image."""
+        return self.regions is not None and self.regions.store == "images"
+
+    @property
+    def stored_table(self) -> RegionTable | None:
+        """The regions that regions.jsonl lists."""
+        return None if self.regions is None or self.in_regions else self.regions.table
+
+    def samples_of(self, images: tuple[CheckedSample, ...]) -> Sequence[CheckedSample]:
+        """Return the samples of the build: the images, or their regions."""
+        if self.regions is None or not self.in_regions:
+            return images
+        return RegionSamples(images, self.regions.table, self.maker.seed)
+
+    @property
+    def loader(self) -> Source:
+        """What the samples are loaded from."""
+        if self.regions is None or not self.in_regions:
+            return self.source
+        return RegionSource(self.source, self.regions.table)
+
+    def sample_count(self, images: int) -> int:
+        """Return how many samples so many images make (estimate)."""
+        return images if self.regions is None else self.regions.samples(images)
+
+    def store_estimates(self, probed: Checked, *, stages: int, jobs: int) -> dict[Store, StoreEstimate]:
+        """Return what either way to store regions takes; empty where samples are whole images."""
+        if self.regions is None:
+            return {}
+        recipe, sets = self.resolved.recipe, len(self.asked)
+        stored = self.stored_bytes if self.in_regions else stored_bytes(recipe.encoding, (self.regions.table.size,) * 2)
+        return store_estimates(self.regions, recipe, probed, len(self.selected), sets=sets, stages=stages, stored=stored, jobs=jobs)
+
+    def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
+        """Return what a user should know: also of regions, and of groups that a recipe holds out and the source has not."""
+        regions = () if self.regions is None else self.regions.notes
+        return (*super().notes(sinks), *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
 
     def accept(self, checked: Checked) -> list[tuple[str, str]]:
         """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
@@ -63,7 +117,7 @@ class RecipeBuild(BuildSpec):
             "seed": self.maker.seed,
             "coupling": self.maker.coupling,
             "scale": self.maker.scale,
-            "recipe": self.resolved.record | {"preprocessing": self.preprocessing.as_json()} | self._unexpected(samples),
+            "recipe": self._recipe_record() | self._unexpected(images_of(samples)),
             "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
             "preprocessing": self.preprocessing.as_json(),
             "encoding": self.encoding.as_json(containers_of(sinks)),
@@ -80,9 +134,9 @@ class RecipeBuild(BuildSpec):
             "metrics": self.metrics_images(len(samples)),
         }
 
-    def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
-        """Return what a user should know: also of groups that a recipe holds out and the source has not."""
-        return (*super().notes(sinks), *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
+    def _recipe_record(self) -> dict[str, Any]:
+        regions = {} if self.regions is None else {"regions": self.regions.record}
+        return self.resolved.record | {"preprocessing": self.preprocessing.as_json()} | regions
 
     def _unexpected(self, samples: Sequence[CheckedSample]) -> dict[str, Any]:
         """Return what the recipe did not expect of the source and the user insisted on."""
@@ -103,7 +157,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     options.check()
     recipe = load_recipe(recipe)
     resolved = recipe.resolve(options.calibration).merged(options.seed, options.coupling)
-    asked = tuple(s.id for s in choose_sets(resolved.sets, options.sets))
+    chosen = choose_sets(resolved.sets, options.sets)
     # Clean can be built from any recipe, but only where the user names it.
     has_clean = any("clean" in s.names for s in resolved.sets)
     hold_out = _hold_out(recipe, options)
@@ -112,7 +166,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         resolved = replace(resolved, sets=to_train_with(resolved.sets))
     preprocessing = recipe.preprocessing
     sized = isinstance(preprocessing, SurrogateInput)
-    resources = _resource_options(recipe, options).load((s for s in resolved.sets if s.id in asked), source.classes, sized=sized)
+    resources = _resource_options(recipe, options).load(chosen, source.classes, sized=sized)
     if isinstance(preprocessing, SurrogateInput):
         preprocessing = preprocessing.of(resources["surrogate"])
     encoding = recipe.encoding
@@ -120,10 +174,15 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         if encoding.lossless:
             raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
         encoding = encoding.model_copy(update={"optimize": True})
-    probed = probe(source, selected) if own_sizes(preprocessing) else Checked()
+    looked_at = own_sizes(preprocessing) or recipe.regions is not None
+    probed = probe(source, selected, None if recipe.regions is None else recipe.regions.problem) if looked_at else Checked()
+    regions = region_store(recipe, probed, len(selected), options, asked=chosen, sets=resolved.sets)
+    if regions is not None:
+        preprocessing, encoding = regions.settings(recipe, encoding)
     sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
-    form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * len(selected))
+    count = len(selected) if regions is None else regions.samples(len(selected))
+    form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * count)
     spec = RecipeBuild(
         name=recipe.name,
         version=recipe.version,
@@ -131,7 +190,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         classes=source.classes,
         selected=selected,
         sets=resolved.sets if has_clean else (*(to_train_with([CLEAN]) if options.train else (CLEAN,)), *resolved.sets),
-        asked=asked,
+        asked=tuple(s.id for s in chosen),
         preprocessing=preprocessing,
         encoding=encoding,
         format=None if options.view is not None else form,
@@ -144,7 +203,10 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         resolved=resolved,
         options=options,
         hold_out=hold_out,
+        regions=regions,
     )
+    if spec.in_regions and options.view is not None:
+        refuse_regions(options.view)
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
     spec.refuse_other(probed, all_seen=False)
     spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
@@ -188,16 +250,16 @@ def _open(source: str | Source, options: BuildOptions, recipe: Recipe, hold_out:
         if groups is None and recipe.hold_out is not None and source.partition(":")[0] in GROUPED_SOURCES:
             groups = recipe.hold_out.grouping
         source = open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
-    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out))
+    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
     return source, selected
 
 
-def probe(source: Source, selected: Sequence[Sample]) -> Checked:
+def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None) -> Checked:
     """Check up to eight of a source's images, spread evenly; where none of them is good, all."""
-    checked = check(source, select(selected, samples=_PROBED))
-    return checked if checked.good else check(source, selected)
+    checked = check(source, select(selected, samples=_PROBED), judge=judge)
+    return checked if checked.good else check(source, selected, judge=judge)
 
 
 def named_shapes(checked: Checked) -> list[Named]:

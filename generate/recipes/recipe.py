@@ -23,6 +23,7 @@ from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing, Side
 from .expectations import Expects
 from .file_models import LONGEST_NAME, PairEntry, RecipeTable, SetEntry, StageEntry, StageName
+from .region_table import RegionTable
 from .set_spec import SetSpec, merge_chains
 from .sets import resolve_sets
 
@@ -80,11 +81,26 @@ class Recipe(RecipeTable):
     hold_out: HoldOutTable | None = None
     """Which groups of the source are held out of training; None is all samples."""
     preprocessing: Preprocessing
+    """With regions it follows from them."""
     encoding: Encoding
+    regions: RegionTable | None = None
+    """Which square regions of every image are the samples, in place of the images."""
     stages: dict[StageName, StageEntry] = {}
     """Stages with names of the recipe's own, which chains and pairs may use."""
     sets: tuple[SetEntry, ...] = ()
     pairs: tuple[PairEntry, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _prepares_regions(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or data.get("regions") is None:
+            return data
+        if "preprocessing" in data:
+            raise ValueError("has [regions] and [preprocessing]; leave [preprocessing] out: it follows from the regions")
+        preprocessing: dict[str, Any] = {"kind": "none"}
+        with suppress(ValidationError):  # which is reported where the regions are looked at themselves
+            preprocessing = RegionTable.model_validate(data["regions"]).preprocessing
+        return {**data, "preprocessing": preprocessing}
 
     @model_validator(mode="after")
     def _makes_something(self) -> Recipe:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...canonical import canonical_sha256
 from ...errors import SourceError, listed, suggest
 from ...files import read_text, reason
+from ...manifests.records.models import ClassRecord
 from .groups import HoldOut
 from .source import Sample
+from .super_categories import read_super_categories
 
 MAX_IDS_BYTES = 512 * 2**20
 
@@ -25,10 +27,13 @@ def select(
     per_class: int | None = None,
     ids: str | Path | Sequence[str] | None = None,
     hold_out: HoldOut | None = None,
+    per_super_category: str | Path | None = None,
+    classes: Sequence[ClassRecord] = (),
 ) -> list[Sample]:
     """Return the chosen samples, in the source's order.
 
-    Where several options are given, each chooses from the result of the one before: ids, hold-out, first, per class, samples.
+    Where several options are given, each chooses from the result of the one before: ids, hold-out, first, per super-category, per
+    class, samples.
 
     Parameters
     ----------
@@ -44,6 +49,10 @@ def select(
         These: a text file with an id, or a file's path in the source, a line; or the ids themselves.
     hold_out : HoldOut, optional
         Those of some groups of the source, or those of all others.
+    per_super_category : path or str, optional
+        The first so many of every super-category, as its file says (`read_super_categories`); none of a class that is in none.
+    classes : sequence of ClassRecord
+        The source's: super-categories name them.
 
     Raises
     ------
@@ -66,17 +75,25 @@ def select(
         chosen = [s for s in chosen if (s.group in held) != hold_out.train]
     if first is not None:
         chosen = chosen[:first]
+    if per_super_category is not None:
+        categories = read_super_categories(per_super_category)
+        category_of = categories.by_label(classes)
+        chosen = _first_of_each([s for s in chosen if s.label in category_of], lambda s: category_of[s.label], categories.images)
     if per_class is not None:
-        seen: Counter[int] = Counter()
-        kept = []
-        for sample in chosen:
-            seen[sample.label] += 1
-            if seen[sample.label] <= per_class:
-                kept.append(sample)
-        chosen = kept
+        chosen = _first_of_each(chosen, lambda s: s.label, per_class)
     if samples is None or samples >= len(chosen):
         return chosen
     return [chosen[(i * len(chosen)) // samples] for i in range(samples)]
+
+
+def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:
+    seen: Counter[Hashable] = Counter()
+    kept = []
+    for sample in samples:
+        seen[group(sample)] += 1
+        if seen[group(sample)] <= count:
+            kept.append(sample)
+    return kept
 
 
 def selection_record(
@@ -89,17 +106,19 @@ def selection_record(
     ids: str | Path | Sequence[str] | None = None,
     hold_out: HoldOut | None = None,
     grouping: str | None = None,
+    per_super_category: str | Path | None = None,
 ) -> dict[str, Any]:
     """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among them).
 
-    Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path.
-    What the groups are, and which were held out, is said only where there are groups.
+    Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path. Super-categories,
+    what the groups are, and which were held out, are recorded only where they were given.
     """
     named = None
     if ids is not None:
         given = [sample.id for sample in _named(source, ids)]
         named = {"count": len(given), "sha256": canonical_sha256(given)}
     splits = sorted({sample.split for sample in source if sample.split is not None})
+    grouped = {} if per_super_category is None else {"per_super_category": read_super_categories(per_super_category).record}
     return {
         "split": "all" if len(splits) > 1 else splits[0] if splits else None,
         "samples": samples,
@@ -110,6 +129,7 @@ def selection_record(
         "chosen": len(chosen),
         **({} if grouping is None else {"grouping": grouping}),
         **({} if hold_out is None else {"hold_out": hold_out.record(source)}),
+        **grouped,
     }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
-from ...manifests.records.models import ClassRecord
+from ...manifests.records.models import ClassRecord, RegionRecord
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Sample:
     split: str | None = None
     group: str | None = None
     """What the source groups its samples by; None where it has no groups."""
+
+    @property
+    def region(self) -> RegionRecord | None:
+        """Which region of an image it is; None of a whole image."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -31,14 +31,18 @@ class View:
     about: str
     buildable: bool = False
     """Whether ``build --view`` can write images straight into it."""
+    whole_images: bool = False
+    """Whether its loaders take each row or name for an image of the source, so that regions of images do not go into it."""
 
 
 VIEWS: Mapping[str, View] = {
-    "cifar-c": View("cifar_c.CifarC", "CIFAR-10-C/<corruption>.npy and labels.npy, five severities stacked", True),
+    "cifar-c": View("cifar_c.CifarC", "CIFAR-10-C/<corruption>.npy and labels.npy, five severities stacked", True, whole_images=True),
     "imagenet-c": View("imagenet_c.ImageNetC", "ImageNet-C/<corruption>/<severity>/<class>/<image>", True),
-    "imagenet-c-5k": View("imagenet_c_5k.ImageNetC5k", "the same for the images of a list (--list), no class folder empty"),
+    "imagenet-c-5k": View(
+        "imagenet_c_5k.ImageNetC5k", "the same for the images of a list (--list), no class folder empty", whole_images=True
+    ),
     "tiny-imagenet-c": View("tiny_imagenet_c.TinyImageNetC", "Tiny-ImageNet-C/<corruption>/<severity>/<class>/<image>", True),
-    "mnist-c": View("mnist_c.MnistC", "mnist_c/<corruption>/{train,test}_{images,labels}.npy, clean as identity", True),
+    "mnist-c": View("mnist_c.MnistC", "mnist_c/<corruption>/{train,test}_{images,labels}.npy, clean as identity", True, whole_images=True),
     "webdataset": View("webdataset.WebDataset", "tar shards for webdataset and Hugging Face: <set>/000000.tar"),
     "imagefolder": View("imagefolder.ImageFolder", "images and metadata.jsonl, Hugging Face's imagefolder", True),
     "openood": View("openood.OpenOOD", "images, and a list of 'path label' for every set", True),
@@ -71,8 +75,20 @@ def make_layout(name: str, subject: Subject, options: ViewOptions) -> Layout:
         There is no such view, or this data set does not fit into it; lists everything that does not.
     """
     layout = layout_class(name)
+    if any(sample.region is not None for sample in subject.samples):
+        refuse_regions(name)
     options.refuse_unused(name, layout.takes)
     return layout(subject, options)
+
+
+def refuse_regions(name: str) -> None:
+    """Raise `BuildError` for a view that regions of images do not go into, with those that they do."""
+    if get_view(name).whole_images:
+        others = ", ".join(view for view, entry in VIEWS.items() if not entry.whole_images)
+        raise BuildError(
+            f"The view {name} is of whole images: its loaders take each row or name for an image of the source, and here the samples are "
+            f"regions of images. Views that take regions: {others}."
+        )
 
 
 def unexpected(view: str, images: Sequence[Named], *, all_seen: bool = True) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, WithJsonSchema, model_serializer
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
@@ -227,6 +227,59 @@ class Manifest(Record):
     """Versions of the libraries that made it; no time, host or path."""
 
 
+Side = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Position = Annotated[int, Field(ge=0, le=2**31 - 1)]
+RegionRole = Literal["base", "shrink"]
+
+
+class RegionRecord(Record):
+    """Of a sample that is a square region of a source image: which one."""
+
+    source: str
+    """The id of the source image."""
+    group: str
+    """``p20`` for a fraction of the short side, ``s12`` for a side in pixels: the regions that are scored together."""
+    fraction: float | None
+    side: Side
+    """Pixels of the region; of an embedded image, the side that it was shrunk to."""
+    y: Position
+    """Of the region's upper left pixel in the source image; of an embedded image, on the canvas."""
+    x: Position
+    role: RegionRole
+    """``shrink``: two pixels smaller than the regions of the group, inside an anchor."""
+    row: Position
+    """Of the region in its block; of a shrink, the row of its first anchor."""
+    col: Position
+    anchor: bool
+    """Whether its neighbours, as far as they lie in the image, and its nine shrinks are samples too."""
+
+
+class RegionRow(Record):
+    """A row of regions.jsonl: a grid of regions of one side in one image, and what becomes of each."""
+
+    sample: str
+    """The id of the source image."""
+    group: str
+    fraction: float | None
+    side: Side
+    role: RegionRole
+    y0: Position
+    """Of the first region's upper left pixel."""
+    x0: Position
+    ny: Side
+    """Rows of positions."""
+    nx: Side
+    step: Annotated[int, Field(ge=1, le=1)]
+    """Pixels between positions."""
+    margin: Annotated[int, Field(ge=0, le=1)]
+    """How many positions from the border of the block of base regions its anchors begin."""
+    fit: Literal["resize", "pad", "embed"]
+    out: Side
+    """Pixels of a side of what comes out."""
+    interpolation: Literal["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
+    channels: Literal["rgb", "keep"]
+
+
 class SampleRecord(Record):
     """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's."""
 
@@ -240,18 +293,13 @@ class SampleRecord(Record):
     width: Count
     height: Count
     pixels: Blake3
-    group: GroupName = None
+    group: GroupName = Field(default=None, exclude_if=lambda group: group is None)
     """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no groups."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
+    region: RegionRecord | None = Field(default=None, exclude_if=lambda region: region is None)
+    """Of a region; left out of the row of a whole image."""
 
-    @model_serializer(mode="wrap")
-    def _without_group(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the group where the source has none, so that rows of other sources stay as they are."""
-        record: dict[str, Any] = serialize(self)
-        if self.group is None:
-            record.pop("group", None)
-        return record
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 
 
 class StoredRecord(Record):

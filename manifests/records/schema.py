@@ -1,4 +1,4 @@
-"""JSON Schemas (2020-12) of what a build writes: manifest.json, a row of samples.jsonl, a row of sets/<set id>.jsonl.
+"""JSON Schemas (2020-12) of what a build writes: manifest.json, and rows of samples.jsonl, sets/<set id>.jsonl and regions.jsonl.
 
 ``python -m corruptset.manifests.schema FOLDER`` writes them from the models; a test fails when the two differ.
 """
@@ -13,12 +13,12 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-NAMES = {"manifest": "Manifest", "sample": "SampleRecord", "set-row": "ImageRecord"}
+NAMES = {"manifest": "Manifest", "sample": "SampleRecord", "set-row": "ImageRecord", "region-row": "RegionRow"}
 """Schema -> model."""
 
 
 def load_schema(name: str) -> dict[str, Any]:
-    """Return a shipped schema: "manifest", "sample" or "set-row".
+    """Return a shipped schema: "manifest", "sample", "set-row" or "region-row".
 
     Raises
     ------

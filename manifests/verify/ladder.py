@@ -15,15 +15,16 @@ from pathlib import Path
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.listing import Listing, empty_folders, list_files, read_small
-from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
+from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, REGIONS, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
 from ..manifest_file import read_manifest
 from ..partial import Partial, load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes, sha256_file
-from ..records.models import FileRecord, Manifest, SampleRecord
+from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
 from ..records.parsing import manifest_or_mistakes
 from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
 from ..unfinished import SetFiles, extension_files
+from .region_rules import region_problems
 from .rules import manifest_problems, sample_problems, sums_problems
 from .set_tasks import SLICE_BYTES, check_sets, set_tasks
 from .sets import SetTask, read_rows
@@ -142,6 +143,8 @@ def _check_files(
         samples = None
     if samples is not None:
         report.add(sample_problems(manifest, samples), Counter(samples=len(samples)))
+        rows, problems = read_rows(root, REGIONS, RegionRow) if REGIONS in listing.files else (None, [])
+        report.add(problems or region_problems(manifest, samples, rows))
     sound = _hash_files(root, present, report, jobs, progress) if level >= LEVELS.index("hashes") else set()
     return list(set_tasks(root, manifest, samples, places, apart, sound, level, report)), listing
 

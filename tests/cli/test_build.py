@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "first": None,
     "per_class": None,
     "ids": None,
+    "per_super_category": None,
     "format": None,
     "optimize": False,
     "skip_bad": False,
@@ -38,6 +39,7 @@ DEFAULTS: dict[str, Any] = {
     "surrogate_batch": None,
     "view": None,
     "any_shape": False,
+    "store": None,
 }
 GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ([], {}),
@@ -59,6 +61,7 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ),
     (["--train"], {"train": True}),
     (["--metrics", "0"], {"metrics": 0}),
+    (["--store", "table", "--per-super-category", "a.toml"], {"store": "table", "per_super_category": "a.toml"}),
     (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
     (
         ["--surrogate", "m.toml", "--device", "cuda", "--surrogate-batch", "64"],

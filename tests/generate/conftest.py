@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 from layouts import files_of
+from PIL import Image
+from slow_regions import EMBED, EXHAUSTIVE, FOGGED, PHOTOS, SAMPLED, SIZES, photograph
+from slow_regions import write_recipe as write_region_recipe
 
 from corruptset.generate.build import Built, build
 
@@ -93,3 +96,38 @@ def make(small_recipe: Path, tmp_path: Path) -> Callable[..., Built]:
         return build(small_recipe, "sample", tmp_path, **({"jobs": 1} | options))
 
     return run
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An image folder of three photographs of three sizes; the last is grey, as JPEG."""
+    root = tmp_path_factory.mktemp("photos")
+    for name, (width, height) in SIZES.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        picture = Image.fromarray(photograph(width, height))
+        picture.convert("L").save(root / f"{name}.jpg") if name == "b/x" else picture.save(root / f"{name}.png")
+    return root
+
+
+@pytest.fixture(scope="session")
+def recipes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("recipes")
+    return {
+        "photos": write_region_recipe(root / "photos", PHOTOS, FOGGED),
+        "plain": write_region_recipe(root / "plain", PHOTOS),
+        "sampled": write_region_recipe(root / "sampled", SAMPLED),
+        "exhaustive": write_region_recipe(root / "exhaustive", EXHAUSTIVE),
+        "embed": write_region_recipe(root / "embed", EMBED),
+    }
+
+
+@pytest.fixture(scope="session")
+def made(photos: Path, recipes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Regions of photographs, clean and under two chains, in folders and shards."""
+    return build(recipes["photos"], f"folder:{photos}", tmp_path_factory.mktemp("made"), jobs=1, format="both")
+
+
+@pytest.fixture(scope="session")
+def table(photos: Path, recipes: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Whole photographs and a table of the same regions."""
+    return build(recipes["plain"], f"folder:{photos}", tmp_path_factory.mktemp("table"), jobs=1, store="table")

@@ -17,7 +17,7 @@ from PIL import Image
 from pydantic import TypeAdapter
 
 from corruptset.errors import ImageError
-from corruptset.generate.pixels.preprocessing import CentralResize, Preprocessing, Resize, ResizeCrop, Unchanged, preprocess
+from corruptset.generate.pixels.preprocessing import CentralResize, Pad, Preprocessing, Resize, ResizeCrop, Unchanged, preprocess
 from corruptset.generate.sources.source import open_source
 
 IMAGENET = ResizeCrop(kind="resize-crop", resize=256, crop=224, channels="keep")
@@ -222,8 +222,27 @@ def test_size_is_foretold(spec):
         assert spec.size(width, height) == preprocess(pattern(width, height, 3), spec).shape[1::-1]
 
 
+@pytest.mark.parametrize("channels", ["rgb", "keep"])
+@pytest.mark.parametrize(("width", "height"), [(32, 32), (9, 12), (32, 1), (12, 31)])
+def test_pad_puts_the_image_in_the_middle_of_black(width, height, channels):
+    image = np.random.default_rng(3).integers(1, 256, (height, width, 1), np.uint8)
+    out = preprocess(image, Pad(kind="pad", side=32, channels=channels))
+    assert out.shape == (32, 32, 3 if channels == "rgb" else 1)
+    top, left = (32 - height) // 2, (32 - width) // 2
+    np.testing.assert_array_equal(out[top : top + height, left : left + width], np.broadcast_to(image, (height, width, out.shape[2])))
+    assert np.count_nonzero(out) == image.size * out.shape[2]
+
+
+def test_pad_refuses_what_is_larger_than_the_canvas():
+    spec = Pad(kind="pad", side=32)
+    assert spec.problem(32, 32) is None
+    assert "33x20, larger than the canvas of 32x32" in spec.problem(33, 20)
+    with pytest.raises(ImageError, match="larger than the canvas"):
+        preprocess(np.zeros((40, 9, 3), np.uint8), spec)
+
+
 def test_settings_round_trip_through_json():
-    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none")):
+    for spec in (IMAGENET, TINY, INCEPTION, Unchanged(kind="none"), Pad(kind="pad", side=32)):
         assert TypeAdapter(Preprocessing).validate_python(spec.as_json()) == spec
         assert next(iter(spec.as_json())) == "kind"
 

@@ -25,7 +25,19 @@ def validator(name: str) -> Any:
     return jsonschema.Draft202012Validator(load_schema(name))
 
 
+REGION = {
+    "source": "0_käfer/zwei", "group": "p20", "fraction": 0.2, "side": 75, "y": 3, "x": 0, "role": "shrink", "row": 1, "col": 1,
+    "anchor": False,
+}  # fmt: skip
+REGION_ROW = {
+    "sample": "0_käfer/zwei", "group": "s12", "fraction": None, "side": 12, "role": "base", "y0": 3, "x0": 0, "ny": 3, "nx": 4, "step": 1,
+    "margin": 1, "fit": "resize", "out": 32, "interpolation": "bilinear", "channels": "rgb",
+}  # fmt: skip
+
+
 def records(root: Path, name: str) -> list[Any]:
+    if name == "region-row":
+        return [REGION_ROW]
     if name == "manifest":
         return [json.loads((root / "manifest.json").read_text("utf-8"))]
     paths = [root / "samples.jsonl"] if name == "sample" else sorted((root / "sets").rglob("*.jsonl"))
@@ -112,6 +124,8 @@ def test_schema_and_models_accept_and_refuse_the_same(templates: Make, name: str
     refused = accepted = 0
     # of the manifest, the last set has stages and metrics
     record = records(templates(encoding_format="jpeg"), name)[-1]
+    if name == "sample":
+        record["region"] = REGION
     if name == "manifest":
         record["sets"] = record["sets"][-1:]
         record["textures"] = [{"name": "frost1", "sha256": "sha256:" + "0" * 64}]

@@ -1,0 +1,109 @@
+"""Which regions of an image a recipe takes: all, or those of blocks drawn from the seed and the image's id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from ...corruptions.keys import sample_key, stage_key
+from ...manifests.records.models import RegionRow
+from ...manifests.regions.grids import Grid
+from ..recipes.region_table import RegionGroup, RegionTable
+
+REVISION = 1
+"""Of the draws: another one moves every block of every build."""
+_WORDS = 64
+
+
+def grids_of(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> list[Grid]:
+    """Return the regions of an image as grids: blocks of base regions, and the shrinks of their anchors.
+
+    The blocks of a side are drawn uniformly without replacement from all places that a block has in the image, by a stream that
+    depends on the seed, the image's id, the kind, the side and the size of a block alone: no other side, image or number of blocks
+    moves them.
+
+    Parameters
+    ----------
+    table : RegionTable
+    seed : int
+    sample_id : str
+    width, height : int
+        Of the image, which must be large enough (`RegionTable.problem`).
+    """
+    area, grids = table.area(width, height), []
+    for group in table.groups(width, height):
+        across, down = (length - group.side + 1 for length in area)
+        if table.blocks is None or table.block is None:
+            places, ny, nx, margin = [(0, 0)], down, across, 0
+        else:
+            places = drawn_places(seed, sample_id, table.kind, group.side, (down, across), table.block, table.blocks)
+            ny = nx = table.block
+            margin = 1
+        for y, x in places:
+            grids.append(Grid(group.name, group.fraction, group.side, "base", y, x, ny, nx, margin))
+            if table.kind == "crop":
+                grids.append(_shrinks(group, y + margin, x + margin, ny - 2 * margin + 2, nx - 2 * margin + 2, margin))
+    return grids
+
+
+def _shrinks(group: RegionGroup, y: int, x: int, ny: int, nx: int, margin: int) -> Grid:
+    return Grid(group.name, group.fraction, group.side - 2, "shrink", y, x, ny, nx, margin)
+
+
+def drawn_places(
+    seed: int, sample_id: str, kind: str, side: int, positions: tuple[int, int], block: int, blocks: int
+) -> list[tuple[int, int]]:
+    """Return the (y, x) of the first position of each drawn block, sorted; of no more places than `blocks`, all."""
+    down, across = (count - block + 1 for count in positions)
+    count = down * across
+    if blocks >= count:
+        chosen = list(range(count))
+    else:
+        # The beginning of a Fisher-Yates shuffle, of which only the moved entries are kept.
+        moved: dict[int, int] = {}
+        words = _words(_key(seed, kind, side, block), sample_key(sample_id))
+        chosen = []
+        for k in range(blocks):
+            other = k + _below(count - k, words)
+            chosen.append(moved.get(other, other))
+            moved[other] = moved.get(k, k)
+    return [divmod(place, across) for place in sorted(chosen)]
+
+
+@lru_cache(maxsize=64)
+def _key(seed: int, kind: str, side: int, block: int) -> np.uint64:
+    return stage_key(seed, [(f"regions@{REVISION}", {"kind": kind, "side": side, "block": block})])
+
+
+def _words(key: np.uint64, sample: np.uint64) -> Iterator[int]:
+    """Yield the words of stream 0."""
+    from ...corruptions.random.philox import fill_words
+
+    words = np.empty(_WORDS, np.uint32)
+    first = 0
+    while True:
+        fill_words(words, first, key, sample, 0)
+        yield from words.tolist()
+        first += _WORDS // 4
+
+
+def _below(count: int, words: Iterator[int]) -> int:
+    """Return a whole number, uniform on 0 .. count - 1: words beyond the last multiple of `count` are passed over."""
+    limit = 2**32 - 2**32 % count
+    return next(word for word in words if word < limit) % count
+
+
+def region_rows(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> Iterator[RegionRow]:
+    """Yield the rows of regions.jsonl of an image."""
+    for grid in grids_of(table, seed, sample_id, width, height):
+        yield RegionRow(
+            sample=sample_id,
+            **grid._asdict(),
+            step=1,
+            fit=table.fit or "embed",
+            out=table.size,
+            interpolation=table.interpolation,
+            channels=table.channels,
+        )

@@ -1,0 +1,1 @@
+"""Regions of images: where they lie, and how their pixels are made."""

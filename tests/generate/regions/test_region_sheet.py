@@ -1,0 +1,67 @@
+"""The sheet of regions shows what a build makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from slow_regions import photograph, slow_crop, slow_embedding, small_images
+
+from corruptset.errors import RecipeError, SourceError
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.regions import region_sheet as sheets
+from corruptset.generate.regions.block_draws import grids_of
+from corruptset.generate.regions.region_sheet import region_sheet
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that makes a sheet and returns its lines."""
+    kept: list[Any] = []
+    real = sheets.contact_sheet
+    monkeypatch.setattr(sheets, "contact_sheet", lambda lines, title: (kept.extend(lines), real(lines, title=title))[1])
+
+    def make(*arguments: Any) -> list[Any]:
+        kept.clear()
+        assert region_sheet(*arguments).startswith(b"\x89PNG")
+        return list(kept)
+
+    return make
+
+
+def test_of_each_size_an_anchor_its_neighbours_and_its_shrinks(lines: Any) -> None:
+    image, recipe = photograph(160, 130), load_recipe("fragile-imagenet")
+    assert recipe.regions is not None
+    found = lines(image, recipe, 3, "pic")
+    groups = recipe.regions.groups(160, 130)
+    assert len(found) == 4 * len(groups)
+    blocks = [g for g in grids_of(recipe.regions, 3, "pic", 160, 130) if g.role == "base"]
+    for number, group in enumerate(groups):
+        heading, *rows = found[4 * number : 4 * number + 4]
+        words = heading.label.replace(",", "").replace(";", "").split()
+        side, top, left = int(words[2]), int(words[5]), int(words[7])
+        assert any((b.side, b.y0 + 1, b.x0 + 1) == (group.side, top, left) for b in blocks)
+        for step, row in zip((-1, 0, 1), rows, strict=True):
+            images = [image for _, image in row.cells]
+            assert len(images) == 7
+            for across in (-1, 0, 1):
+                assert np.array_equal(images[2 + across], slow_crop(image, (side, top + step, left + across), 224))
+                assert np.array_equal(images[5 + across], slow_crop(image, (side - 2, top + step + 1, left + across + 1), 224))
+
+
+def test_small_ones_are_enlarged_and_embedded_ones_have_no_shrinks(lines: Any) -> None:
+    image = small_images(1)[0]
+    found = lines(image, load_recipe("location-cifar10"), 0, "a")
+    assert [len(line.cells) for line in found] == [0, 3, 3, 3] * 2
+    assert "side 12 at y 10, x 10" in found[0].label
+    middle = found[2].cells[1][1]
+    assert np.array_equal(middle[::3, ::3], slow_embedding(image, (12, 10, 10), 32))
+    assert middle.shape == (96, 96, 3)
+
+
+def test_what_cannot_be_shown() -> None:
+    with pytest.raises(RecipeError, match=r"imagenet-c has no \[regions\]"):
+        region_sheet(photograph(60, 60), load_recipe("imagenet-c"), 0, "a")
+    with pytest.raises(SourceError, match="The picture a is 12x12, too small for the recipe's regions"):
+        region_sheet(photograph(12, 12), load_recipe("fragile-cifar10"), 0, "a")
