@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
 from .options import (
-    BUILD_OPTIONS,
     DEFAULT_RECIPE,
-    PAIR_OPTIONS,
     AsJson,
     DisjointFrom,
     Source,
     count_or_all,
     split_globs,
-    with_options,
 )
 from .output import chain, duration, first_few, put, put_json, put_notes, put_table, size
 from .pairs import chosen_recipe, first_samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import get_type_hints
 
-from corruptset.cli.options import BUILD_OPTIONS
+from corruptset.cli.build_options import BUILD_OPTIONS
 from corruptset.generate.plan.options import BuildKeywords, BuildOptions
 
 

@@ -1,0 +1,102 @@
+"""The options of a build, as `plan` and `build` take them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .options import (
+    AnyShape,
+    Calibration,
+    Coupling,
+    CouplingOption,
+    Device,
+    First,
+    FormatOption,
+    FrostTextures,
+    Groups,
+    HoldOut,
+    Ids,
+    ImagesOption,
+    Jobs,
+    Labels,
+    Levels,
+    Metrics,
+    Optimize,
+    OrdersOption,
+    PerClass,
+    PerSuperCategory,
+    Samples,
+    ScaleOption,
+    Second,
+    Seed,
+    Sets,
+    Severities,
+    SkipBad,
+    Split,
+    Store,
+    Surrogate,
+    SurrogateBatch,
+    Train,
+    View,
+)
+
+# Field of `BuildOptions` -> option and default, in the order of the help; `--first` is also a word of pairs. A test compares the names.
+BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "seed": (Seed, 0),
+    "jobs": (Jobs, None),
+    "sets": (Sets, None),
+    "samples": (Samples, None),
+    "first": (First, None),
+    "per_class": (PerClass, None),
+    "ids": (Ids, None),
+    "per_super_category": (PerSuperCategory, None),
+    "format": (FormatOption, None),
+    "optimize": (Optimize, False),
+    "skip_bad": (SkipBad, False),
+    "calibration": (Calibration, None),
+    "coupling": (CouplingOption, Coupling.independent),
+    "scale": (ScaleOption, None),
+    "metrics": (Metrics, None),
+    "labels": (Labels, None),
+    "split": (Split, None),
+    "groups": (Groups, None),
+    "hold_out": (HoldOut, None),
+    "train": (Train, False),
+    "images": (ImagesOption, None),
+    "frost_textures": (FrostTextures, None),
+    "surrogate": (Surrogate, None),
+    "device": (Device, None),
+    "surrogate_batch": (SurrogateBatch, None),
+    "view": (View, None),
+    "any_shape": (AnyShape, False),
+    "store": (Store, None),
+}
+PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "second": (Second, None),
+    "severities": (Severities, None),
+    "levels": (Levels, None),
+    "orders": (OrdersOption, None),
+}
+
+
+def with_options(options: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command many options, before the last of its parameters_of_command; the command gets their values as ``given``, a mapping."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapper(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in options}
+            command(**arguments, given=given)
+
+        parameters_of_command = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        added = [inspect.Parameter(name, kind, default=default, annotation=kept) for name, (kept, default) in options.items()]
+        parameters = [*parameters_of_command[:-1], *added, parameters_of_command[-1]]
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+        return wrapper
+
+    return decorate
