@@ -1,8 +1,9 @@
 """Regions without corruptset: ``python -m benchmarks.region_loops '{"which": "floor", "source": ..., "like": ...}'``.
 
 ``floor`` crops, resizes (Pillow) and encodes the regions of a finished build, `like`, with the same encoder; each image is decoded once,
-and nothing is hashed, recorded or written. ``plain`` does what a loop over torchvision's ``resized_crop`` does with pictures of Pillow: every
-region opens its image, is cropped and resized, and Pillow's ``save`` makes a file of it. Seconds and processor seconds are printed as JSON.
+and nothing is hashed, recorded or written. ``plain`` does what a loop over torchvision's ``resized_crop`` does with Pillow's pictures:
+every region opens its image, is cropped and resized, and Pillow's ``save`` makes a file of it. Seconds and processor seconds are printed
+as JSON.
 """
 
 from __future__ import annotations
