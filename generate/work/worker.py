@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +61,8 @@ def process(job: Job, part: Part) -> PartDone:
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
         try:
-            finished = _make(job, part, images, thread)
+            with _model_running(job, part):
+                finished = _make(job, part, images, thread)
             sets = {set_id: finished[set_id].result() for set_id in part.sets}
         finally:
             thread.shutdown(wait=True, cancel_futures=True)
@@ -69,6 +71,11 @@ def process(job: Job, part: Part) -> PartDone:
         sidecar = Sidecar(job.origin.build, resources, part.run.number, part.run.first, part.run.stop, digests, sets)
         write_sidecar(job.directory, part.name, sidecar)
     return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
+
+
+def _model_running(job: Job, part: Part) -> AbstractContextManager[Any]:
+    """Hold PyTorch's settings over a part that follows a model: to make them for each image costs more than a small network does."""
+    return job.maker.resources["surrogate"].running() if any(job.sets[s].needs_surrogate for s in part.sets) else nullcontext()
 
 
 @contextmanager
