@@ -186,7 +186,7 @@ def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
             "Nothing was written."
         )
     samples = build.samples[:: -(-len(build.samples) // SHOWN_TO_SURROGATE)]
-    images = [load_clean(build.spec.source, chosen, build.spec.preprocessing) for chosen in samples]
+    images = [load_clean(build.spec.loader, chosen, build.spec.preprocessing) for chosen in samples]
     surrogate.check_accuracy(np.stack(images), np.array([chosen.sample.label for chosen in samples]))
 
 

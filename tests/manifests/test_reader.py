@@ -17,6 +17,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from damage import edit_lines
 
 import corruptset
 from corruptset.errors import IncompleteBuild, UnknownCorruption, VerificationError
@@ -77,6 +78,18 @@ def test_blocks_of_a_shard(templates: Make, block_bytes: int) -> None:
     images = corruptset.open(templates(containers=("hdf5",), shard_rows=5, repeat=2))["fog/3"]
     expected = [row.pixels for row in images.rows]
     assert [pixel_digest(image) for image in images.images(block_bytes=block_bytes)] == expected
+
+
+def test_rows_of_a_shard_in_another_order(dataset: Make) -> None:
+    root = dataset(containers=("hdf5",))
+    before = [row.pixels for row in corruptset.open(root)["fog/3"].rows]
+
+    def exchange(rows: list[dict[str, Any]]) -> None:
+        rows[2]["files"], rows[3]["files"] = rows[3]["files"], rows[2]["files"]
+
+    edit_lines(root / "sets/fog/3.jsonl", exchange)
+    images = [pixel_digest(image) for image in corruptset.open(root)["fog/3"].images()]
+    assert images == [*before[:2], before[3], before[2], *before[4:]]
 
 
 def test_prefer_is_what_is_read(dataset: Make) -> None:

@@ -44,8 +44,11 @@ def test_raw_rows(count: int) -> None:
         assert f.attrs["set"] == "fog/3"
 
 
+SIZES = [(1, (8, 8, 1)), (7, (9, 11, 3)), (1251, (5, 3, 1)), (1252, (5, 3, 1)), (130, (97, 60, 3)), (1000, (32, 32, 3))]
+
+
 @pytest.mark.parametrize("name", ["a", "fog/3", "a chain of several things, ä/12"])
-@pytest.mark.parametrize(("count", "shape"), [(1, (8, 8, 1)), (7, (9, 11, 3)), (1251, (5, 3, 1)), (130, (97, 60, 3)), (1000, (32, 32, 3))])
+@pytest.mark.parametrize(("count", "shape"), SIZES)
 def test_rows_put_between_are_what_hdf5_itself_writes(count: int, shape: tuple[int, ...], name: str) -> None:
     rows = images(count, shape)
     columns = {"labels": np.arange(count) % 7, "index": np.arange(3, 3 + count), "pixels": images(count, (32,))}

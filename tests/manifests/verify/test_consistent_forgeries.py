@@ -80,7 +80,12 @@ def test_a_shard_with_more_rows_than_are_recorded(dataset: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("hdf5/fog/3-00009.h5", "no row of set fog/3 is in this shard"), ("hdf5/snow/3-00000.h5", "a shard of no set")]
+    ("name", "said"),
+    [
+        ("hdf5/fog/3-00009.h5", "no row of set fog/3 is in this shard"),
+        ("hdf5/snow/3-00000.h5", "a shard of no set"),
+        ("hdf5/notes.h5", "a shard of no set"),
+    ],
 )
 def test_shards_that_no_row_names(dataset: Make, name: str, said: str) -> None:
     root = dataset()
@@ -92,11 +97,19 @@ def test_shards_that_no_row_names(dataset: Make, name: str, said: str) -> None:
     assert found(root) == [Problem(name, "unexpected", said)]
 
 
-def test_a_row_in_a_shard_of_another_set(dataset: Make) -> None:
+@pytest.mark.parametrize("name", ["hdf5/clean-00002.h5", "hdf5/fog/3-00007.h5"])
+def test_a_row_in_a_shard_of_another_set_or_of_none(dataset: Make, name: str) -> None:
     root = dataset(containers=("hdf5",))
-    forge(root, lambda rows: rows[4]["files"][0].update(path="hdf5/clean-00002.h5"))
+    forge(root, lambda rows: rows[4]["files"][0].update(path=name))
     details = {(p.path, p.detail) for p in found(root)}
-    assert (ROWS, "row 4 is in hdf5/clean-00002.h5, which is not a shard of this set in the manifest") in details
+    assert (ROWS, f"row 4 is in {name}, which is not a shard of this set in the manifest") in details
+
+
+@pytest.mark.parametrize(("row", "said"), [(0, f"row 3 is in {SHARD} at row 0, as is another"), (5, f"the rows in {SHARD} are not 0 to 1")])
+def test_rows_of_a_shard_that_are_named_twice_or_left_out(dataset: Make, row: int, said: str) -> None:
+    root = dataset(containers=("hdf5",))
+    forge(root, lambda rows: rows[3]["files"][0].update(row=row))
+    assert (ROWS, said) in {(p.path, p.detail) for p in found(root)}
 
 
 def test_rows_of_a_shard_that_were_exchanged(dataset: Make) -> None:
