@@ -21,7 +21,7 @@ class DeadlySource:
         self._victim = victim
         self._flag = flag
         self._parent = os.getpid()
-        for name in ("scheme", "license", "classes", "samples", "notes"):
+        for name in ("scheme", "license", "classes", "samples", "notes", "grouping"):
             setattr(self, name, getattr(self._inner, name))
 
     def load(self, sample: Sample) -> Loaded:
