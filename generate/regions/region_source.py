@@ -42,7 +42,7 @@ class Region(Sample):
         side, y, x = place
         identity = region_id(original.id, side, y, x)
         return cls(
-            index, identity, original.label, original.path, original.split,
+            index, identity, original.label, original.path, original.split, original.group,
             original=original, side=side, y=y, x=x, described=described,
         )  # fmt: skip
 

@@ -258,3 +258,15 @@ def test_the_example_of_the_page_finds_the_regions_of_every_anchor(made: Built, 
         assert (len(set(shifted)), len(set(shrunk))) == (8, 9)
         assert {samples[i].width - sample.width for i in shifted} == {0}
         assert {samples[i].width - sample.width for i in shrunk} == {-2}
+
+
+def test_regions_have_the_group_of_their_image(photos: Path, recipes: dict[str, Path], tmp_path: Path) -> None:
+    """So that a hold-out is one of regions, and can be checked and made again."""
+    paths = sorted(p.relative_to(photos).as_posix() for p in photos.rglob("*.*g"))
+    csv = tmp_path / "groups.csv"
+    csv.write_text("file,group\n" + "".join(f"{path},{'held' if n == 1 else 'others'}\n" for n, path in enumerate(paths)))
+    given = {"groups": csv, "hold_out": "group=held"}
+    built = build(recipes["plain"], f"folder:{photos}", tmp_path / "out", jobs=1, format="folder", metrics=0, **given)
+    rows = corruptset.open(built.directory).samples
+    assert {(row.path, row.group) for row in rows} == {(paths[1], "held")}
+    assert corruptset.verify(built.directory, rederive=4, source=f"folder:{photos}", groups=csv, jobs=1).ok
