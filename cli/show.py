@@ -114,7 +114,8 @@ def gradual_json(name: str, which: str) -> dict[str, Any]:
         "accumulates": gradual.accumulates,
         "ladders": {other: dict(ladder(other)[name].parameters) for other in LADDERS},
         "ladder": which,
-        "changes": [row.as_json() for row in change_table(name, ladder=which)],
+        # What a model's gradient changes depends on the model: `change_table` takes one, from Python.
+        "changes": [] if get_corruption(name).needs_model else [row.as_json() for row in change_table(name, ladder=which)],
     }
 
 
@@ -171,10 +172,13 @@ def _put_gradual(record: Mapping[str, Any]) -> None:
     put(f"Levels 1 to {record['levels']}, {'each from the one before' if record['accumulates'] else 'each from the clean image'}\n")
     if any(record["ladders"].values()):
         _put_parameters("ladder", record["ladders"])
-    put(f"ladder {record['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
-    numbers = ("changed", "mean", "colours")
-    rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
-    put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"))
+    if record["changes"]:
+        put(f"ladder {record['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
+        numbers = ("changed", "mean", "colours")
+        rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
+        put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"))
+    else:
+        put("What a level changes depends on the model: from Python, corruptset.generate.level_effects.change_table measures it.")
     put()
     _put_facts(record)
 

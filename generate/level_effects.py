@@ -15,6 +15,7 @@ from ..corruptions.keys import check_seed
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from ..errors import ParameterError
+from ..models.surrogate import Surrogate
 from .pixels.preprocessing import preprocess
 from .plan.set_maker import SetMaker
 from .recipes.choice import ladders
@@ -52,6 +53,8 @@ def change_table(
     images: Sequence[Images] | Images | None = None,
     keys: Sequence[str] | None = None,
     seed: int = 0,
+    surrogate: Surrogate | None = None,
+    labels: Sequence[int] | None = None,
 ) -> list[Change]:
     """Return what every level of a gradual degradation changes, from level 0 to level 30 or the last one that it has.
 
@@ -68,6 +71,10 @@ def change_table(
         What the images are called: random draws follow from it. Default ``"0"``, ``"1"``, ..., and the photographs' names.
     seed : int
         0..2**53 - 1.
+    surrogate : Surrogate, optional
+        The model whose gradient `model_gradient` follows (`corruptset.load_surrogate`); then `images` of its size are needed too.
+    labels : sequence of int, optional
+        The class of each image, for a model.
 
     Returns
     -------
@@ -89,6 +96,10 @@ def change_table(
     declared = get_corruption(name)
     if declared.gradual is None:
         raise ParameterError(f"{name} has severities in place of levels: it has no table of changes.")
+    if declared.needs_model and (surrogate is None or images is None or labels is None or len(labels) != len(images)):
+        raise ParameterError(
+            f"{name} follows the gradient of a model: give images of the model's size, a label for each, and the surrogate."
+        )
     table = replace(fitting("imagenet"), ladder=check_ladder(ladder))
     check_seed(seed)
     ids, batches = _photographs() if images is None else (tuple(map(str, range(len(images)))), _batches(images))
@@ -98,17 +109,18 @@ def change_table(
         raise ParameterError(f"{len(ids)} keys for {sum(map(len, batches))} images: expected images, and one key for each.")
     rungs = [spec for spec in ladders(table) if spec.stages[0].corruption == name]
     stage = {spec.id: spec.stages[0] for spec in rungs}
-    maker = SetMaker(table.side, seed)
+    maker = SetMaker(table.side, seed, resources={} if surrogate is None else {"surrogate": surrogate})
     tree = maker.tree(rungs)
     measured: dict[int, list[tuple[float, float, float]]] = {0: []}
     start = 0
     for batch in batches:
         measured[0] += [_measure(clean, clean) for clean in batch]
-        for set_id, degraded in maker.images(tree, batch, list(ids[start : start + len(batch)])):
+        stop = start + len(batch)
+        for set_id, degraded in maker.images(tree, batch, ids[start:stop], None if labels is None else labels[start:stop]):
             level = stage[set_id].level
             assert level is not None
             measured.setdefault(level, []).extend(_measure(*pair) for pair in zip(batch, degraded, strict=True))
-        start += len(batch)
+        start = stop
     shape = batches[0].shape[1:]
     values = rungs[0].stages[0].parameters
     changes = {level: declared.gradual.change(level, shape, values) if level else UNCHANGED for level in measured}

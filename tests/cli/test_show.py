@@ -54,6 +54,13 @@ def lines(text: str) -> dict[str, str]:
     return {line.split()[0]: line for line in text.splitlines() if line.strip()}
 
 
+def test_what_a_models_gradient_changes_is_not_known_without_the_model(run: Any) -> None:
+    shown = run("show", "model_gradient")
+    assert shown.code == 0
+    assert "What a level changes depends on the model" in shown.out
+    assert run("show", "model_gradient", "--json").json["changes"] == []
+
+
 def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run: Any) -> None:
     done = run("show", "random_boxes")
     assert done.code == 0, done.err

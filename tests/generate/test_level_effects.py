@@ -21,6 +21,11 @@ GRADUAL = [name for name in corruption_names() if get_corruption(name).gradual i
 PAPER = {"black_lines": {6: 6.4, 10: 10.6}, "random_boxes": {2: 3.4, 5: 8.5}, "adjacent_pixel_swap": {2: 56.6, 4: 76.8}}
 
 
+def test_a_table_of_a_models_gradient_needs_the_model() -> None:
+    with pytest.raises(ParameterError, match="give images of the model's size, a label for each, and the surrogate"):
+        change_table("model_gradient", images=[painted(24, 30, 3, 0)])
+
+
 @pytest.mark.parametrize("ladder", LADDERS)
 @pytest.mark.parametrize("name", GRADUAL)
 def test_a_table_is_what_corrupt_makes(name: str, ladder: str) -> None:

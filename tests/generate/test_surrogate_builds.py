@@ -17,6 +17,7 @@ from PIL import Image
 
 import corruptset
 from corruptset.errors import BuildError, ModelError, VerificationError
+from corruptset.generate.level_effects import change_table
 from corruptset.generate.recipes.recipe import parse_recipe
 
 pytestmark = pytest.mark.ci
@@ -87,9 +88,13 @@ def chains(model: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -
     return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, jobs=1)
 
 
-def accuracies(data: corruptset.DataSet, model: Path) -> dict[str, float]:
-    surrogate = corruptset.load_surrogate(model)
-    return {name: float((surrogate.logits(data[name].array()).argmax(axis=1) == data[name].labels).mean()) for name in data}
+def accuracies(run: Callable[..., commands.Done], root: Path, model: Path, out: Path, *options: Any) -> dict[str, float]:
+    """Return the accuracy on every set, from the files that `corruptset predict` writes."""
+    done = run("predict", root, "--model", model, "--out", out, *options)
+    assert done.code == 0, done.err
+    data = corruptset.open(root)
+    predicted = {name: np.load(out / f"{name}.npz")["logits"] for name in data if (out / f"{name}.npz").exists()}
+    return {name: float((logits.argmax(axis=1) == data[name].labels).mean()) for name, logits in predicted.items()}
 
 
 def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
@@ -105,7 +110,8 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     clean = data["clean"].array().astype(np.int16)
     for severity, eps in enumerate((1, 2, 4, 8, 16), 1):
         assert np.abs(data[f"pgd/{severity}"].array() - clean).max() == eps
-    shares = list(accuracies(data, model).values())
+    shares = list(accuracies(run, data.path, model, tmp_path / "predictions").values())
+    assert len(shares) == 6
     assert shares[0] >= 0.95
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] <= shares[0] - 0.1
@@ -117,20 +123,29 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
     assert {s["id"]: s.get("reproducible", True) for s in manifest["sets"]} == {"clean": True} | {f"pgd/{s}": False for s in range(1, 6)}
 
 
-def test_all_fifteen_degradations(model: Path, source: str, tmp_path: Path) -> None:
+def test_all_fifteen_degradations(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
     """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the mean."""
-    whole = corruptset.build("image-degrade-30-model", source, tmp_path, surrogate=model, format="hdf5", metrics=0, samples=24)
-    assert len(whole.manifest.sets) == 1 + 15 * 30
-    data = corruptset.open(whole.directory)
+    options = ["--source", source, "--surrogate", model, "--format", "hdf5", "--metrics", 0, "--samples", 24, "--json"]
+    whole = run("build", "image-degrade-30-model", "--out", tmp_path, *options)
+    assert whole.code == 0, whole.err
+    assert whole.json["sets"] == 1 + 15 * 30
+    data = corruptset.open(whole.json["directory"])
     levels = [data["clean"].array().astype(np.int16), *(data[f"model_gradient/{n:02d}"].array().astype(np.int16) for n in range(1, 31))]
     surrogate = corruptset.load_surrogate(model)
     for below, level in itertools.pairwise(levels):
         _, gradient = surrogate.gradient(below.astype(np.float32), data["clean"].labels)
         assert np.array_equal(level, np.clip(below + np.sign(gradient).astype(np.int16), 0, 255))
-    shares = [float((surrogate.logits(x.astype(np.uint8)).argmax(axis=1) == data["clean"].labels).mean()) for x in levels]
+    by_set = accuracies(run, data.path, model, tmp_path / "predictions", "--sets", "clean,model_gradient/*")
+    shares = [by_set[name] for name in ("clean", *(f"model_gradient/{n:02d}" for n in range(1, 31)))]
     means = [np.mean(shares[at : at + 5]) for at in range(0, 30, 5)]
     assert means == sorted(means, reverse=True)
     assert means[-1] < means[0] - 0.2
+    # What it changes, as the table of the other fourteen has it: nearly every pixel at once
+    images, labels = levels[0].astype(np.uint8), data["clean"].labels.tolist()
+    table = change_table("model_gradient", images=images, labels=labels, surrogate=surrogate)
+    assert [row.level for row in table] == list(range(31))
+    assert table[7].change == "1 along the gradient, 7 times"
+    assert table[7].changed == pytest.approx(100 * (levels[7] != levels[0]).any(axis=3).mean())
     others = corruptset.build("image-degrade-30", source, tmp_path, sets=["fade_black/07"], calibration="imagenet", any_shape=True, first=2)
     assert others.manifest.surrogates == []
 
