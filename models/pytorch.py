@@ -49,7 +49,7 @@ def check_device(name: str) -> str:
 
 @contextmanager
 def repeatable(device: str, threads: int = 1) -> Iterator[None]:
-    """Run PyTorch by deterministic algorithms where it has them; settings and random state are restored at the end.
+    """Run PyTorch in so many threads, by deterministic algorithms where it has them; settings and random state are restored at the end.
 
     What a network computes depends on how many threads share its sums.
     """
@@ -57,11 +57,11 @@ def repeatable(device: str, threads: int = 1) -> Iterator[None]:
         yield
         return
     torch = import_torch()
-    threads = torch.get_num_threads()
+    threads_before = torch.get_num_threads()
     deterministic, warn_only = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     on_gpu = torch.device(device).type == "cuda"
     with ExitStack() as stack:
-        stack.callback(torch.set_num_threads, threads)
+        stack.callback(torch.set_num_threads, threads_before)
         stack.callback(torch.use_deterministic_algorithms, deterministic, warn_only=warn_only)
         stack.callback(setattr, torch.utils.deterministic, "fill_uninitialized_memory", torch.utils.deterministic.fill_uninitialized_memory)
         stack.enter_context(torch.random.fork_rng(devices=[torch.device(device)] if on_gpu else []))
