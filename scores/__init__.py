@@ -1,1 +1,1 @@
-"""Predictions and a manifest to the papers' metrics (to come)."""
+"""Predictions and a data set to the papers' numbers."""

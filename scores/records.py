@@ -1,0 +1,151 @@
+"""The records of a scores file, as pydantic models. Fractions are 0..1; a score that cannot be had is null, and `notes` says why."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ..manifests.records.models import Count, Record, SetId, Sha256
+
+SCORES_VERSION = 1
+"""Of a scores file."""
+
+Interval = tuple[float, float] | None
+"""The middle 95 % of a score over resamples of the images."""
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class SetScore(Record):
+    """Of one set."""
+
+    n: Count
+    """Images that count."""
+    accuracy: Fraction
+    top5: Fraction | None
+    rank: float | None
+    """Mean number of classes above the true one."""
+    probability: Fraction | None
+    """Mean probability of the true class."""
+    interval: Interval
+    """Of the accuracy."""
+
+
+class FirstBelow(Record):
+    """The first level at which the accuracy is below a threshold."""
+
+    level: int
+    change: str
+    """What the level does, in words."""
+    changed: Fraction | None
+    """Fraction of pixels changed at this level, as the manifest has it."""
+
+
+class Profile(Record):
+    """Of one gradual degradation, or the mean of several."""
+
+    levels: list[int]
+    """Level 0 is the clean set."""
+    accuracy: list[Fraction]
+    rank: list[float] | None
+    probability: list[Fraction] | None
+    first_below: dict[str, FirstBelow | None]
+    """By threshold: ``0.9``, ``0.5``, ``0.1``; null where the accuracy never falls below it."""
+
+
+class OrderEffect(Record):
+    """A then B against B then A, on the same images."""
+
+    first: SetId
+    second: SetId
+    difference: float
+    """Accuracy of `first` less that of `second`."""
+    interval: Interval
+
+
+class TwoFactor(Record):
+    """Means over all two-factor sets, clean included."""
+
+    names: Count
+    """Names counted, aliases as often as they stand."""
+    distinct: Count
+    """Sets."""
+    mean_accuracy: Fraction
+    cv_percent: float | None
+    """100 times the population standard deviation over the mean."""
+    mean_accuracy_interval: Interval
+    cv_percent_interval: Interval
+    distinct_mean_accuracy: Fraction
+    distinct_cv_percent: float | None
+    order_effects: list[OrderEffect]
+
+
+class FragileRate(Record):
+    """How often a small change flips what the model has right."""
+
+    rate: Fraction
+    """Of anchors, averaged over images: positive and negative together."""
+    positive: Fraction
+    """Anchors that are right where a neighbour is wrong."""
+    negative: Fraction
+    """Anchors that are wrong where a neighbour is right."""
+    interval: Interval
+    """Of the rate, over resamples of the source images."""
+    anchors: Count
+
+
+class Fragile(Record):
+    """Of one group of regions: a fraction of the short side, or a side."""
+
+    loose_shift: FragileRate | None
+    strict_shift: FragileRate | None
+    loose_shrink: FragileRate | None
+    strict_shrink: FragileRate | None
+    label_change_shift: FragileRate | None
+    """The predicted label changes, right or wrong."""
+
+
+class Resamples(Record):
+    """Scores in each resample of the images, by which `compare` holds models against each other."""
+
+    seed: Count
+    units: Count
+    values: dict[str, list[float]]
+    """By a score's name; one value a resample."""
+
+
+class Scores(Record):
+    """A scores file."""
+
+    schema_version: Annotated[int, Field(ge=SCORES_VERSION, le=SCORES_VERSION)]
+    digest: Sha256
+    """Of the data set."""
+    name: str
+    """Of the data set, and its version."""
+    model: str
+    samples: Count
+    condition: str | None
+    sets: dict[SetId, SetScore]
+    families: dict[str, Fraction]
+    """Mean accuracy of the sets of a family of the nineteen corruptions."""
+    aude: dict[str, float]
+    maude: float | None
+    relative_maude: float | None
+    ce: dict[str, float]
+    mce: float | None
+    relative_ce: dict[str, float]
+    relative_mce: float | None
+    baseline: str | None
+    profiles: dict[str, Profile]
+    mean_profile: Profile | None
+    two_factor: TwoFactor | None
+    rb_index: float | None
+    fragile: dict[str, Fragile]
+    style: dict[str, Fraction]
+    """Accuracy of each group of samples on the clean set (or the only set)."""
+    style_gap: Fraction | None
+    """The best group's accuracy less the worst's."""
+    intervals: dict[str, Interval]
+    """Of the scores that are one number: ``maude``, ``mce``, ``rb_index``, ``mean_accuracy`` ..."""
+    resamples: Resamples | None
+    notes: list[str]
