@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .corrupt import Key
-from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed, Sets, split_globs
 from .output import put, put_json
 from .progress import Progress
 
@@ -47,8 +47,8 @@ def preview(
     seed: Seed = 0,
     key: Key = None,
     calibration: Calibration = None,
-    coupling: CouplingOption = Coupling.independent,
-    scale: ScaleOption = None,
+    coupling: Coupling = "independent",
+    scale: Scale = None,
     frost_textures: FrostTextures = None,
     regions: Annotated[
         bool,
@@ -89,7 +89,7 @@ def preview(
     resolved = loaded.resolve(calibration)
     chosen = choose_shown(resolved.sets, split_globs(sets), resolved.table)
     resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
-    maker = SetMaker(resolved.table.side, seed, coupling.value, (scale or Scale(loaded.scale)).value, resources)
+    maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
     with Progress("preview") as progress:
         made = _make(maker, chosen, pixels, used_key, progress)
     sheet = contact_sheet(
