@@ -65,7 +65,7 @@ def show(
             "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         )
     if ladder is not None and put_out is not _put_gradual:
-        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} is none.")
+        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} has none.")
     record = make()
     if as_json:
         put_json(record)

@@ -85,10 +85,10 @@ class RecordedBuild(BuildSpec):
         for i in spread(len(samples), count):
             digest = pixel_digest(load_clean(self.source, samples[i], self.preprocessing))
             if digest != self.records[i].pixels:
-                problems.append(f"{samples[i].sample.id}: the clean pixels come out as {digest}, recorded is {self.records[i].pixels}")
+                problems.append(f"{samples[i].sample.id}: the clean pixels are {digest}, recorded is {self.records[i].pixels}")
         if problems:
             raise VerificationError(
-                f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized otherwise here "
+                f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized differently here "
                 f"({len(problems)} of the {count} looked at):\n{listed(problems)}\n"
                 f"{library_advice(self.manifest, 'pillow')} Nothing was written."
             )
@@ -133,7 +133,7 @@ def recorded_build(
         version=manifest.version,
         source=source,
         classes=tuple(manifest.classes),  # a source in another form may have other folders
-        # groups may come from a CSV that is not at hand
+        # groups may come from a CSV that the user does not have
         selected=tuple(s if s.group is not None else replace(s, group=r.group) for r in records for s in (by_id[r.id],)),
         sets=tuple(recorded_sets),
         asked=asked,

@@ -23,7 +23,7 @@ from .from_manifest import opened_source, recorded_build, specs_of
 from .remake_options import RemakeKeywords, RemakeOptions
 
 ENOUGH = 1000
-"""After so many images that come out otherwise the rest is not worth making."""
+"""After so many images that differ, the rest is not made."""
 SHOWN = 5
 
 
@@ -83,10 +83,10 @@ def rebuild(
     Raises
     ------
     SourceError
-        The source is another one: the difference begins with its bytes. Nothing was written.
+        The source is another one: its bytes differ. Nothing was written.
     VerificationError
-        The release contradicts itself, corruptions have other revisions here, or the first images are decoded otherwise (nothing was
-        written); or images came out otherwise (what came out right is kept, and no manifest is written).
+        The release contradicts itself, corruptions have other revisions here, or the first images are decoded differently (nothing was
+        written); or images differ (those that are equal are kept, and no manifest is written).
     BuildError
         The directory holds another build.
     MachineError, Interrupted
@@ -112,7 +112,7 @@ def rebuild(
 
 @dataclass
 class Comparison:
-    """Compares parts with a release as they are made; a part with an image that came out otherwise is not kept."""
+    """Compares parts with a release as they are made; a part with an image that differs is not kept."""
 
     release: Release
     directory: Path
@@ -149,14 +149,14 @@ class Comparison:
             self.refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed; raise if anything came out otherwise."""
+        """Compare what an earlier call committed; raise if anything differs."""
         for path in sidecars:
             if path not in self.seen:
                 self.part(path)
         self.refuse()
 
     def refuse(self) -> None:
-        """Raise `VerificationError` with where differences begin, if there are any."""
+        """Raise `VerificationError` with the step that differs first, if images differ."""
         if not self.clean and not self.corrupted:
             return
         manifest = self.release.data.manifest
@@ -175,8 +175,8 @@ class Comparison:
         if by_set:
             lines.append(f"  {library_advice(manifest, 'numba', 'numpy', 'opencv-python-headless')}")
         raise VerificationError(
-            f"The images come out otherwise than {self.release.path} says ({self.compared} were compared). Where the difference begins:\n"
-            f"{listed(lines)}\nWhat came out right is kept in {self.directory}, without a manifest: with that mended, the same "
+            f"The images differ from those of {self.release.path} ({self.compared} were compared). The first difference is in:\n"
+            f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
             "command makes the rest."
         )
 
@@ -190,7 +190,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
-    """Raise if a set of a finished build that was there before is another than the manifest's."""
+    """Raise if a set of a finished build that existed before differs from the manifest's."""
     wanted = {s.id: s.pixel_digest for s in manifest.sets}
     problems = [
         f"{s.id}: has {s.pixel_digest}, expected {wanted[s.id]}"
@@ -199,7 +199,7 @@ def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
     ]
     if problems:
         raise VerificationError(
-            f"{built.directory} was there before, and its sets are not those of the manifest:\n{listed(problems)}\n"
+            f"{built.directory} existed before, and its sets are not those of the manifest:\n{listed(problems)}\n"
             "Choose another --out, or delete that directory."
         )
 

@@ -1,4 +1,4 @@
-"""`verify`: a data set against its manifest, and against its source: samples made again must come out as they are stored."""
+"""`verify`: a data set against its manifest, and against its source: samples made again must equal the stored ones."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def made_again(
     progress: Progress,
     notes: list[str],
 ) -> Iterator[Problem]:
-    """Make samples again under every set and yield what comes out otherwise; `notes` gets how much sets that follow a model differ.
+    """Make samples again under every set and yield what differs; `notes` gets how much sets that follow a model differ.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def made_again(
         clean = preprocess(source.load(samples[index]).image, preprocessing)
         digest = pixel_digest(clean)
         if digest != sample.pixels:
-            reason = f"the clean pixels come out as {digest}, not {sample.pixels}: another release of Pillow decodes or resizes otherwise"
+            reason = f"the clean pixels are {digest}, not {sample.pixels}: another release of Pillow decodes or resizes differently"
             yield Problem("samples.jsonl", "rederive", f"{sample.id}: {reason}")
             continue
         for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
@@ -206,7 +206,7 @@ class _Deviation:
 def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:
     got = pixel_digest(image)
     if got != record.pixels:
-        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels come out as {got}, not {record.pixels}")
+        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels are {got}, not {record.pixels}")
         return
     encoded: str | None = None
     for stored in record.files:

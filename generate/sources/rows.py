@@ -117,7 +117,7 @@ class RowSource(Source):
 
 
 def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "test") -> tuple[str, ...]:
-    """Return the splits that are meant, in the order that they are read in: test before train.
+    """Return the splits to read, in the order that they are read in: test before train.
 
     Examples
     --------

@@ -29,7 +29,7 @@ CLEAN = "\n[[sets]]\nclean = true\n"
         ("sides = [12]\nout = 32\nmode = 'all'", "regions, mode is 'all'; expected one of 'sampled' or 'exhaustive'"),
         ("out = 32", "regions: has neither fractions nor sides; expected exactly one of fractions and sides"),
         ("sides = [12]\nfractions = [0.2]\nout = 32", "regions: has fractions and sides; expected exactly one of fractions and sides"),
-        ("sides = [12]", "regions: out is missing: the pixels of a side that crops come out with"),
+        ("sides = [12]", "regions: out is missing: the side of the crops, in pixels"),
         ("sides = [12, 16, 12]\nout = 32", "regions: 12 stands in sides twice"),
         ("sides = [12, 40]\nout = 32\nfit = 'pad'", "regions: sides: 40 do not fit on the 32 pixels of the canvas"),
         ("sides = [12]\nout = 32\nmode = 'exhaustive'\nblocks = 3",
