@@ -13,8 +13,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import layouts
 
-LONGEST: tuple[str, ...] = ()
-
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> layouts.Shared:
@@ -43,13 +41,6 @@ def no_power_cuts() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have pytest-xdist hand out files in the order of `pytest_collection_modifyitems`; by itself it begins with those of most tests."""
+    """Have pytest-xdist hand out files in their order: by itself it ends with files of few tests, of which some take longest."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest, so that no worker is alone with one of them at the end."""
-    place = {file: number for number, file in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0].removeprefix("tests/"), len(place)))
