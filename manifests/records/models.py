@@ -41,7 +41,7 @@ Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 def _given(value: str | None) -> str | None:
     if value is None:
-        raise ValueError("is null; leave out what a sample does not have")
+        raise ValueError("is null; what a sample does not have is left out")
     return value
 
 
