@@ -150,7 +150,8 @@ class Scores(Record):
     style_gap: Fraction | None
     """The best group's accuracy less the worst's."""
     intervals: dict[str, Interval]
-    """Of the scores that are one number, by where they stand: ``maude``, ``mean_accuracy``, ``two_factor.cv_percent`` ..."""
+    """Of the scores that are one number, by where they stand: ``maude``, ``mean_accuracy``, ``two_factor.cv_percent`` ...; and
+    of ``clean_accuracy``."""
     resamples: Resamples | None
     notes: list[str]
 

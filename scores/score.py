@@ -10,21 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import PredictionError
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from .absences import absence_notes
-from .comparability import comparability_notes, why_not_alexnet
+from .comparability import comparability_notes, first_few, why_not_alexnet
 from .conditions import condition_of
 from .error_curves import ErrorCurves, alexnet_curves, error_curves
 from .estimates import Images, images_of, interval_of, replicates, value
-from .evaluation import Evaluation
+from .evaluation import CLEAN, Evaluation
 from .formulas import Estimate, rb_index
 from .outcomes import Predictions
-from .predict import choose
+from .prediction_files.reading import read_predictions
 from .profiles import Degradations, DescribeLevel
 from .published import ALEXNET, FAMILIES, FAMILY_OF
 from .records import SCORES_VERSION, Fragile, Resamples, Scores
 from .scores_file import write_scores
+from .set_choice import choose
 from .styles import style_accuracies, style_gap
 from .two_factor import two_factor, two_factor_estimates
 
@@ -104,12 +106,25 @@ def score(
 
 
 def _predictions(data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress) -> Predictions:
-    """Return predictions, read where they are not in memory; of those in memory, the sets that are asked for."""
-    if isinstance(given, Predictions):
-        return given if sets is None else replace(given, outcomes={name: given.outcomes[name] for name in choose(data, sets)})
-    from .prediction_files.reading import read_predictions
-
-    return read_predictions(Path(given), data, sets=sets, progress=progress)
+    """Return predictions, read where they are not in memory; of those in memory, the sets that are asked for, and clean."""
+    if not isinstance(given, Predictions):
+        return read_predictions(given, data, sets=sets, progress=progress)
+    wanted = {*(data.set_ids if sets is None else choose(data, [name for name in sets if name != CLEAN or name in data]))}
+    outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
+    lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
+    missing = sorted(wanted - outcomes.keys())
+    if missing or lengths or given.digest not in (None, data.digest):
+        what = (
+            f"lack the sets {first_few(missing)}"
+            if missing
+            else f"have {lengths.pop()} rows a set"
+            if lengths
+            else f"are of {given.digest}"
+        )
+        raise PredictionError(
+            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): they {what}."
+        )
+    return replace(given, outcomes=outcomes)
 
 
 def _scored(
@@ -131,7 +146,7 @@ def _scored(
     profiles, fragile = degradations.profiles(), dict[str, Fragile]()
     kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": two_factors, "style": styles, "fragile": fragile}
     values: dict[str, Any] = {table: _values(rows) for table, rows in tables.items()}
-    values |= {name: None if estimate is None else value(estimate) for name, estimate in numbers.items()}
+    values |= {name: None if estimate is None else value(estimate) for name, estimate in numbers.items() if name in Scores.model_fields}
     compared = None if reference is None else reference.model
     return Scores(
         schema_version=SCORES_VERSION,
@@ -171,9 +186,10 @@ def _error_numbers(curves: ErrorCurves, tables: Mapping[str, dict[str, Estimate]
 
 
 def _means(evaluation: Evaluation) -> dict[str, Estimate | None]:
-    """Return the scores over all sets to test on."""
+    """Return the scores over all sets to test on, and of the clean images."""
     clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
     return {
+        "clean_accuracy": clean,
         "mean_accuracy": np.asarray(np.mean(tests, axis=0)) if tests else None,
         "rb_index": rb_index(clean, tests) if tests and clean is not None else None,
     }

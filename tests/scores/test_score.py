@@ -161,9 +161,12 @@ def test_predictions_that_say_less(data, predictions):
     assert any("do not say the top5, rank, probability" in note for note in scores.notes)
 
 
-def test_without_clean_images(data, predictions):
+def test_without_clean_images(tmp_path, predictions):
+    data = unbuilt.data_set(tmp_path, clean=False)
     without = {name: outcome for name, outcome in predictions.outcomes.items() if name != "clean"}
     scores = corruptset.score(data, replace(predictions, outcomes=without))
+    # they need not be a set of the data set
+    assert corruptset.score(data, predictions).maude == corruptset.score(data, predictions, sets=["*"]).maude is not None
     assert (scores.maude, scores.aude, scores.rb_index) == (None, {}, None)
     assert scores.mean_accuracy is not None
     assert any("add clean.npz" in note for note in scores.notes)
@@ -204,3 +207,15 @@ def test_no_image_fits(data, predictions):
     wrong = replace(predictions, outcomes={**predictions.outcomes, "clean": Outcome(np.zeros(40, bool))})
     with pytest.raises(PredictionError, match="no clean image right"):
         corruptset.score(data, wrong, condition="correct@clean")
+
+
+def test_predictions_of_something_else(data, predictions):
+    some = {name: outcome for name, outcome in predictions.outcomes.items() if name != "fog/2"}
+    short = {name: outcome.rows(np.arange(40) < 39) for name, outcome in predictions.outcomes.items()}
+    for wrong, says in (
+        (replace(predictions, outcomes=some), "lack the sets fog/2"),
+        (replace(predictions, outcomes=short), "have 39 rows a set"),
+        (replace(predictions, digest="sha256:" + "7" * 64), "are of sha256:777"),
+    ):
+        with pytest.raises(PredictionError, match=says):
+            corruptset.score(data, wrong)
