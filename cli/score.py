@@ -52,7 +52,7 @@ def score(
         typer.Option(
             "--condition",
             metavar="CONDITION",
-            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, another one.",
+            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one has right.",
             show_default=False,
         ),
     ] = None,
