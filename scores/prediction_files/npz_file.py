@@ -63,10 +63,10 @@ class NpzFile:
             self._arrays = {info.filename[:-4]: info for info in self._archive.infolist() if info.filename.endswith(".npy")}
             self._check_members()
             self.shapes = {name: self._read_header(name) for name in (*NAMES, *HEAD_FIELDS) if name in self._arrays}
+            self.columns = {name: _column(name, *self.shapes[name]) for name in NAMES if name in self.shapes}
         except BaseException:
             self._file.close()
             raise
-        self.columns = {name: _column(name, *self.shapes[name]) for name in NAMES if name in self.shapes}
 
     def _check_members(self) -> None:
         names = self._archive.namelist()
@@ -186,10 +186,10 @@ class _Stored:
 
     def fill(self, block: NDArray[Any]) -> bool:
         self._file.seek(self._at)
-        view = memoryview(block.reshape(-1).view(np.uint8))
-        self._at += len(view)
-        full = self._file.readinto(view) == len(view)
-        self._crc = zlib.crc32(view, self._crc)
+        data = block.reshape(-1).view(np.uint8).data
+        self._at += block.nbytes
+        full = self._file.readinto(data) == block.nbytes
+        self._crc = zlib.crc32(data, self._crc)
         return full
 
     def finish(self) -> None:
@@ -207,8 +207,11 @@ class _Deflated:
         self._stream.read(count)
 
     def fill(self, block: NDArray[Any]) -> bool:
-        view = memoryview(block.reshape(-1).view(np.uint8))
-        return self._stream.readinto(view) == len(view)
+        data = np.frombuffer(self._stream.read(block.nbytes), np.uint8)
+        full = len(data) == block.nbytes
+        if full:
+            block.reshape(-1).view(np.uint8)[:] = data
+        return full
 
     def finish(self) -> None:
         self._stream.read(1)  # at its end the checksum is held against what was read
