@@ -109,7 +109,12 @@ FLOORS = {
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reader",
         "verify", "release", "schema",
     ),
-    "scores": ("outcomes", "intervals", "records", "set_choice", "prediction_files", "predict"),
+    "scores": (
+        "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
+        "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
+        "evaluation", "severity_curves", "error_curves", "profiles", "two_factor", "styles",
+        "conditions", "comparability", "absences", "score",
+    ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""
 
