@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from .score_data import ACCURACY
 from .timing import memory, processor_seconds
 
 
@@ -32,7 +34,23 @@ def plain(data: str, predictions: str) -> dict[str, float]:
     return accuracy
 
 
-TASKS: dict[str, Callable[..., object]] = {"read": read, "plain": plain}
+def resample(images: int, sets: int) -> int:
+    """Resample the images of sets, as intervals are made; return how many values there are."""
+    import numpy as np
+
+    from corruptset.scores.intervals import Bootstrap
+
+    return int(Bootstrap(images).means(np.random.default_rng(0).random((images, sets)) < ACCURACY).size)
+
+
+def command(data: str, predictions: str) -> int:
+    """Run `corruptset score`, as a user does; return the number of sets that it scored."""
+    script = Path(sys.executable).with_name("corruptset")
+    done = subprocess.run([script, "score", data, predictions, "--json"], check=True, capture_output=True, text=True)
+    return len(json.loads(done.stdout)["sets"])
+
+
+TASKS: dict[str, Callable[..., object]] = {"read": read, "plain": plain, "resample": resample, "command": command}
 
 
 def main() -> None:

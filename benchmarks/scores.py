@@ -1,4 +1,4 @@
-"""Scores of predictions: ``python -m benchmarks.scores``.
+"""Scores of predictions: ``python -m benchmarks.scores``: reading them, the resamples that intervals come from, and the whole command.
 
 Reading logits of ImageNet-C's shape (by default float16, 3 of the 75 sets, so that the files stay in the page cache) against numpy's own
 load and argmax, which know neither rank nor probability and check nothing. Each runs in a process of its own, in turn; read the ratios.
@@ -46,6 +46,29 @@ def show_reading(figures: dict[str, Any]) -> None:
     show(f"{shape}: ours is {figures['ratio']:.1f} times as fast", ("", "processor s", "GB/s", "peak MB"), rows)
 
 
+def scoring(work: Path, *, repeats: int) -> dict[str, Any]:
+    """Measure the resamples of ImageNet-C's shape, and the command on CIFAR-10-C's; return the seconds of each."""
+    names, predictions = set_ids(95), work / "cifar"
+    data = write_data_set(work / "cifar-data", names, 10_000, 10)
+    write_logits(predictions, names, 10_000, 10, "float32")
+    tasks: dict[str, dict[str, Any]] = {
+        "1,000 resamples of 75 sets x 50,000 images": {"what": "resample", "images": 50_000, "sets": 75},
+        "corruptset score, 95 sets x 10,000 x 10 float32 logits, with its start": {
+            "what": "command",
+            "data": str(data),
+            "predictions": str(predictions),
+        },
+    }
+    runs = {name: [child("score_tasks", task) for _ in range(repeats)] for name, task in tasks.items()}
+    return {name: {key: statistics.median(run[key] for run in done) for key in ("seconds", "cpu")} for name, done in runs.items()}
+
+
+def show_scoring(figures: dict[str, Any]) -> None:
+    """Print what scoring costs; the goal is under 5 s each, on one core."""
+    rows = [(name, f"{one['seconds']:.2f}", f"{one['cpu']:.2f}") for name, one in figures.items()]
+    show("Goal: under 5 s each", ("", "seconds", "processor s"), rows)
+
+
 def main() -> None:
     parser = options(__doc__, repeats=5)
     parser.add_argument("--sets", type=int, default=3)
@@ -58,7 +81,9 @@ def main() -> None:
     shape = {name: getattr(arguments, name) for name in ("sets", "images", "classes", "dtype", "compressed", "repeats")}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         figures = {"reading": reading(Path(folder), **shape)}
+        figures["scoring"] = scoring(Path(folder), repeats=arguments.repeats)
     show_reading(figures["reading"])
+    show_scoring(figures["scoring"])
     save(arguments.json, figures)
 
 

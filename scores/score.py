@@ -170,6 +170,7 @@ def _scored(
         resamples=_resamples(images, estimates),
         notes=[
             *absence_notes(evaluation, curves, no_baseline, kinds),
+            *_undefined(tables | {"": estimates}),
             *fragile.notes,
             *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
         ],
@@ -219,6 +220,15 @@ def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Return what has a finite value."""
     values = {name: value(estimate) for name, estimate in estimates.items()}
     return {name: one for name, one in values.items() if one is not None}
+
+
+def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
+    """Return a note on the scores whose formula divides by 0."""
+    names = [f"{table} of {name}" if table else name for table, rows in tables.items() for name, row in rows.items() if value(row) is None]
+    if not names:
+        return []
+    why = "a baseline without errors, or that loses nothing under a corruption, or an accuracy of 0"
+    return [f"These have no value, because they would be divided by 0 ({why}): {first_few(names)}."]
 
 
 def _resamples(images: Images, estimates: Mapping[str, Estimate]) -> Resamples:
