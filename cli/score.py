@@ -53,7 +53,7 @@ def score(
         typer.Option(
             "--condition",
             metavar="CONDITION",
-            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, another one.",
+            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one has right.",
             show_default=False,
         ),
     ] = None,
@@ -104,7 +104,7 @@ def score(
         return
     put_scores(scores)
     if out is not None:
-        put(f"Written:   {out}{f', maps of {drawn} images' if drawn else ''}")
+        put(f"Written:   {out}{f', maps of {drawn} image{"s" * (drawn > 1)}' if drawn else ''}")
 
 
 def _write_maps(directory: Path, predictions: Path, folder: Path, images: int) -> int:
