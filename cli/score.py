@@ -88,6 +88,7 @@ def score(
     with Progress("score") as progress:
         from .. import score as run
 
+        drawn = _write_maps(directory, predictions, out / "maps", maps) if maps is not None and out is not None else 0
         scores = run(
             directory,
             predictions,
@@ -98,13 +99,12 @@ def score(
             out=out,
             progress=progress.step,
         )
-        drawn = _write_maps(directory, predictions, out / "maps", maps) if maps is not None and out is not None else 0
     if as_json:
         put_json(scores.as_json() | {"resamples": None})
         return
     put_scores(scores)
     if out is not None:
-        put(f"Written:   {out}{f', maps of {drawn} image{"s" * (drawn > 1)}' if drawn else ''}")
+        put(f"Written:   {out}" + (f", maps of {drawn} image{'s' * (drawn > 1)}" if drawn else ""))
 
 
 def _write_maps(directory: Path, predictions: Path, folder: Path, images: int) -> int:

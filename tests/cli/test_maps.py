@@ -20,7 +20,9 @@ def scored(tmp_path):
         source = write_rows(tmp_path / "rows", small_images(2))
         data = corruptset.open(corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", jobs=1, metrics=0).directory)
         (tmp_path / "p").mkdir()
-        np.savez(tmp_path / "p/clean.npz", logits=np.random.default_rng(0).normal(size=(len(data.samples), 10)).astype(np.float32))
+        np.savez(
+            tmp_path / "p/clean.npz", logits=np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
+        )
         (tmp_path / "p/predictions.json").write_text(json.dumps({"model": "dice", "digest": data.digest}))
         return ["score", data.path, tmp_path / "p", "--maps", "1"]
 
@@ -47,3 +49,4 @@ def test_maps_that_cannot_be_drawn(scored, run, tmp_path):
     done = run(*arguments, "--out", tmp_path / "s")
     assert done.code == 2
     assert "Maps need an anchor at every position" in done.err
+    assert not (tmp_path / "s").exists()
