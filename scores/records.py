@@ -181,3 +181,5 @@ class Scores(Record):
         numbers = {name: getattr(self, name) for name in ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")}
         known = [f"{name} {number:.4f}" for name, number in numbers.items() if number is not None]
         return f"<Scores of {self.model} on {self.name}: {', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"
+
+    __str__ = __repr__

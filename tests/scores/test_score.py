@@ -193,6 +193,8 @@ def test_as_a_table_and_in_words(scores):
     assert list(frame.columns) == ["n", "accuracy", "top5", "rank", "probability", "low", "high"]
     assert frame.loc["fog/3", "accuracy"] == scores.sets["fog/3"].accuracy
     assert repr(scores).startswith("<Scores of made up on imagenet-c-all 1.0.0: 96 sets, maude 0.")
+    assert str(scores) == repr(scores)
+    assert len(repr(scores)) < 200
 
 
 def test_pandas_is_asked_for_where_it_is_needed(scores, monkeypatch):
