@@ -112,7 +112,8 @@ def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch
             sets = of_kind(predicted, labels, kind, "float32")
             together = joined(shuffled(sets, {"index": np.arange(len(labels))}))
             np.savez(tmp_path / f"{kind}.npz", **together)
-            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together)):
+            in_order = write_csv(tmp_path / f"{kind} in order.csv", joined(sets))
+            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together), in_order):
                 outcomes = read_predictions(path, data).outcomes
                 check(outcomes, kind, sets, labels)
                 for name, outcome in outcomes.items():
@@ -188,6 +189,18 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
     np.savez(tmp_path / "one.npz", **{key: values[order] for key, values in together.items()})
     found = read_predictions(tmp_path / "one.npz", data).outcomes
     check(found, "logits", {"brightness/1": both["type 0"], "clean": both["type 0"]}, labels)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 10])
+def test_top_of_fewer_or_more_classes(data, predicted, count, tmp_path):
+    labels = labels_of(data)
+    sets = {name: {"top": np.argsort(-logits, axis=1, kind="stable")[:, :count]} for name, logits in predicted.items()}
+    for name, outcome in read_predictions(write_folder(tmp_path, sets), data).outcomes.items():
+        np.testing.assert_array_equal(outcome.correct, sets[name]["top"][:, 0] == labels)
+        if count < 5:
+            assert outcome.top5 is None
+        else:
+            assert outcome.top5.tolist() == [label in row[:5] for label, row in zip(labels, sets[name]["top"].tolist(), strict=True)]
 
 
 def test_whose_predictions_they_are(data, predicted, tmp_path):

@@ -120,7 +120,7 @@ def test_of_another_data_set_and_of_a_part_of_this_one(data, shared, sets, tmp_p
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", ["logits", "probs", "rank"])
-def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path):
+def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path, monkeypatch):
     sets = of_kind(kind, sets, data)
     name = "p_true" if kind == "rank" else kind
     spoilt = sets["clean"][name].astype(dtype)
@@ -132,6 +132,9 @@ def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path):
     (line,) = refusal(write_folder(tmp_path, sets), data)[1:-1]
     assert line.startswith(f"clean.npz: has 4 rows with {words}")
     assert line.endswith(": row 2, row 5, row 6 and 1 more")
+    # as many, in blocks of one row
+    monkeypatch.setattr("corruptset.scores.prediction_files.table.BLOCK_BYTES", 1)
+    assert refusal(tmp_path, data)[1] == line
 
 
 CASES: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], Any], str]] = {
