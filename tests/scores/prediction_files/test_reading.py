@@ -248,6 +248,19 @@ def test_clean_predictions_of_a_build_without_a_clean_set(shared, predicted, tmp
     check(read_predictions(tmp_path / "one.npz", data).outcomes, "logits", sets, labels)
 
 
+def test_a_part_of_a_data_set_takes_the_predictions_of_the_whole(data, predicted, tmp_path):
+    for name in ("manifest.json", "samples.jsonl"):
+        (tmp_path / name).write_bytes((data.path / name).read_bytes())
+    record = {"schema_version": 1, "digest": data.digest, "manifest": f"sha256:{'0' * 64}", "sets": ["brightness/1"], "pieces": {}}
+    (tmp_path / "PARTIAL.json").write_text(json.dumps(record))
+    sets = of_kind(predicted, labels_of(data), "top", "float64")
+    folder = write_folder(tmp_path / "p", sets)
+    (folder / "predictions.json").write_text(json.dumps({"digest": data.digest}))
+    part = corruptset.open(tmp_path)
+    assert part.set_ids == ["brightness/1"]
+    assert list(read_predictions(folder, part).outcomes) == ["brightness/1", "clean"]
+
+
 def test_progress_counts_rows(data, predicted, tmp_path):
     told: list[tuple[str, int, int]] = []
     sets = of_kind(predicted, labels_of(data), "logits", "float16")
