@@ -16,6 +16,7 @@ from .failures import fail, guarded, stop
 from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
+from .page import page
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
@@ -24,7 +25,7 @@ from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]
-COMMANDS: list[Callable[..., None]] = [list_, show, plan, build, verify, rebuild, export, pack, unpack, predict, corrupt, preview]
+COMMANDS: list[Callable[..., None]] = [list_, show, plan, build, verify, rebuild, export, page, pack, unpack, predict, corrupt, preview]
 
 app = typer.Typer(
     name="corruptset",
