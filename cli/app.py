@@ -16,6 +16,8 @@ from .failures import fail, guarded, stop
 from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
+from .pairs_score import pairs_score
+from .pairs_sheet import pairs_sheet
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
@@ -25,7 +27,23 @@ from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]
-COMMANDS: list[Callable[..., None]] = [list_, show, plan, build, verify, rebuild, export, pack, unpack, predict, score, corrupt, preview]
+COMMANDS: list[Callable[..., None]] = [
+    list_,
+    show,
+    plan,
+    build,
+    verify,
+    rebuild,
+    export,
+    pack,
+    unpack,
+    predict,
+    score,
+    pairs_sheet,
+    pairs_score,
+    corrupt,
+    preview,
+]
 
 app = typer.Typer(
     name="corruptset",
@@ -58,7 +76,7 @@ def corruptset(
 for command in COMMANDS:
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
     paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
-    app.command(command.__name__.rstrip("_"), help="\n\n".join(paragraphs))(guarded(command))
+    app.command(command.__name__.rstrip("_").replace("_", "-"), help="\n\n".join(paragraphs))(guarded(command))
 
 
 def run() -> None:
