@@ -140,8 +140,6 @@ def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | N
     if given is not None:
         return read_super_categories(given).category_of
     selected = data.manifest.selection.get("per_super_category")
-    for name in SHIPPED if isinstance(selected, dict) else ():
-        shipped = read_super_categories(name)
-        if shipped.record["sha256"] == selected.get("sha256"):
-            return shipped.category_of
-    return None
+    recorded = selected.get("sha256") if isinstance(selected, dict) else None
+    shipped = [read_super_categories(name) for name in SHIPPED] if recorded is not None else []
+    return next((one.category_of for one in shipped if one.record["sha256"] == recorded), None)

@@ -140,7 +140,9 @@
     turnTo("trial", at("place"));
     show(0);
   });
-  at("stop").addEventListener("click", finish);
+  at("stop").addEventListener("click", () => {
+    if (confirm("Stop here? You cannot go on later. Your answers so far are saved.")) finish();
+  });
   at("save").addEventListener("click", save);
   addEventListener("beforeunload", (event) => {
     if (!session.saved) event.preventDefault();
