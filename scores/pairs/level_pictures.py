@@ -33,12 +33,14 @@ class LevelPictures:
         for set_id in ids:
             stages = data[set_id].record.stages
             level = 0 if set_id == CLEAN else stages[0].level if len(stages) == 1 else None
-            if level is not None and (levels is None or level in levels):
+            if level is not None:
                 self.corruption_of[set_id] = stages[0].corruption if stages else None
                 self.sets_at.setdefault(level, []).append(set_id)
         absent = sorted(set(levels or ()) - self.sets_at.keys())
         if absent and self.sets_at:
             raise StudyError(f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {_spans(self.sets_at)}.")
+        if levels is not None:
+            self.sets_at = {level: ids for level, ids in self.sets_at.items() if level in levels}
 
     def __bool__(self) -> bool:
         return any(level > 0 for level in self.sets_at)

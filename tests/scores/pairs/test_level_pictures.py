@@ -37,16 +37,18 @@ def test_levels_and_degradations_are_as_often_as_each_other(levels_sheet: Sheet)
 def test_levels_and_sets_are_chosen(levels: DataSet, tmp_path: Path) -> None:
     key = pairs_sheet(levels, tmp_path / "p.html", n=10, sets=["posterize/*", "clean"], levels=[0, 4]).key
     assert {trial.set for trial in key.trials} == {"clean", "posterize/04"}
-    with pytest.raises(StudyError, match=r"no set at level 3, 9; there are levels 0 to 4|no set at level 3, 9; there are levels 1 and 4"):
+    with pytest.raises(StudyError, match="has no set at level 3, 9; there are levels 0 to 4"):
         pairs_sheet(levels, tmp_path / "q.html", n=10, levels=[1, 3, 4, 9])
 
 
 def test_what_there_is_not_is_refused(levels: DataSet, regions: DataSet, predictions: Path, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="20 images with one of the answers, and 21 were asked for.* --n 20 will do"):
+    with pytest.raises(StudyError, match=r"20 images with one of the answers, and 21 were asked for.* --n 20 will do"):
         pairs_sheet(levels, tmp_path / "p.html", n=21)
     with pytest.raises(StudyError, match="neither regions nor levels"):
         pairs_sheet(levels, tmp_path / "p.html", n=2, sets=["clean"])
-    with pytest.raises(StudyError, match="data set of levels: --predictions and --change says nothing of it; --scores has a model's profile"):
+    with pytest.raises(
+        StudyError, match="data set of levels: --predictions and --change says nothing of it; --scores has a model's profile"
+    ):
         pairs_sheet(levels, tmp_path / "p.html", n=2, predictions=predictions, change="shift")
     with pytest.raises(StudyError, match="data set of regions: --scores and --levels says nothing of it; --predictions"):
         pairs_sheet(regions, tmp_path / "p.html", n=2, scores=tmp_path, levels=[1])

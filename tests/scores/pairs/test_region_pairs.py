@@ -64,7 +64,9 @@ def test_groups_are_disjoint_by_pair_and_balanced(pairs_of_model: Sheet) -> None
     key = pairs_of_model.key
     for pair in pairs_of(key):
         assert {trial.group for trial in pair} == {"A", "B"}
-    assert Counter((trial.group, trial.right) for trial in key.trials) == dict.fromkeys([("A", True), ("A", False), ("B", True), ("B", False)], 5)
+    assert Counter((trial.group, trial.right) for trial in key.trials) == dict.fromkeys(
+        [("A", True), ("A", False), ("B", True), ("B", False)], 5
+    )
     assert len({trial.source for trial in key.trials}) == len(key.trials) / 2
     assert set(Counter(trial.category for trial in key.trials).values()) == {2}
 
@@ -93,7 +95,7 @@ def test_top5_takes_another_measure_of_right(regions: DataSet, predictions: Path
 
 
 def test_more_pairs_than_images_are_refused_with_the_number_that_there_is(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="each of another image. --n 20 will do"):
+    with pytest.raises(StudyError, match=r"each of another image. --n 20 will do"):
         pairs_sheet(regions, tmp_path / "p.html", n=21, predictions=predictions)
     assert not list(tmp_path.iterdir())
 
@@ -111,5 +113,5 @@ def test_a_table_of_regions_gives_the_same_pairs_and_pictures(tmp_path: Path) ->
     np.savez(tmp_path / "clean.npz", top=np.zeros((3, 1), np.int64))
     (tmp_path / "net").mkdir()
     (tmp_path / "clean.npz").rename(tmp_path / "net/clean.npz")
-    with pytest.raises(StudyError, match="table of regions .* Build it with --store images, or draw pairs at random"):
+    with pytest.raises(StudyError, match=r"table of regions .* Build it with --store images, or draw pairs at random"):
         pairs_sheet(stores[1], tmp_path / "more.html", n=3, predictions=tmp_path / "net")
