@@ -16,6 +16,7 @@ from .failures import fail, guarded, stop
 from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
+from .page import page
 from .pairs_score import pairs_score
 from .pairs_sheet import pairs_sheet
 from .predict import predict
@@ -35,6 +36,7 @@ COMMANDS: list[Callable[..., None]] = [
     verify,
     rebuild,
     export,
+    page,
     pack,
     unpack,
     predict,

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
 from ...errors import StudyError
 from ...files import read_text, reason
-from ...manifests.records.report import printable
+from ...webpage.document import render, source_hash, text_file, visible
 from .sheet_records import STUDY_VERSION, StudyKey
 from .shown_pictures import Pixels
 
+PACKAGE = "corruptset.scores.pairs"
 END = "---"
 """The line of a text after which stands what people read at the end."""
 MOST_TEXT = 100_000
@@ -43,7 +41,7 @@ def read_instructions(path: str | Path | None) -> Instructions:
         The file cannot be read, or has no text.
     """
     if path is None:
-        text = _template("instructions.txt")
+        text = text_file("instructions.txt", PACKAGE)
     else:
         try:
             text = read_text(Path(path), MOST_TEXT)
@@ -70,25 +68,23 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Mapping[str, Pixels]
     pictures : mapping
         Trial id -> (H, W, C) image of uint8, C 1 or 3.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, finalize=_visible, trim_blocks=True
-    )
-    style, script = _template("sheet.css"), _template("sheet.js")
+    style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)
     shown = {group: sorted(t.id for t in key.trials if t.group == group) for group in ("A", "B")}
     study = {
         "schema_version": STUDY_VERSION,
         "study": key.study,
         "enlargement": key.enlargement,
         "categories": key.categories,
-        "labels": [printable(name) for name in key.categories],
+        "labels": [visible(name) for name in key.categories],
         "trials": {group: [[trial, _png(pictures[trial])] for trial in ids] for group, ids in shown.items()},
     }
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    page = environment.get_template("sheet.html").render(
-        policy=policy,
+    allowed = f"img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}"
+    return render(
+        "sheet.html",
+        PACKAGE,
+        policy=f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         style=Markup(style),
         script=Markup(script),
         title=text.title,
@@ -101,7 +97,6 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Mapping[str, Pixels]
         short=key.study[7:15],
         study=study,
     )
-    return page.encode()
 
 
 def enlarged_words(shapes: Sequence[tuple[int, ...]], key: StudyKey) -> str:
@@ -119,17 +114,3 @@ def _png(image: Pixels) -> str:
     out = io.BytesIO()
     Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(out, "PNG")
     return base64.b64encode(out.getvalue()).decode()
-
-
-def _template(name: str) -> str:
-    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    """Return how a content security policy names an inline script or style."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _visible(value: Any) -> Any:
-    """Return text with marks that would not be seen, or would turn the text around, as escapes."""
-    return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

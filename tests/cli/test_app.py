@@ -24,6 +24,7 @@ NAMES = [
     "verify",
     "rebuild",
     "export",
+    "page",
     "pack",
     "unpack",
     "predict",
