@@ -4,7 +4,8 @@ The public names are loaded when they are first used, so that ``import corruptse
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
 sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
 `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
-predictions to the papers' numbers), `pairs_sheet` and `pairs_score` (a small study with people, and what their answers come to).
+predictions to the papers' numbers), `compare` (models side by side), `pairs_sheet` and `pairs_score` (a small study with people, and what their
+answers come to).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .generate.recipes.two_factor import pairs
     from .manifests.reader import open
     from .models.surrogate import load_surrogate
+    from .scores.compare import compare
     from .scores.pairs.pairs_score import pairs_score
     from .scores.pairs.sheet import pairs_sheet
     from .scores.predict import predict
@@ -33,6 +35,7 @@ __all__ = [
     "__version__",
     "abandon",
     "build",
+    "compare",
     "corrupt",
     "load_surrogate",
     "open",
@@ -54,6 +57,7 @@ _HOMES = {
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",
+    "compare": "scores.compare",
     "pairs_score": "scores.pairs.pairs_score",
     "pairs_sheet": "scores.pairs.sheet",
     "predict": "scores.predict",

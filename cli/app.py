@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .build import build, plan
+from .compare import compare
 from .corrupt import corrupt
 from .export import export
 from .failures import fail, guarded, stop
@@ -41,6 +42,7 @@ COMMANDS: list[Callable[..., None]] = [
     unpack,
     predict,
     score,
+    compare,
     pairs_sheet,
     pairs_score,
     corrupt,

@@ -29,6 +29,7 @@ NAMES = [
     "unpack",
     "predict",
     "score",
+    "compare",
     "pairs-sheet",
     "pairs-score",
     "corrupt",

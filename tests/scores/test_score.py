@@ -120,6 +120,7 @@ def test_a_perfect_model_and_a_constant_one(data):
     assert perfect.intervals["maude"] == (0, 0)
     # the baseline is as bad on clean images: a loss relative to none is no number
     assert (perfect.relative_mce, perfect.relative_ce) == (None, {})
+    assert any("divided by 0" in note and "relative_ce of brightness" in note and "and 15 more" in note for note in perfect.notes)
     constant = corruptset.score(data, predicted(np.zeros(count, np.int64)), baseline=predicted(np.zeros(count, np.int64)))
     share = float((labels == 0).mean())
     assert {round(s.accuracy, 12) for s in constant.sets.values()} == {round(share, 12)}
