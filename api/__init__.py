@@ -4,8 +4,8 @@ The public names are loaded when they are first used, so that ``import corruptse
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
 sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
 `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
-predictions to the papers' numbers), `compare` (models side by side), `pairs_sheet` and `pairs_score` (a small study with people, and what their
-answers come to).
+predictions to the papers' numbers), `compare` (models side by side), `pairs_sheet` and `pairs_score` (a small study with people, and what
+their answers come to).
 """
 
 from __future__ import annotations

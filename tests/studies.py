@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,20 @@ from typing import Any
 from corruptset.scores.pairs.sheet_records import StudyKey, Trial
 
 Says = Callable[[Trial], str | None]
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "]]><!--",
+    "\u202etxt.exe",
+    "{{ 7*7 }}",
+    "' onmouseover='alert(1)",
+    "&lt;b&gt;",
+    "a\x1b[2J",
+    "javascript:alert(1)",
+    "<svg/onload=alert(1)>",
+]
 
 
 def right(trial: Trial) -> str:
@@ -40,3 +55,10 @@ def save(folder: Path, sheet: dict[str, Any], name: str = "") -> Path:
     path = folder / f"{name or sheet['person']}.json"
     path.write_text(json.dumps(sheet), encoding="utf-8")
     return path
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """Return what the page's script reads."""
+    (text,) = re.findall(r'<script type="application/json" id="study">(.*?)</script>', page, re.DOTALL)
+    found: dict[str, Any] = json.loads(text)
+    return found

@@ -120,6 +120,7 @@
     form.elements.group.value = link[1].toUpperCase();
     at("groups").hidden = true;
   }
+  at("needed").hidden = true;
   form.hidden = false;
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -6,38 +6,17 @@ import base64
 import hashlib
 import html
 import io
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
+from studies import HOSTILE, data_of
 
 from corruptset.errors import StudyError
 from corruptset.manifests.reader import DataSet
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
-
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(1)>",
-    "]]><!--",
-    "\u202etxt.exe",
-    "{{ 7*7 }}",
-    "' onmouseover='alert(1)",
-    "&lt;b&gt;",
-    "a\x1b[2J",
-    "javascript:alert(1)",
-    "<svg/onload=alert(1)>",
-]
-
-
-def data_of(page: str) -> dict[str, Any]:
-    """Return what the page's script reads."""
-    (text,) = re.findall(r'<script type="application/json" id="study">(.*?)</script>', page, re.DOTALL)
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 @pytest.mark.parametrize("sheet", ["pairs_of_model", "levels_sheet"])
@@ -138,3 +117,28 @@ def test_how_pictures_are_shown_is_said(regions: DataSet, tmp_path: Path) -> Non
     assert said[0] == (["The pictures have 16 x 16 pixels, and are shown 16 times as large, each pixel as a square."], ["pixels"], 16)
     assert said[1] == (["The pictures have 16 x 16 pixels, and are shown at that size."], ["pixels"], 1)
     assert said[2] == (["The pictures have 16 x 16 pixels, and are shown 20 times as large, and smoothed."], ["smooth"], 20)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of #rgb or #rrggbb, as WCAG defines it."""
+    digits = colour[1:] if len(colour) == 7 else "".join(c * 2 for c in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_text_stands_out_from_its_ground(pairs_of_model: Sheet) -> None:
+    palettes = re.findall(r":root \{[^}]*?(--paper[^}]*)\}", pairs_of_model.page.read_text("utf-8"))
+    assert len(palettes) == 2
+    for palette in palettes:
+        colours = dict(re.findall(r"--(\w+): (#\w+)", palette))
+        for text, ground in (
+            ("ink", "paper"),
+            ("soft", "paper"),
+            ("soft", "shade"),
+            ("ink", "shade"),
+            ("mark", "paper"),
+            ("paper", "link"),
+        ):
+            light, dark = sorted((luminance(colours[text]), luminance(colours[ground])), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, ground)
