@@ -128,6 +128,9 @@ def _notes(groups: Mapping[str, int], study: StudyKey) -> list[str]:
     empty = [group for group, count in groups.items() if not count]
     if empty and study.kind == "pairs":
         notes.append(f"Nobody of group {empty[0]} answered: no pair has answers to both of its members, so there is no gap.")
-    if study.model_accuracy:
-        notes.append("The model chose among all classes, and people among a few answers: its accuracy is lower by that alone.")
+    if study.model_accuracy and study.classes > len(study.categories):
+        notes.append(
+            f"The model chose among {study.classes} classes, and people among {len(study.categories)} answers: its accuracy is lower by "
+            "that alone."
+        )
     return notes

@@ -236,6 +236,7 @@ def _key(
         model=model,
         seed=draw.seed,
         categories=list(draw.choices.names),
+        classes=len(data.classes),
         enlargement=factor,
         smooth=smooth,
         trials=sorted((trial for trial, _ in drawn), key=lambda trial: (trial.unit, trial.group)),

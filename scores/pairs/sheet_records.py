@@ -54,6 +54,8 @@ class StudyKey(Record):
     model: str | None
     seed: Count
     categories: list[str]
+    classes: Count
+    """Of the data set: what a model chooses from."""
     enlargement: Annotated[int, Field(ge=1)]
     smooth: bool
     trials: list[Trial]

@@ -97,6 +97,13 @@ def test_a_profile_of_people_stands_beside_the_model_s(levels: DataSet, tmp_path
     assert scored.profiles["posterize"].model_accuracy == pytest.approx([0.95, 0.9, 0.6, 0.1])
     assert scored.profiles["black_lines"].rates[0] == mean.rates[0]
     assert (scored.gap, scored.members) == (None, {})
+    assert len(scored.notes) == 1  # of the few people: the model chose among the same ten
+    two = {c.folder: "first half" if c.index < 5 else "second half" for c in levels.classes}
+    coarse = pairs_sheet(levels, tmp_path / "two.html", n=20, scores=scores_of(levels, accuracy), categories=two).key
+    files = [save(tmp_path / "two", sheet_of(coarse, group, group)) for group in "AB"]
+    noted = corruptset.pairs_score(coarse, files)
+    assert noted.chance == 0.5
+    assert noted.notes[1] == "The model chose among 10 classes, and people among 2 answers: its accuracy is lower by that alone."
     with pytest.raises(StudyError, match="scores are of another data set"):
         pairs_sheet(levels, tmp_path / "q.html", n=20, scores=scores_of(levels, accuracy, digest="sha256:" + "0" * 64))
 

@@ -13,6 +13,7 @@ import corruptset
 from corruptset.errors import StudyError
 from corruptset.generate.build import build
 from corruptset.manifests.reader import DataSet
+from corruptset.scores.pairs.region_pairs import SourceRegions
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 from corruptset.scores.pairs.sheet_records import StudyKey, Trial
 
@@ -49,6 +50,26 @@ def test_both_members_of_a_pair_are_neighbours_of_one_image(pairs_of_model: Shee
             assert other == side - 2
             assert {v - y, u - x} <= {0, 1, 2}
         assert regions.classes[by_id[anchor.sample].label].name == anchor.category == partner.category
+
+
+def test_candidates_are_all_neighbours_that_there_are(regions: DataSet, predictions: Path) -> None:
+    source = regions.samples[0].region.source  # type: ignore[union-attr]
+    rows = [s for s in regions.samples if s.region is not None and s.region.source == source]
+    records = [s.region for s in rows if s.region is not None]
+    right = np.load(predictions / "clean.npz")["top"][[s.index for s in rows], 0] == rows[0].label
+    for model in (None, right):
+        expected = set()
+        for i, a in enumerate(records):
+            for j, b in enumerate(records):
+                inside = 0 <= b.y - a.y <= a.side - b.side and 0 <= b.x - a.x <= a.side - b.side
+                change = "shift" if a.side == b.side and max(abs(a.y - b.y), abs(a.x - b.x)) == 1 else None
+                change = "shrink" if a.side - b.side == 2 and inside else change
+                if a.anchor and change is not None and (model is None or model[i] != model[j]):
+                    expected.add((change, a.group, (i, j)))
+        found = SourceRegions(records, regions["clean"].image, model).candidates(("shift", "shrink"), None)
+        assert {(change, size, place) for (change, size), places in found.items() for place in places} == expected
+        assert len(expected) == sum(map(len, found.values()))
+        assert len(expected) == 2 * 17 if model is None else 0 < len(expected) < 2 * 17
 
 
 def test_the_model_has_exactly_one_of_them_right(pairs_of_model: Sheet, regions: DataSet, predictions: Path) -> None:
