@@ -30,6 +30,8 @@ NAMES = [
     "predict",
     "score",
     "compare",
+    "pairs-sheet",
+    "pairs-score",
     "corrupt",
     "preview",
 ]
