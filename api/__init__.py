@@ -3,7 +3,8 @@
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
 sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
-`load_surrogate` (a model of one's own, for sets that follow its gradient) and `predict` (what a model says of a data set).
+`load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set) and `score` (from
+predictions to the papers' numbers).
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from .manifests.reader import open
     from .models.surrogate import load_surrogate
     from .scores.predict import predict
+    from .scores.score import score
 
-__all__ = ["__version__", "abandon", "build", "corrupt", "load_surrogate", "open", "pairs", "plan", "predict", "rebuild", "verify"]
+__all__ = ["__version__", "abandon", "build", "corrupt", "load_surrogate", "open", "pairs", "plan", "predict", "rebuild", "score", "verify"]
 
 _HOMES = {
     "abandon": "generate.commit.abandon",
@@ -36,6 +38,7 @@ _HOMES = {
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",
     "predict": "scores.predict",
+    "score": "scores.score",
     "verify": "generate.again.rederive",
     "open": "manifests.reader",
 }
@@ -47,8 +50,19 @@ def __getattr__(name: str) -> Any:
 
         return version("corruptset")
     if name in _HOMES:
-        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        return _with_words(found) if name == "score" else found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _with_words(score: Any) -> Any:
+    """Return `score` with what it takes of a room that it must not know: what a level of a degradation does, in words."""
+    from functools import partial, update_wrapper
+
+    def describe_level(*level: Any) -> Any:
+        return importlib.import_module(".corruptions.level_words", __name__).describe_level(*level)
+
+    return update_wrapper(partial(score, describe_level=describe_level), score)
 
 
 def __dir__() -> list[str]:

@@ -40,6 +40,10 @@ class PredictionError(CorruptsetError, ValueError):
     """Predictions that are not those of the model or of the data set that is asked for."""
 
 
+class ScoreError(CorruptsetError, ValueError):
+    """A scores file that cannot be read, or scores that do not go together."""
+
+
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 

@@ -19,12 +19,13 @@ from .pack import pack, unpack
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
+from .score import score
 from .show import show
 from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]
-COMMANDS: list[Callable[..., None]] = [list_, show, plan, build, verify, rebuild, export, pack, unpack, predict, corrupt, preview]
+COMMANDS: list[Callable[..., None]] = [list_, show, plan, build, verify, rebuild, export, pack, unpack, predict, score, corrupt, preview]
 
 app = typer.Typer(
     name="corruptset",

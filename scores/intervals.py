@@ -31,10 +31,10 @@ class Bootstrap:
         A unit that has no value (NaN) in a column counts neither in its sum nor in its number.
         """
         present = ~np.isnan(values) if values.dtype.kind == "f" else None
-        whole = present is None or bool(present.all())
-        filled = np.asarray(values if whole else np.where(present, values, 0), np.float32)
-        sums = self._sums(filled)
-        counts = np.float64(self.units) if present is None or whole else self._sums(present.astype(np.float32))
+        if present is None or present.all():
+            return self._sums(np.asarray(values, np.float32)) / self.units
+        sums = self._sums(np.where(present, values, 0).astype(np.float32))
+        counts = self._sums(present.astype(np.float32))
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ class Outcome:
 
     def rows(self, chosen: NDArray[np.bool_]) -> Outcome:
         """Return the outcome of some of the images: (N,) which."""
-        parts = {name: None if values is None else values[chosen] for name, values in vars(self).items()}
+        parts: dict[str, Any] = {name: None if values is None else values[chosen] for name, values in vars(self).items()}
         return Outcome(**parts)
 
 

@@ -8,32 +8,31 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError, ParameterError, PredictionError, UnknownCorruption, suggest
-from ..files import open_regular, read_text, reason
+from ..errors import ModelError, ParameterError, PredictionError
+from ..files import open_regular
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet, ImageSet
 from ..manifests.reader import open as open_data_set
+from .prediction_files.head import HEAD, read_head
+from .prediction_files.reduction import KINDS, Kind
+from .set_choice import choose
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
 
-Kind = Literal["logits", "probs", "top", "rank"]
-KINDS: tuple[str, ...] = get_args(Kind)
 TOP = 5
 """Classes that ``top`` keeps."""
 SHOWN_CLEAN = 256
 """Clean images that a model is shown before it begins, for its `least_accuracy`."""
-HEAD = "predictions.json"
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -137,20 +136,6 @@ def _tell(tell: Callable[[str, int, int], None], before: int, total: int, count:
     tell("predicting", before + count, total)
 
 
-def choose(data: DataSet, globs: Sequence[str] | None) -> list[str]:
-    """Return the ids of the sets that patterns of ids and aliases fit, sorted; all without patterns."""
-    if globs is None:
-        return data.set_ids
-    names = {name: {name} for name in data.set_ids}
-    for alias, name in data.aliases.items():
-        names[name].add(alias)
-    every = {name for group in names.values() for name in group}
-    unfit = [glob for glob in globs if not any(fnmatchcase(name, glob) for name in every)]
-    if unfit:
-        raise UnknownCorruption("; ".join(f"{glob!r} matches no set of {data.path}.{suggest(glob, every)}" for glob in unfit))
-    return [name for name, group in names.items() if any(fnmatchcase(one, glob) for one in group for glob in globs)]
-
-
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
     if not isinstance(model, (str, Path)):
         return model
@@ -178,7 +163,7 @@ def _begin(folder: Path, head: dict[str, Any]) -> None:
     """Write predictions.json, or find that the one that is there says the same."""
     path = folder / HEAD
     if path.exists():
-        there = _read_head(path)
+        there = read_head(path)
         if there == head:
             return
         other = [f"{key} {there.get(key)!r} in place of {value!r}" for key, value in head.items() if there.get(key) != value]
@@ -187,16 +172,6 @@ def _begin(folder: Path, head: dict[str, Any]) -> None:
         raise PredictionError(f"{folder} holds .npz files and no {HEAD}, so that nobody knows whose they are. Give another folder.")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(path, (json.dumps(head, indent=1) + "\n").encode())
-
-
-def _read_head(path: Path) -> dict[str, Any]:
-    try:
-        head = json.loads(read_text(path))
-    except OSError as e:
-        raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
-    except ValueError as e:
-        raise PredictionError(f"{path} is not JSON: {e}. Delete it if this folder's predictions are to be made anew.") from None
-    return head if isinstance(head, dict) else {}
 
 
 def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from ..errors import ScoreError
 from ..manifests.records.models import Count, Record, SetId, Sha256
 
 SCORES_VERSION = 1
@@ -111,7 +112,7 @@ class Resamples(Record):
     seed: Count
     units: Count
     values: dict[str, list[float]]
-    """By a score's name; one value a resample."""
+    """By a score's name, as in `intervals`; one value a resample. A score that has no value in a resample is left out."""
 
 
 class Scores(Record):
@@ -127,7 +128,7 @@ class Scores(Record):
     condition: str | None
     sets: dict[SetId, SetScore]
     families: dict[str, Fraction]
-    """Mean accuracy of the sets of a family of the nineteen corruptions."""
+    """Mean accuracy of the sets to test on of a family of ImageNet-C's corruptions."""
     aude: dict[str, float]
     maude: float | None
     relative_maude: float | None
@@ -139,13 +140,44 @@ class Scores(Record):
     profiles: dict[str, Profile]
     mean_profile: Profile | None
     two_factor: TwoFactor | None
+    mean_accuracy: Fraction | None
+    """Over the sets to test on but clean."""
     rb_index: float | None
+    """How much of the clean accuracy is lost on them, on average."""
     fragile: dict[str, Fragile]
     style: dict[str, Fraction]
     """Accuracy of each group of samples on the clean set (or the only set)."""
     style_gap: Fraction | None
     """The best group's accuracy less the worst's."""
     intervals: dict[str, Interval]
-    """Of the scores that are one number: ``maude``, ``mce``, ``rb_index``, ``mean_accuracy`` ..."""
+    """Of the scores that are one number, by where they stand: ``maude``, ``mean_accuracy``, ``two_factor.cv_percent`` ...; and
+    of ``clean_accuracy``."""
     resamples: Resamples | None
     notes: list[str]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each set, its interval as `low` and `high`; what is not known is None."""
+        found = []
+        for name, scored in self.sets.items():
+            low, high = scored.interval or (None, None)
+            found.append({"set": name} | scored.model_dump(exclude={"interval"}) | {"low": low, "high": high})
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return a row for each set as a pandas DataFrame, indexed by set id.
+
+        Raises
+        ------
+        ScoreError
+            pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError as e:
+            raise ScoreError(f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas") from None
+        return pandas.DataFrame(self.rows()).set_index("set")
+
+    def __repr__(self) -> str:
+        numbers = {name: getattr(self, name) for name in ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")}
+        known = [f"{name} {number:.4f}" for name, number in numbers.items() if number is not None]
+        return f"<Scores of {self.model} on {self.name}: {', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"

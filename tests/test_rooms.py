@@ -89,7 +89,7 @@ def test_importing_corruptset_imports_no_room():
 def test_a_consumer_needs_neither_opencv_nor_numba():
     out = run(
         "import sys, corruptset; corruptset.open; import corruptset.manifests.verify.ladder;"
-        "import corruptset.scores; corruptset.predict; corruptset.load_surrogate;"
+        "import corruptset.scores.prediction_files; corruptset.predict; corruptset.load_surrogate; corruptset.score;"
         "print([m for m in ('cv2', 'numba', 'scipy', 'skimage', 'torch') if m in sys.modules])"
     )
     assert out.strip() == "[]"
@@ -97,7 +97,9 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
-    assert out.startswith("['abandon', 'build', 'corrupt', 'load_surrogate', 'open', 'pairs', 'plan', 'predict', 'rebuild', 'verify'] 0.")
+    assert out.startswith(
+        "['abandon', 'build', 'corrupt', 'load_surrogate', 'open', 'pairs', 'plan', 'predict', 'rebuild', 'score', 'verify'] 0."
+    )
 
 
 FLOORS = {
@@ -107,6 +109,7 @@ FLOORS = {
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reader",
         "verify", "release", "schema",
     ),
+    "scores": ("outcomes", "intervals", "records", "set_choice", "prediction_files", "predict"),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""
 

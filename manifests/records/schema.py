@@ -35,13 +35,14 @@ def make_schema(name: str) -> dict[str, Any]:
     """Return a schema of the models."""
     from . import models
 
-    _describe(models)
-    schema: dict[str, Any] = getattr(models, NAMES[name]).model_json_schema(by_alias=True)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:corruptset:schema:{models.SCHEMA_VERSION}:{name}",
-        **schema,
-    }
+    return schema_of(models, NAMES[name], f"{models.SCHEMA_VERSION}:{name}")
+
+
+def schema_of(module: ModuleType, model: str, name: str) -> dict[str, Any]:
+    """Return the schema of one of a module's models, with the text below each field as its description."""
+    _describe(module)
+    schema: dict[str, Any] = getattr(module, model).model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"urn:corruptset:schema:{name}", **schema}
 
 
 def _describe(module: ModuleType) -> None:

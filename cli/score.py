@@ -1,0 +1,257 @@
+"""`corruptset score DIR PREDICTIONS`: from a model's predictions to the papers' numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson, Sets, split_globs
+from .output import put, put_json, put_notes, put_rows
+
+if TYPE_CHECKING:
+    from ..scores.records import Fragile, FragileRate, Interval, Profile, Scores, SetScore, TwoFactor
+
+HEADLINES = {
+    "mAUDE": "maude",
+    "relative mAUDE": "relative_maude",
+    "mCE": "mce",
+    "relative mCE": "relative_mce",
+    "mean accuracy": "mean_accuracy",
+    "RB-index": "rb_index",
+}
+"""Words of the first table -> score."""
+PER_CENT = ("maude", "relative_maude", "mce", "relative_mce", "mean_accuracy")
+SHOWN_LEVELS = (0, 1, 2, 5, 10, 15, 20, 25, 30)
+"""Of a degradation profile; --json has all."""
+MOST_EFFECTS = 8
+MOST_SETS = 40
+
+
+def score(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PREDICTIONS", help="A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them."
+        ),
+    ],
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="PREDICTIONS",
+            help="What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as published).",
+            show_default=False,
+        ),
+    ] = None,
+    condition: Annotated[
+        str | None,
+        typer.Option(
+            "--condition",
+            metavar="CONDITION",
+            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, another one.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: Sets = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the resamples that intervals come from.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Receives scores.json and sets.csv, for compare and report.", show_default=False
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a model's predictions of a data set by the measures of the papers that its sets come from.
+
+    Intervals are over resamples of the images. Notes say why a score cannot be had, or cannot be laid beside a published one.
+    """
+    from .progress import Progress
+
+    with Progress("score") as progress:
+        from .. import score as run
+
+        scores = run(
+            directory,
+            predictions,
+            baseline=baseline,
+            condition=condition,
+            sets=split_globs(sets),
+            seed=seed,
+            out=out,
+            progress=progress.step,
+        )
+    if as_json:
+        put_json(scores.as_json() | {"resamples": None})
+        return
+    put_scores(scores)
+    if out is not None:
+        put(f"Written:   {out}")
+
+
+def put_scores(scores: Scores) -> None:
+    """Print scores as tables that fit 80 columns."""
+    put(f"{scores.model} on {scores.name}", style="bold")
+    counted = next(iter(scores.sets.values())).n if scores.sets else 0
+    only = f", {counted} of which count ({scores.condition})" if scores.condition else ""
+    put(f"{len(scores.sets)} sets of {scores.samples} images{only}\n")
+    _put_headlines(scores)
+    _put_corruptions(scores)
+    _put_profiles(scores)
+    if scores.two_factor is not None:
+        _put_two_factor(scores.two_factor)
+    _put_styles(scores)
+    _put_fragile(scores.fragile)
+    _put_other_sets(scores)
+    put_notes(scores.notes)
+    put(f"Digest:    {scores.digest}")
+
+
+def _put_headlines(scores: Scores) -> None:
+    rows = []
+    if "clean" in scores.sets:
+        clean = scores.sets["clean"]
+        rows.append(["clean accuracy", _percent(clean.accuracy), _interval(clean.interval)])
+    for words, name in HEADLINES.items():
+        number = getattr(scores, name)
+        if number is not None:
+            words += f" (over {scores.baseline})" if name.endswith("mce") else ""
+            show = _percent if name in PER_CENT else _number
+            rows.append([words, show(number), _interval(scores.intervals.get(name), show)])
+    rows += [[f"{family} accuracy", _percent(accuracy), ""] for family, accuracy in scores.families.items()]
+    put_rows(["score", "value", "95 % interval"], rows, right=["value"])
+    put()
+
+
+def _put_corruptions(scores: Scores) -> None:
+    """Print the accuracy of each corruption at its severities, its AUDE and CE."""
+    curves = {name: [scores.sets[f"{name}/{s}"] for s in range(1, 6)] for name in _single_curves(scores)}
+    if curves:
+        columns = ["accuracy %", "1", "2", "3", "4", "5", "AUDE", "CE", "rel. CE"]
+        columns = [c for c in columns if c not in ("CE", "rel. CE") or scores.ce]
+        rows = [[name, *(_short(one.accuracy) for one in at), *_curve_scores(scores, name)] for name, at in curves.items()]
+        put_rows(columns, rows, right=columns[1:])
+        put()
+    chains = {name: area for name, area in scores.aude.items() if name not in curves}
+    if chains:
+        put_rows(["AUDE of chains", "%"], ([name, _short(area)] for name, area in list(chains.items())[:MOST_SETS]), right=["%"])
+        _put_more(len(chains))
+
+
+def _single_curves(scores: Scores) -> list[str]:
+    names = [name.rpartition("/")[0] for name in scores.sets if name.endswith("/1") and "+" not in name]
+    return [name for name in names if all(f"{name}/{s}" in scores.sets for s in range(1, 6))]
+
+
+def _curve_scores(scores: Scores, name: str) -> list[str]:
+    tables = [scores.aude, *([scores.ce, scores.relative_ce] if scores.ce else [])]
+    return [_short(table[name]) if name in table else "-" for table in tables]
+
+
+def _put_profiles(scores: Scores) -> None:
+    profiles: dict[str, Profile] = dict(scores.profiles)
+    if scores.mean_profile is not None and len(profiles) > 1:
+        profiles["mean"] = scores.mean_profile
+    if not profiles:
+        return
+    levels = [level for level in SHOWN_LEVELS if any(level in profile.levels for profile in profiles.values())]
+    columns = ["accuracy % at level", *map(str, levels)]
+    put_rows(columns, ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()), right=columns[1:])
+    put()
+    rows = [
+        [name, f"{float(threshold):.0%}", str(below.level), below.change, "-" if below.changed is None else f"{below.changed:.0%}"]
+        for name, profile in profiles.items()
+        for threshold, below in profile.first_below.items()
+        if below is not None
+    ]
+    if rows:
+        put_rows(["first below", "", "level", "what it does", "pixels"], rows, right=["", "level", "pixels"])
+        put()
+
+
+def _at(levels: Sequence[int], values: Sequence[float], wanted: Iterable[int]) -> list[str]:
+    return [_short(values[levels.index(level)]) if level in levels else "-" for level in wanted]
+
+
+def _put_two_factor(scored: TwoFactor) -> None:
+    rows = [
+        [f"{scored.names} names", _percent(scored.mean_accuracy), _interval(scored.mean_accuracy_interval), _cv(scored.cv_percent)],
+        [f"{scored.distinct} sets", _percent(scored.distinct_mean_accuracy), "", _cv(scored.distinct_cv_percent)],
+    ]
+    put_rows(["two factors: over", "mean accuracy", "95 % interval", "CV"], rows, right=["mean accuracy", "CV"])
+    put()
+    effects = sorted(scored.order_effects, key=lambda effect: -abs(effect.difference))
+    if effects:
+        kept = [[e.first, e.second, f"{100 * e.difference:+.1f}", _interval(e.interval, lambda v: f"{100 * v:+.1f}")] for e in effects]
+        put_rows(["order: first", "against", "points", "95 % interval"], kept[:MOST_EFFECTS], right=["points"])
+        _put_more(len(effects), MOST_EFFECTS)
+
+
+def _put_styles(scores: Scores) -> None:
+    if scores.style:
+        put_rows(
+            ["group", "accuracy"], ([group, _percent(share)] for group, share in list(scores.style.items())[:MOST_SETS]), right=["accuracy"]
+        )
+        _put_more(len(scores.style))
+    if scores.style_gap is not None:
+        put(f"Gap between groups: {_percent(scores.style_gap)}  {_interval(scores.intervals.get('style_gap'))}\n")
+
+
+def _put_fragile(groups: Mapping[str, Fragile]) -> None:
+    rates: list[tuple[str, str, FragileRate]] = []
+    for group, scored in groups.items():
+        kinds = ("loose_shift", "strict_shift", "loose_shrink", "strict_shrink", "label_change_shift")
+        rates += [(group, kind, rate) for kind in kinds if (rate := getattr(scored, kind)) is not None]
+    if rates:
+        cells = (
+            [group, kind.replace("_", " "), _percent(r.rate), _short(r.positive), _short(r.negative), _interval(r.interval), str(r.anchors)]
+            for group, kind, r in rates
+        )
+        columns = ["fragile", "", "rate", "pos. %", "neg. %", "95 % interval", "anchors"]
+        put_rows(columns, cells, right=["rate", "pos. %", "neg. %", "anchors"])
+        put()
+
+
+def _put_other_sets(scores: Scores) -> None:
+    """Print the sets that stand in no table above."""
+    shown = {f"{name}/{s}" for name in _single_curves(scores) for s in range(1, 6)} | {"clean"}
+    shown |= {name for name in scores.sets if name.rpartition("/")[0] in scores.profiles}
+    others = {name: one for name, one in scores.sets.items() if name not in shown}
+    if others:
+        put_rows(
+            ["set", "accuracy", "95 % interval", "top-5"], map(_set_row, list(others.items())[:MOST_SETS]), right=["accuracy", "top-5"]
+        )
+        _put_more(len(others))
+
+
+def _set_row(named: tuple[str, SetScore]) -> list[str]:
+    name, one = named
+    return [name, _percent(one.accuracy), _interval(one.interval), "-" if one.top5 is None else _percent(one.top5)]
+
+
+def _put_more(count: int, shown: int = MOST_SETS) -> None:
+    put(f"... and {count - shown} more (all of them with --json)\n" if count > shown else "")
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _short(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _number(number: float) -> str:
+    return f"{number:.4f}"
+
+
+def _cv(percent: float | None) -> str:
+    return "-" if percent is None else f"{percent:.2f} %"
+
+
+def _interval(interval: Interval | None, show: Callable[[float], str] = _percent) -> str:
+    return "" if interval is None else f"{show(interval[0])} to {show(interval[1])}"

@@ -1,0 +1,133 @@
+"""Why a score may not be laid beside a published one, in words; nothing where it may."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from ..manifests.reader import DataSet
+from ..published_frost import PUBLISHED_FROST
+from .published import ALEXNET, BENCHMARKS, IMAGENET_C, IMAGENET_IMAGES, Benchmark, definition, encoding_of
+
+VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
+"""The id of one of ImageNet's validation images."""
+MOST_NAMED = 5
+
+
+def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
+    """Return why AlexNet's published errors are no baseline of scores on this data set; empty where they are."""
+    reasons = []
+    if definition(data.manifest) != IMAGENET_C:
+        reasons.append("its recipe is not that of ImageNet-C (the fifteen corruptions of 224x224 images, stored as JPEG of quality 85)")
+    ids = [sample.id for sample in data.samples]
+    if len(set(ids)) != IMAGENET_IMAGES or not all(VALIDATION_IMAGE.fullmatch(id) for id in ids):
+        reasons.append(f"its {_number(len(ids), 'image')} are not the {IMAGENET_IMAGES:,} validation images of ImageNet")
+    if condition is not None:
+        reasons.append("only some of the images count")
+    return reasons
+
+
+def comparability_notes(data: DataSet, scored: Collection[str], condition: str | None, baseline: str | None) -> list[str]:
+    """Return a note for each reason why scores may not be laid beside published ones.
+
+    Parameters
+    ----------
+    data : DataSet
+    scored : collection of str
+        The ids of the sets that were scored.
+    condition : str, optional
+        Which images count, where not all do.
+    baseline : str, optional
+        The model that corruption errors are relative to.
+    """
+    benchmark = BENCHMARKS.get(data.manifest.name)
+    notes = [*_of_recipe(data, benchmark), *_of_images(data, benchmark), *_of_sets(data, scored)]
+    if condition is not None:
+        notes.append(f"Only images count that are {condition}: published scores are of all images, unless they name the same condition.")
+    if baseline not in (None, ALEXNET):
+        notes.append(f"CE and mCE are relative to the errors of {baseline}: published ones are relative to AlexNet's.")
+    return notes
+
+
+def _of_recipe(data: DataSet, benchmark: Benchmark | None) -> Iterator[str]:
+    manifest = data.manifest
+    if benchmark is None:
+        yield (
+            f"{manifest.name} {manifest.version} is no published benchmark: its scores can be laid beside those of other models on the "
+            "data set of the same digest, and beside no others."
+        )
+        return
+    if benchmark.remark is not None:
+        yield benchmark.remark
+    known = False
+    if manifest.version != benchmark.version:
+        known = True
+        yield f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {benchmark.version}."
+    calibration = manifest.recipe.get("calibration")
+    if calibration != benchmark.calibration:
+        known = True
+        yield f"Severities are those of the calibration {calibration}; the published sets have those of {benchmark.calibration}."
+    if manifest.scale != "none":
+        known = True
+        yield "Lengths grow with the image's side (scale side); in the published sets they do not."
+    if encoding_of(manifest) != benchmark.encoding:
+        known = True
+        yield (
+            f"The images are stored as {_encoding(encoding_of(manifest))}, the published ones as {_encoding(benchmark.encoding)}: a model "
+            "sees other pixels."
+        )
+    if manifest.name in ("imagenet-c", "imagenet-c-all") and not known and definition(manifest) != IMAGENET_C:
+        yield "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
+    if manifest.coupling != "independent":
+        yield "Severities share their random draws (coupling severity), which those of the published sets do not."
+
+
+def _of_images(data: DataSet, benchmark: Benchmark | None) -> Iterator[str]:
+    manifest = data.manifest
+    chosen, total = manifest.selection.get("chosen"), manifest.selection.get("total")
+    in_source = len({s.id if s.region is None else s.region.source for s in data.samples})
+    if benchmark is not None and benchmark.images not in (None, in_source):
+        yield f"It has {_number(in_source, 'image')}; the published scores are of {benchmark.images:,}."
+    elif isinstance(chosen, int) and isinstance(total, int) and chosen < total and "hold_out" not in manifest.selection:
+        yield f"It has {chosen:,} of the {total:,} images of its source."
+    if manifest.excluded:
+        yield f"{_number(len(manifest.excluded), 'bad image')} of the source {'was' if len(manifest.excluded) == 1 else 'were'} left out."
+    for problem in manifest.recipe.get("unexpected", []):
+        yield f"The images are not those that the recipe expects: {problem}."
+    if manifest.textures and {texture.sha256 for texture in manifest.textures} != set(PUBLISHED_FROST):
+        yield (
+            "Frost is made with other pictures than in the published sets (docs/frost.md): scores on frost, and means with it in them, are "
+            "not those on the published sets."
+        )
+
+
+def _of_sets(data: DataSet, scored: Collection[str]) -> Iterator[str]:
+    manifest = data.manifest
+    wanted = [spec["id"] for spec in manifest.recipe.get("sets", [])]
+    missing = [name for name in wanted if name not in scored]
+    if missing:
+        why = "the rest of the data set was not unpacked" if data.absent else "the rest was not built, or not asked for"
+        yield (
+            f"{len(wanted) - len(missing)} of the recipe's {len(wanted)} sets are scored ({why}), and means are over these. Missing: "
+            f"{first_few(missing)}."
+        )
+    own = [record.id for record in manifest.sets if not record.reproducible and record.id in scored]
+    if own:
+        models = ", ".join(sorted(str(surrogate.get("name")) for surrogate in manifest.surrogates))
+        yield (
+            f"Sets that follow the gradients of a model ({models}): {first_few(own)}. Another machine makes other pixels of them: scores "
+            "on them are of this build alone."
+        )
+
+
+def first_few(names: list[str]) -> str:
+    """Return the first of several names, for a note."""
+    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _encoding(encoding: tuple[str | int, ...]) -> str:
+    return "PNG" if encoding[0] == "png" else f"JPEG of quality {encoding[1]} ({encoding[2]})"

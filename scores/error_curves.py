@@ -1,0 +1,74 @@
+"""Scores of error curves over severities: AUDE and corruption error, of each corruption and over the fifteen of ImageNet-C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .evaluation import Evaluation
+from .formulas import Estimate, aude, corruption_error, relative_corruption_error
+from .published import ALEXNET, ALEXNET_CLEAN, ALEXNET_ERRORS, FIFTEEN, SEVERITIES
+from .severity_curves import severity_curves
+
+ByCorruption = dict[str, Estimate]
+
+
+@dataclass(frozen=True)
+class ErrorCurves:
+    """A model's errors at severities 1 to 5, by corruption, and on the clean images."""
+
+    model: str
+    clean: Estimate | None
+    errors: Mapping[str, Sequence[Estimate]]
+    tested: frozenset[str]
+    """The corruptions whose sets are to test on."""
+
+    @property
+    def missing(self) -> list[str]:
+        """Those of the fifteen that are not there to test on."""
+        return [name for name in FIFTEEN if name not in self.tested]
+
+    def aude(self) -> ByCorruption:
+        """Return the AUDE of each corruption; none without clean images."""
+        clean = self.clean
+        return {} if clean is None else {name: aude([clean, *errors]) for name, errors in self.errors.items()}
+
+    def ce(self, baseline: ErrorCurves | None) -> ByCorruption:
+        """Return the CE of each corruption that the baseline has too."""
+        return {name: corruption_error(errors, others) for name, errors, others in self._pairs(baseline)}
+
+    def relative_ce(self, baseline: ErrorCurves | None) -> ByCorruption:
+        """Return the relative CE of each corruption that the baseline has too; none without clean images of either."""
+        clean, other = self.clean, None if baseline is None else baseline.clean
+        if clean is None or other is None:
+            return {}
+        return {name: relative_corruption_error(errors, clean, others, other) for name, errors, others in self._pairs(baseline)}
+
+    def mean(self, scores: ByCorruption) -> Estimate | None:
+        """Return the mean of scores over the fifteen; None where one of them is missing."""
+        whole = self.tested.intersection(scores).issuperset(FIFTEEN)
+        return np.asarray(np.mean([scores[name] for name in FIFTEEN], axis=0)) if whole else None
+
+    def _pairs(self, baseline: ErrorCurves | None) -> list[tuple[str, Sequence[Estimate], Sequence[Estimate]]]:
+        others = {} if baseline is None else baseline.errors
+        return [(name, errors, others[name]) for name, errors in self.errors.items() if name in others]
+
+
+def error_curves(evaluation: Evaluation) -> ErrorCurves:
+    """Return the error curves of a model on a data set."""
+    curves = severity_curves(evaluation.records)
+    to_test = {record.id for record in evaluation.tests}
+    return ErrorCurves(
+        evaluation.predictions.model,
+        None if evaluation.clean is None else 1 - evaluation.clean,
+        {name: [1 - evaluation.accuracies[id] for id in ids] for name, ids in curves.items()},
+        frozenset(name for name, ids in curves.items() if to_test.issuperset(ids)),
+    )
+
+
+def alexnet_curves() -> ErrorCurves:
+    """Return AlexNet's published errors. Only means over severities are published: each severity has the mean, and sums are right."""
+    errors = {name: [np.array([error])] * len(SEVERITIES) for name, error in ALEXNET_ERRORS.items()}
+    return ErrorCurves(ALEXNET, np.array([ALEXNET_CLEAN]), errors, frozenset(FIFTEEN))

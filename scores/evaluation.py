@@ -1,0 +1,72 @@
+"""A model on a data set: what it made of the images that count, by set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..manifests.reader import DataSet
+from ..manifests.records.models import SetRecord
+from .estimates import Images, interval_of, value
+from .formulas import Estimate
+from .outcomes import Outcome, Predictions
+from .records import SetScore
+
+CLEAN = "clean"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model made of the images of a data set that count."""
+
+    data: DataSet
+    predictions: Predictions
+    images: Images
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """By set id, of all images; ``clean`` may be none of the data set's sets."""
+        return self.predictions.outcomes
+
+    @cached_property
+    def accuracies(self) -> dict[str, Estimate]:
+        """The accuracy on each set."""
+        return self.images.estimates({name: outcome.correct for name, outcome in self.outcomes.items()})
+
+    @property
+    def clean(self) -> Estimate | None:
+        """The accuracy on the clean images; None where there are no predictions of them."""
+        return self.accuracies.get(CLEAN)
+
+    @cached_property
+    def records(self) -> list[SetRecord]:
+        """The data set's sets that were predicted."""
+        return [record for record in self.data.manifest.sets if record.id in self.outcomes]
+
+    @cached_property
+    def tests(self) -> list[SetRecord]:
+        """Those to test on, but clean: all that means over test sets are over."""
+        return [record for record in self.records if record.role == "test" and record.stages]
+
+    def mean(self, values: NDArray[Any] | None) -> float | None:
+        """Return the mean of a value of all images over those that count; None where the predictions do not have it."""
+        return None if values is None else float(np.mean(values[self.images.chosen], dtype=np.float64))
+
+    def set_scores(self) -> dict[str, SetScore]:
+        """Return the scores of each set."""
+        return {
+            name: SetScore(
+                n=self.images.count,
+                accuracy=value(self.accuracies[name]) or 0.0,
+                top5=self.mean(outcome.top5),
+                rank=self.mean(outcome.rank),
+                probability=self.mean(outcome.probability),
+                interval=interval_of(self.accuracies[name]),
+            )
+            for name, outcome in sorted(self.outcomes.items())
+        }

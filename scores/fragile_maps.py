@@ -1,0 +1,225 @@
+"""Maps of what a model makes of every region of an image, as arrays and as pictures."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from ..errors import ParameterError, PredictionError
+from ..manifests.disk.atomic import inside, write_atomic
+from ..manifests.reader import DataSet
+from .fragile import CLEAN, decided_top5, flips, has_shrunk, is_right
+from .outcomes import Outcome
+from .places import SHIFTS, SHRINKS, Neighbours, Places
+
+_PAPER, _INK, _OUTSIDE = (255, 255, 255), (20, 20, 20), (205, 205, 205)
+_RIGHT, _WRONG = (255, 255, 255), (96, 96, 96)
+_POSITIVE, _NEGATIVE = (0, 114, 178), (230, 159, 0)
+"""Okabe and Ito's blue and orange: they differ to the colour-blind, and in lightness."""
+_PANEL = 160
+"""Pixels of a panel's longer side at least."""
+_GAP, _LINE = 8, 14
+_NOT = "-"
+
+
+@dataclass(frozen=True)
+class FragileMaps:
+    """What a model makes of every region of one side of an image: arrays (rows, columns) of positions."""
+
+    source: str
+    side: int
+    right: NDArray[np.bool_]
+    """Whether the model is right."""
+    shift: NDArray[np.bool_]
+    """Whether a neighbour differs from it in that."""
+    shrink: NDArray[np.bool_] | None
+    """Whether a shrunk region differs; None where there are none (embedded images)."""
+    probability: NDArray[np.float32] | None
+    """Of the true class; None where the predictions do not say."""
+
+
+def fragile_maps(data: DataSet, outcomes: Mapping[str, Outcome], sample_id: str, side: int, *, top5: bool | None = None) -> FragileMaps:
+    """Return the maps of an image's regions of one side; `measure_fragile` says what fragile is.
+
+    Parameters
+    ----------
+    data : DataSet
+        With a region at every position, as ``mode = "exhaustive"`` makes them.
+    outcomes : mapping of str to Outcome
+        By set id, a row a sample; those of ``clean`` count.
+    sample_id : str
+        Of the source image.
+    side : int
+        Of the regions.
+    top5 : bool, optional
+        As in `measure_fragile`.
+
+    Raises
+    ------
+    ParameterError
+        There are no such regions, or not at every position.
+    PredictionError
+        There are no predictions of ``clean``, or of other rows than samples.
+    """
+    chosen = [s.index for s in data.samples if s.region is not None and s.region.source == sample_id]
+    if not chosen:
+        raise ParameterError(f"The data set has no regions of an image {sample_id!r}; they are named by the image's id in the source.")
+    return _maps(data, *_regions(data, outcomes, chosen), [side], top5)[0]
+
+
+def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int, *, top5: bool | None = None) -> FragileMaps:
+    """Return the maps of an image whose regions are stored as a table; `outcome` has a row for each of ``data.crops(sample_id)``.
+
+    The rest is as in `fragile_maps`.
+    """
+    places = Places.of(data.crops(sample_id).regions())
+    if len(places) != len(outcome):
+        raise PredictionError(f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}.")
+    return _maps(data, places, outcome, [side], top5)[0]
+
+
+def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Path, images: int, *, top5: bool | None = None) -> list[Path]:
+    """Write the maps of the first images as pictures, ``<image id>.png`` in a folder: a row a side, a column a map.
+
+    Parameters
+    ----------
+    data, outcomes, top5
+        As in `fragile_maps`.
+    folder : path
+    images : int
+        How many, in the data set's order; of fewer, all.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    ParameterError, PredictionError
+        As in `fragile_maps`.
+    """
+    rows: dict[str, list[int]] = {}
+    sides: dict[str, set[int]] = {}
+    for s in data.samples:
+        if s.region is not None:
+            rows.setdefault(s.region.source, []).append(s.index)
+            sides.setdefault(s.region.source, set()).update([s.region.side] * s.region.anchor)
+    if not rows:
+        raise ParameterError(f"{data.path} has no regions among its samples, of which maps could be drawn.")
+    files = []
+    for source in list(rows)[:images]:
+        maps = _maps(data, *_regions(data, outcomes, rows[source]), sorted(sides[source]), top5)
+        file = inside(Path(folder), f"{source}.png")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, picture(maps))
+        files.append(file)
+    return files
+
+
+def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[int]) -> tuple[Places, Outcome]:
+    """Return where some of the samples lie, and what the model made of them."""
+    if CLEAN not in outcomes or len(outcomes[CLEAN]) != len(data.samples):
+        raise PredictionError(f"Maps need predictions of every region of the set {CLEAN!r}.")
+    is_chosen = np.zeros(len(data.samples), bool)
+    is_chosen[chosen] = True
+    records = (data.samples[index].region for index in np.flatnonzero(is_chosen))
+    return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(is_chosen)
+
+
+def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int], top5: bool | None) -> list[FragileMaps]:
+    """Return the maps of the regions of one image."""
+    right = is_right(outcome, decided_top5(top5, data, [outcome]))
+    neighbours = Neighbours(places)
+    maps = []
+    for side in sides:
+        anchors = np.flatnonzero(places.anchor & (places.side == side))
+        y, x = places.y[anchors], places.x[anchors]
+        shape = int(y.max(initial=0)) + 1, int(x.max(initial=0)) + 1
+        if len(anchors) != shape[0] * shape[1]:
+            found = "has none" if not len(anchors) else f"has {len(anchors):,}, not of every position"
+            wanted = "Maps need an anchor at every position, as an exhaustive recipe makes them"
+            raise ParameterError(f"{wanted}; the image {places.sources[0]!r} {found} of side {side}.")
+        shrink = flips(neighbours, anchors, right, SHRINKS).some if has_shrunk(data) else None
+        order = np.lexsort((x, y))
+        maps.append(
+            FragileMaps(
+                source=places.sources[0],
+                side=side,
+                right=right[anchors][order].reshape(shape),
+                shift=flips(neighbours, anchors, right, SHIFTS).some[order].reshape(shape),
+                shrink=None if shrink is None else shrink[order].reshape(shape),
+                probability=None if outcome.probability is None else outcome.probability[anchors][order].reshape(shape),
+            )
+        )
+    return maps
+
+
+def picture(maps: Sequence[FragileMaps]) -> bytes:
+    """Return the maps of one image as PNG: a row a side, each position where the region's middle lies in the image.
+
+    Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is wrong. Of the
+    probability of the true class, black is 0 and white 1.
+    """
+    font = ImageFont.load_default_imagefont()
+    height, width = (max(shape[axis] + m.side - 1 for m in maps for shape in [m.right.shape]) for axis in (0, 1))
+    scale = max(1, -(-_PANEL // max(height, width)))
+    left = max(int(font.getlength(f"side {m.side}")) for m in maps) + 2 * _GAP
+    columns = ("right", "shift", "shrink", "probability")
+    legend = [
+        ("right", _RIGHT),
+        ("wrong", _WRONG),
+        ("right, and fragile", _POSITIVE),
+        ("wrong, and fragile", _NEGATIVE),
+        ("no region", _OUTSIDE),
+    ]
+    pitch_x, pitch_y = max(width * scale, 90) + _GAP, height * scale + _GAP
+    top = 2 * (_LINE + _GAP)
+    sheet = Image.new("RGB", (max(left + len(columns) * pitch_x, 640), top + len(maps) * pitch_y + _LINE + _GAP), _PAPER)
+    draw = ImageDraw.Draw(sheet)
+    draw.text((_GAP, _GAP), maps[0].source.encode("latin-1", "replace").decode("latin-1"), fill=_INK, font=font)
+    for column, name in enumerate(columns):
+        draw.text((left + column * pitch_x, _GAP + _LINE), name, fill=_INK, font=font)
+    for row, m in enumerate(maps):
+        y = top + row * pitch_y
+        draw.text((_GAP, y + pitch_y // 2 - _LINE), f"side {m.side}", fill=_INK, font=font)
+        for column, panel in enumerate(_panels(m)):
+            x = left + column * pitch_x
+            if panel is None:
+                draw.text((x, y + pitch_y // 2 - _LINE), _NOT, fill=_INK, font=font)
+            else:
+                sheet.paste(_framed(panel, m.side, (width, height), scale), (x, y))
+    x, y = left, top + len(maps) * pitch_y
+    for name, colour in legend:
+        draw.rectangle((x, y, x + 10, y + 10), fill=colour, outline=_INK)
+        draw.text((x + 16, y), name, fill=_INK, font=font)
+        x += 16 + int(font.getlength(name)) + 2 * _GAP
+    out = io.BytesIO()
+    sheet.save(out, "PNG")
+    return out.getvalue()
+
+
+def _panels(maps: FragileMaps) -> list[NDArray[np.uint8] | None]:
+    positive, negative, right, wrong = (np.array(colour, np.uint8) for colour in (_POSITIVE, _NEGATIVE, _RIGHT, _WRONG))
+    is_right = maps.right[..., None]
+    plain = np.where(is_right, right, wrong)
+    panels: list[NDArray[np.uint8] | None] = [plain]
+    for fragile in (maps.shift, maps.shrink):
+        panels.append(None if fragile is None else np.where(fragile[..., None], np.where(is_right, positive, negative), plain))
+    grey = None if maps.probability is None else np.rint(maps.probability[..., None] * 255).astype(np.uint8)
+    return [*panels, None if grey is None else np.repeat(grey, 3, axis=2)]
+
+
+def _framed(panel: NDArray[np.uint8], side: int, size: tuple[int, int], scale: int) -> Image.Image:
+    """Return a panel of the image's size, each position at the middle of its region."""
+    frame = np.empty((size[1], size[0], 3), np.uint8)
+    frame[:] = _OUTSIDE
+    margin = (side - 1) // 2
+    frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel
+    return Image.fromarray(frame).resize((size[0] * scale, size[1] * scale), Image.Resampling.NEAREST)

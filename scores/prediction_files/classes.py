@@ -1,0 +1,160 @@
+"""Values of classes, a row an image: the highest, those above another, their exponentials; of float16 by its bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAFE_EXPONENT = 60.0
+"""Up to here (and down to its negative) sums of exponentials of a million classes keep float32's accuracy."""
+
+Memory = dict[str, NDArray[Any]]
+"""Working memory that is used again: fresh memory of a block's size costs more than what is computed in it."""
+
+
+def _working(memory: Memory, name: str, shape: tuple[int, int], dtype: type[np.generic]) -> NDArray[Any]:
+    rows, columns = shape
+    kept = memory.get(name)
+    if kept is None or kept.shape[1] != columns or len(kept) < rows:
+        kept = memory[name] = np.empty(shape, dtype)
+    return kept[:rows]
+
+
+def counted(mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return how many of each row are true; four times as fast as numpy's own sum."""
+    return np.asarray(np.bitwise_count(np.packbits(mask, axis=1)).sum(axis=1, dtype=np.int32))
+
+
+def scored(values: NDArray[Any], memory: Memory) -> Scored:
+    """Return values (n, K) of float16, float32 or float64 with what is asked of them."""
+    return Halves(values, memory) if values.dtype == np.float16 else Scored(values, memory)
+
+
+class Scored:
+    """Values of float32 or float64 (n, K)."""
+
+    def __init__(self, values: NDArray[Any], memory: Memory) -> None:
+        self.values = values
+        self._memory = memory
+        self._low, self._high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+
+    def finite(self) -> bool:
+        """Return whether no value is NaN or infinite."""
+        return bool(np.isfinite(self._low) and np.isfinite(self._high))
+
+    def within(self, low: float, high: float) -> bool:
+        """Return whether all values lie from `low` to `high`."""
+        return low <= self._low and self._high <= high
+
+    def best(self) -> NDArray[np.intp]:
+        """Return the class of the highest value of each row, the lowest of equal ones."""
+        return np.asarray(self.values.argmax(axis=1))
+
+    def rows(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
+        """Return some rows, to be compared."""
+        return self.values[chosen]
+
+    def above(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return how many values of each chosen row are above the row's value of a class."""
+        taken = self._taken(self.values, chosen)
+        mask = _working(self._memory, "mask", taken.shape, np.bool_)
+        return counted(np.greater(taken, self.values[chosen, classes][:, None], out=mask))
+
+    def _taken(self, values: NDArray[Any], chosen: NDArray[np.intp]) -> NDArray[Any]:
+        if len(chosen) == len(values):
+            return values
+        out = _working(self._memory, f"taken {values.dtype}", (len(chosen), values.shape[1]), values.dtype.type)
+        return values.take(chosen, axis=0, out=out, mode="clip")
+
+    def singles(self) -> NDArray[np.float32]:
+        """Return the values as float32."""
+        return np.asarray(self.values, np.float32)
+
+    def exponentials(self, best: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the exponential of every value, all of a row by one factor.
+
+        In float32, by numpy's own: a row's share of its sum is within 1e-5 of its value.
+        """
+        out: NDArray[np.float32] = _working(self._memory, "single", self.values.shape, np.float32)
+        if self.within(-SAFE_EXPONENT, SAFE_EXPONENT):
+            np.exp(self.singles(), out=out)
+        else:
+            np.subtract(self.values, self.values[np.arange(len(best)), best][:, None], out=out, casting="same_kind")
+            np.exp(out, out=out)
+        return out
+
+
+_INFINITE = 0x7C00
+"""Bits of float16's infinity."""
+_MINUS_ZERO = -0x8000
+
+
+class Halves(Scored):
+    """Values of float16.
+
+    Their bits are a sign and a magnitude that grows with the value: as int16, those of positive numbers have the numbers' order, and
+    are above those of all negative ones; as uint16, those of negative numbers have the opposite order, and are above all others.
+    """
+
+    def __init__(self, values: NDArray[np.float16], memory: Memory) -> None:
+        self.values = values
+        self._memory = memory
+        self._bits, self._unsigned = values.view(np.int16), values.view(np.uint16)
+        self._low, self._high = self._bounds() if values.size else (0.0, 0.0)
+
+    def _bounds(self) -> tuple[float, float]:
+        """Return numbers between which all values lie: the extreme ones, or 0 where none is negative, or none positive."""
+        signed, unsigned = int(self._bits.max()), int(self._unsigned.max())
+        high = _half(signed) if signed >= 0 else 0.0
+        low = _half(unsigned) if unsigned > -_MINUS_ZERO else 0.0
+        return low, high
+
+    def best(self) -> NDArray[np.intp]:
+        """Return the class of the highest value of each row, the lowest of equal ones."""
+        best: NDArray[np.intp] = self._bits.argmax(axis=1)
+        highest = self._bits[np.arange(len(best)), best]
+        if (negative := np.flatnonzero(highest < 0)).size:
+            best[negative] = self._taken(self._unsigned, negative).argmin(axis=1)
+        if (zero := np.flatnonzero(highest == 0)).size:
+            best[zero] = self.rows(zero).argmax(axis=1)  # -0 is equal to it
+        return best
+
+    def rows(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
+        """Return some rows as float32, to be compared."""
+        return self.values[chosen].astype(np.float32)
+
+    def above(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return how many values of each chosen row are above the row's value of a class."""
+        own = self._bits[chosen, classes]
+        negative = (own < 0) & (own != _MINUS_ZERO)
+        counts = np.empty(len(chosen), np.int32)
+        for part, bits, compare in ((~negative, self._bits, np.greater), (negative, self._unsigned, np.less)):
+            taken = self._taken(bits, chosen[part])
+            limit = own[part].view(np.uint16) if compare is np.less else np.maximum(own[part], 0)
+            mask = _working(self._memory, "mask", taken.shape, np.bool_)
+            counts[part] = counted(compare(taken, limit[:, None], out=mask))
+        return counts
+
+    def singles(self) -> NDArray[np.float32]:
+        """Return the values as float32; infinite ones become finite."""
+        out: NDArray[np.float32] = _working(self._memory, "single", self.values.shape, np.float32)
+        bits = out.view(np.int32)
+        # exponent and fraction in the places of float32's, then 2**(127 - 15) for the difference of the biases: exact, subnormal ones too
+        np.left_shift(self._bits, 13, out=bits, dtype=np.int32)
+        np.bitwise_and(bits, np.int32(-0x70002000), out=bits)
+        out *= np.float32(2.0**112)
+        return out
+
+    def exponentials(self, best: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the exponential of every value, all of a row by one factor."""
+        out = self.singles()
+        if not self.within(-SAFE_EXPONENT, SAFE_EXPONENT):
+            np.subtract(out, out[np.arange(len(best)), best][:, None], out=out)
+        np.exp(out, out=out)
+        return out
+
+
+def _half(bits: int) -> float:
+    return float(np.uint16(bits).view(np.float16))

@@ -1,0 +1,212 @@
+"""An .npz archive as a table: its arrays are read a block of rows at a time, compressed or not; pickled ones never."""
+
+from __future__ import annotations
+
+import io
+import math
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...files import open_regular
+from ...manifests.images.arrays import MOST_HEADER
+from .table import NAMES, BadTable, Column, block_rows
+
+HEAD_FIELDS = ("model", "digest")
+"""Texts that an archive may hold beside its columns."""
+MOST_DIRECTORY = 1 << 22
+"""Bytes that are read of an archive at once but for its arrays: its directory has a hundred bytes an array."""
+_MOST_DEFLATED = 1032
+"""Times that deflate can shorten."""
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OverflowError)
+_BAD_HEADER = (ValueError, EOFError, OverflowError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, tokenize.TokenError)
+"""What numpy raises on headers: they are Python text, and deep nesting is out of memory for Python's parser."""
+
+
+class NpzFile:
+    """An open .npz archive.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    path : Path
+    columns : dict of str to Column
+    other : list of str
+        Names of the other arrays.
+
+    Raises
+    ------
+    BadTable
+        It is no archive, is damaged, or has an array that is not what its header says.
+    OSError
+        It cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _Guarded(open_regular(path))
+        try:
+            with _damage():
+                self._archive = zipfile.ZipFile(self._file)
+            self._arrays = {info.filename[:-4]: info for info in self._archive.infolist() if info.filename.endswith(".npy")}
+            self._check_members()
+            self._shapes = {name: self._read_header(name) for name in (*NAMES, *HEAD_FIELDS) if name in self._arrays}
+        except BaseException:
+            self._file.close()
+            raise
+        self.columns = {name: _column(name, *self._shapes[name]) for name in NAMES if name in self._shapes}
+        self.other = sorted(self._arrays.keys() - self._shapes.keys())
+
+    def _check_members(self) -> None:
+        names = self._archive.namelist()
+        if not self._arrays:
+            other = f" but {', '.join(names[:3])}" if names else ""
+            raise BadTable(f"holds no arrays{other}: write it by np.savez(file, logits=logits)")
+        if len(set(names)) < len(names):
+            raise BadTable("holds two arrays of one name")
+        for name, info in self._arrays.items():
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise BadTable(f"has {name} compressed in a way that np.savez_compressed does not write")
+            if info.file_size > _MOST_DEFLATED * info.compress_size + 1024:
+                raise BadTable(f"says that {name} has {info.file_size:,} bytes in {info.compress_size:,}: it is damaged or made to be so")
+
+    def _read_header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+        """Return an array's shape and type, and the bytes before its elements."""
+        info = self._arrays[name]
+        with _damage(), self._archive.open(info) as stream:
+            shape, dtype, begin = _header(stream, name)
+        if begin + math.prod(shape) * dtype.itemsize != info.file_size:
+            raise BadTable(f"has {name} of {info.file_size:,} bytes whose header says {_shown(shape)} of {dtype}: it is damaged")
+        return shape, dtype, begin
+
+    def text(self, name: str) -> str | None:
+        """Return a text that is not a column (`HEAD_FIELDS`), or None.
+
+        Raises
+        ------
+        BadTable
+            It is something else than one text.
+        """
+        if name not in self._shapes:
+            return None
+        shape, dtype, begin = self._shapes[name]
+        if dtype.kind != "U" or shape not in ((), (1,)) or dtype.itemsize > MOST_HEADER:
+            raise BadTable(f"has {name} of {dtype}, shape {_shown(shape)}; expected one text")
+        with _damage(), self._archive.open(self._arrays[name]) as stream:
+            return str(np.frombuffer(stream.read()[begin:], dtype)[0])
+
+    def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield some columns, a block of rows at a time; a block's arrays are used again for the next one.
+
+        Raises
+        ------
+        BadTable
+            The file is damaged.
+        """
+        count = block_rows([self.columns[name] for name in names])
+        with _damage():
+            streams = {name: _Rows(self._archive, self._arrays[name], *self._shapes[name]) for name in names}
+            for first in range(0, self.columns[names[0]].rows or 0, count):
+                yield {name: stream.take(first, count) for name, stream in streams.items()}
+            for stream in streams.values():
+                stream.finish()
+
+    def place(self, row: int) -> str:
+        """Return where a row stands in the file."""
+        return f"row {row:,}"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class _Guarded(io.BufferedReader):
+    """A file of which `zipfile` does not get its directory whatever its size."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        super().__init__(file.detach())
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = MOST_DIRECTORY + 1 if size is None or size < 0 else min(size, MOST_DIRECTORY + 1)
+        if len(data := super().read(wanted)) > MOST_DIRECTORY:
+            raise BadTable(f"has a directory of more than {MOST_DIRECTORY:,} bytes: it is no archive that np.savez wrote")
+        return data
+
+
+class _Rows:
+    """The rows of an array in an archive, in their order."""
+
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, shape: tuple[int, ...], dtype: np.dtype[Any], begin: int) -> None:
+        self._stream = archive.open(info)
+        self._stream.read(begin)
+        self._shape, self._dtype = shape, dtype
+        self._native = dtype.newbyteorder("=")
+        self._name = info.filename
+
+    def take(self, first: int, count: int) -> NDArray[Any]:
+        shape = (min(count, self._shape[0] - first), *self._shape[1:])
+        wanted = math.prod(shape) * self._dtype.itemsize
+        data = self._stream.read(wanted)
+        if len(data) != wanted:
+            raise BadTable(f"is cut off in {self._name}")
+        return np.frombuffer(data, self._dtype).astype(self._native, copy=False).reshape(shape)
+
+    def finish(self) -> None:
+        """Read the end, at which the archive's checksum is held against what was read."""
+        self._stream.read(1)
+
+
+def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+    magic = stream.read(12)
+    version = magic[6:8]
+    # numpy reads as many bytes as the header states for itself: up to 4 GiB
+    begin = 10 + int.from_bytes(magic[8:10], "little") if version == b"\1\0" else 12 + int.from_bytes(magic[8:12], "little")
+    if not magic.startswith(b"\x93NUMPY") or version not in (b"\1\0", b"\2\0") or begin > MOST_HEADER:
+        raise BadTable(f"has {name} without the header of an array of numbers or text")
+    head = io.BytesIO(magic + stream.read(begin - len(magic)))
+    head.seek(8)
+    read = np.lib.format.read_array_header_1_0 if version == b"\1\0" else np.lib.format.read_array_header_2_0
+    try:
+        shape, by_columns, dtype = read(head)
+    except _BAD_HEADER as e:
+        raise BadTable(f"has {name} with a damaged header ({str(e).partition(chr(10))[0][:200] or type(e).__name__})") from None
+    if dtype.hasobject:
+        raise BadTable(
+            f"has {name} as Python objects (a pickle), which are never loaded: write an array of numbers, or of text by "
+            "np.asarray(names, dtype=str)"
+        )
+    if by_columns and len(shape) > 1:
+        raise BadTable(f"has {name} stored column by column: write np.ascontiguousarray({name})")
+    if any(length < 0 for length in shape):
+        raise BadTable(f"has {name} with a damaged header (shape {_shown(shape)})")
+    return shape, dtype, begin
+
+
+def _column(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], begin: int) -> Column:
+    if len(shape) not in (1, 2):
+        raise BadTable(f"has {name} of shape {_shown(shape)}; expected a row an image: 1 or 2 dimensions")
+    return Column(dtype, shape[1] if len(shape) == 2 else None, shape[0])
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(f'{length:,}' for length in shape)}{',' if len(shape) == 1 else ''})"
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """Turn what damaged archives raise into `BadTable`."""
+    try:
+        yield
+    except _DAMAGE as e:
+        said = str(e).partition("\n")[0][:200]
+        raise BadTable(f"is not a sound .npz archive ({said or type(e).__name__}): write it again by np.savez") from None

@@ -1,0 +1,112 @@
+"""Degradation profiles: what a model still recognises at each level of a gradual degradation.
+
+Swingler 2022, "Degrading images to measure the robustness of image recognition".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import CorruptsetError
+from ..manifests.records.models import SetRecord
+from .estimates import value
+from .evaluation import CLEAN, Evaluation
+from .records import FirstBelow, Profile
+
+THRESHOLDS = (0.9, 0.5, 0.1)
+DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
+"""(corruption, level, (H, W, C) of an image, parameters) -> what the level does to an image, in words."""
+
+
+class Degradations:
+    """The gradual degradations of a data set under a model."""
+
+    def __init__(self, evaluation: Evaluation, describe: DescribeLevel | None) -> None:
+        self._evaluation = evaluation
+        self._describe = describe
+        self._ladders: dict[str, dict[int, SetRecord]] = {}
+        for record in evaluation.records:
+            if len(record.stages) == 1 and record.stages[0].level is not None:
+                self._ladders.setdefault(record.stages[0].corruption, {})[record.stages[0].level] = record
+
+    def profiles(self) -> dict[str, Profile]:
+        """Return the profile of each degradation."""
+        return {name: self._profile(rungs) for name, rungs in sorted(self._ladders.items())}
+
+    def mean_profile(self, profiles: Mapping[str, Profile]) -> Profile | None:
+        """Return the mean of profiles of sets to test on, over the levels that all of them have; None where there are none."""
+        averaged = [p for name, p in profiles.items() if all(rung.role == "test" for rung in self._ladders[name].values())]
+        levels = sorted(set.intersection(*(set(profile.levels) for profile in averaged))) if averaged else []
+        if not levels:
+            return None
+        columns = {
+            part: _mean([[getattr(profile, part)[profile.levels.index(level)] for level in levels] for profile in averaged])
+            if all(getattr(profile, part) is not None for profile in averaged)
+            else None
+            for part in ("accuracy", "rank", "probability")
+        }
+        accuracy = columns["accuracy"] or []
+        names = [name for name, profile in profiles.items() if profile in averaged]
+        below = {str(t): self._mean_below(names, _first_below(levels, accuracy, t)) for t in THRESHOLDS}
+        return Profile(levels=levels, accuracy=accuracy, rank=columns["rank"], probability=columns["probability"], first_below=below)
+
+    def _profile(self, rungs: Mapping[int, SetRecord]) -> Profile:
+        ids = {level: record.id for level, record in sorted(rungs.items())}
+        if CLEAN in self._evaluation.outcomes:
+            ids = {0: CLEAN} | ids
+        outcomes = [self._evaluation.outcomes[id] for id in ids.values()]
+        accuracy = [value(self._evaluation.accuracies[id]) or 0.0 for id in ids.values()]
+        below = {str(t): self._below(rungs, _first_below(list(ids), accuracy, t)) for t in THRESHOLDS}
+        return Profile(
+            levels=list(ids),
+            accuracy=accuracy,
+            rank=_all_or_none([self._evaluation.mean(outcome.rank) for outcome in outcomes]),
+            probability=_all_or_none([self._evaluation.mean(outcome.probability) for outcome in outcomes]),
+            first_below=below,
+        )
+
+    def _below(self, rungs: Mapping[int, SetRecord], level: int | None) -> FirstBelow | None:
+        if level is None:
+            return None
+        if level == 0:
+            return FirstBelow(level=0, change="unchanged", changed=0.0)
+        record = rungs[level]
+        stage, metrics = record.stages[0], record.metrics
+        words = f"level {level}"
+        if self._describe is not None and self._shape is not None:
+            words = self._describe(stage.corruption, level, self._shape, stage.parameters)
+        return FirstBelow(level=level, change=words, changed=None if metrics is None else metrics.changed)
+
+    def _mean_below(self, names: Sequence[str], level: int | None) -> FirstBelow | None:
+        if level is None:
+            return None
+        metrics = [self._ladders[name][level].metrics if level else None for name in names]
+        changed = [m.changed for m in metrics if m is not None and m.changed is not None]
+        mean = 0.0 if level == 0 else float(np.mean(changed)) if len(changed) == len(names) else None
+        return FirstBelow(level=level, change=f"the mean of {len(names)} degradations" if level else "unchanged", changed=mean)
+
+    @cached_property
+    def _shape(self) -> tuple[int, int, int] | None:
+        """Height, width and channels of the first image: how much a level does may follow from them. None where no image is there."""
+        record = next(iter(next(iter(self._ladders.values())).values()))
+        try:
+            height, width, channels = self._evaluation.data[record.id].image(0).shape
+        except (CorruptsetError, OSError):
+            return None
+        return height, width, channels
+
+
+def _first_below(levels: Sequence[int], accuracy: Sequence[float], threshold: float) -> int | None:
+    return next((level for level, share in zip(levels, accuracy, strict=True) if share < threshold), None)
+
+
+def _all_or_none(values: list[float | None]) -> list[float] | None:
+    return None if None in values else [v for v in values if v is not None]
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [float(one) for one in np.mean(rows, axis=0)]

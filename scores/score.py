@@ -1,0 +1,216 @@
+"""`score`: from a model's predictions of a data set to the papers' numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import PredictionError
+from ..manifests.reader import DataSet
+from ..manifests.reader import open as open_data_set
+from .absences import absence_notes
+from .comparability import comparability_notes, first_few, why_not_alexnet
+from .conditions import condition_of
+from .error_curves import ErrorCurves, alexnet_curves, error_curves
+from .estimates import Images, images_of, interval_of, replicates, value
+from .evaluation import CLEAN, Evaluation
+from .formulas import Estimate, rb_index
+from .outcomes import Predictions
+from .prediction_files.reading import read_predictions
+from .profiles import Degradations, DescribeLevel
+from .published import ALEXNET, FAMILIES, FAMILY_OF
+from .records import SCORES_VERSION, Fragile, Resamples, Scores
+from .scores_file import write_scores
+from .set_choice import choose
+from .styles import style_accuracies, style_gap
+from .two_factor import two_factor, two_factor_estimates
+
+Progress = Callable[[str, int, int], None]
+"""(phase, done, total)."""
+
+
+def score(
+    directory: str | Path | DataSet,
+    predictions: str | Path | Predictions,
+    *,
+    baseline: str | Path | Predictions | None = None,
+    condition: str | None = None,
+    sets: Sequence[str] | None = None,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
+    describe_level: DescribeLevel | None = None,
+) -> Scores:
+    """Score what a model predicts of a data set, by the measures of the papers that its sets come from.
+
+    Parameters
+    ----------
+    directory : str, Path or DataSet
+        A finished data set.
+    predictions : str, Path or Predictions
+        The model's: a folder of ``<set id>.npz``, one ``.npz`` or a CSV (docs/evaluate.md).
+    baseline : str, Path or Predictions, optional
+        The predictions that corruption errors (CE, mCE) are relative to. ``alexnet``, and by default: AlexNet's published errors, where the
+        data set is ImageNet-C as published; elsewhere there is no CE, and a note says why.
+    condition : str, optional
+        Which images count: ``correct@clean``, those of the clean set that the model has right, or ``correct@clean=PREDICTIONS``, those that
+        another model has right. By default all.
+    sets : sequence of str, optional
+        Ids, aliases or patterns of the sets to score; by default all.
+    seed : int
+        Of the resamples of the images, which intervals come from: 0..2**53 - 1.
+    out : str or Path, optional
+        A folder that gets ``scores.json`` and ``sets.csv``.
+    progress : callable, optional
+        Told (phase, done, total).
+    describe_level : callable, optional
+        Says in words what a level of a gradual degradation does; `corruptset.score` supplies it.
+
+    Returns
+    -------
+    Scores
+        Fractions are 0..1. A score that cannot be had is None, and `notes` says why; they also say why a score may not be laid beside a
+        published one.
+
+    Raises
+    ------
+    PredictionError
+        The predictions are not of this data set, or lack images; no image fits the condition.
+    ParameterError
+        The condition is not written as above; the seed is not one.
+    UnknownCorruption, IncompleteBuild, VerificationError
+        No set fits `sets`; the data set is not finished, or damaged.
+    """
+    tell = progress or (lambda phase, done, total: None)
+    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    read = partial(_predictions, data, progress=tell)
+    predicted = read(predictions, sets=sets)
+    counting = condition_of(condition, predicted, partial(read, sets=["clean"]), len(data.samples))
+    images = images_of(data.samples, counting.chosen, seed)
+    evaluation = Evaluation(data, predicted, images)
+    reference, no_baseline = None, list[str]()
+    if baseline not in (None, ALEXNET):
+        reference = error_curves(Evaluation(data, read(baseline, sets=list(predicted.outcomes)), images))
+    elif not (no_baseline := why_not_alexnet(data, counting.text)):
+        reference = alexnet_curves()
+    tell("resampling", 0, 0)
+    scores = _scored(evaluation, reference, no_baseline, counting.text, describe_level)
+    if out is not None:
+        write_scores(scores, Path(out))
+    return scores
+
+
+def _predictions(data: DataSet, given: str | Path | Predictions, *, sets: Sequence[str] | None, progress: Progress) -> Predictions:
+    """Return predictions, read where they are not in memory; of those in memory, the sets that are asked for, and clean."""
+    if not isinstance(given, Predictions):
+        return read_predictions(given, data, sets=sets, progress=progress)
+    wanted = {*(data.set_ids if sets is None else choose(data, [name for name in sets if name != CLEAN or name in data]))}
+    outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
+    lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
+    missing = sorted(wanted - outcomes.keys())
+    if missing or lengths or given.digest not in (None, data.digest):
+        what = (
+            f"lack the sets {first_few(missing)}"
+            if missing
+            else f"have {lengths.pop()} rows a set"
+            if lengths
+            else f"are of {given.digest}"
+        )
+        raise PredictionError(
+            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): they {what}."
+        )
+    return replace(given, outcomes=outcomes)
+
+
+def _scored(
+    evaluation: Evaluation,
+    reference: ErrorCurves | None,
+    no_baseline: list[str],
+    condition: str | None,
+    describe_level: DescribeLevel | None,
+) -> Scores:
+    data, images = evaluation.data, evaluation.images
+    curves = error_curves(evaluation)
+    tables = {"aude": curves.aude(), "ce": curves.ce(reference), "relative_ce": curves.relative_ce(reference)}
+    styles = style_accuracies(evaluation)
+    two_factors = two_factor_estimates(evaluation)
+    numbers = _error_numbers(curves, tables) | _means(evaluation) | {"style_gap": style_gap(styles)}
+    estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
+    estimates |= {f"two_factor.{name}": estimate for name, estimate in two_factors.items()}
+    degradations = Degradations(evaluation, describe_level)
+    profiles, fragile = degradations.profiles(), dict[str, Fragile]()
+    kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": two_factors, "style": styles, "fragile": fragile}
+    values: dict[str, Any] = {table: _values(rows) for table, rows in tables.items()}
+    values |= {name: None if estimate is None else value(estimate) for name, estimate in numbers.items() if name in Scores.model_fields}
+    compared = None if reference is None else reference.model
+    return Scores(
+        schema_version=SCORES_VERSION,
+        digest=data.digest,
+        name=f"{data.manifest.name} {data.manifest.version}",
+        model=evaluation.predictions.model,
+        samples=len(data.samples),
+        condition=condition,
+        sets=evaluation.set_scores(),
+        families=_families(evaluation),
+        **values,
+        baseline=compared,
+        profiles=profiles,
+        mean_profile=degradations.mean_profile(profiles),
+        two_factor=two_factor(evaluation, two_factors),
+        fragile=fragile,
+        style=_values(styles),
+        intervals={name: interval_of(estimate) for name, estimate in estimates.items()},
+        resamples=_resamples(images, estimates),
+        notes=[
+            *absence_notes(evaluation, curves, no_baseline, kinds),
+            *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
+        ],
+    )
+
+
+def _error_numbers(curves: ErrorCurves, tables: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate | None]:
+    """Return the means over the fifteen corruptions of ImageNet-C."""
+    maude = curves.mean(tables["aude"])
+    relative = None if maude is None or curves.clean is None else maude - curves.clean
+    return {
+        "maude": maude,
+        "relative_maude": relative,
+        "mce": curves.mean(tables["ce"]),
+        "relative_mce": curves.mean(tables["relative_ce"]),
+    }
+
+
+def _means(evaluation: Evaluation) -> dict[str, Estimate | None]:
+    """Return the scores over all sets to test on, and of the clean images."""
+    clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
+    return {
+        "clean_accuracy": clean,
+        "mean_accuracy": np.asarray(np.mean(tests, axis=0)) if tests else None,
+        "rb_index": rb_index(clean, tests) if tests and clean is not None else None,
+    }
+
+
+def _families(evaluation: Evaluation) -> dict[str, float]:
+    """Return the mean accuracy on the sets of each family of ImageNet-C's corruptions."""
+    found: dict[str, list[float]] = {}
+    for record in evaluation.tests:
+        if len(record.stages) == 1 and record.stages[0].corruption in FAMILY_OF:
+            found.setdefault(FAMILY_OF[record.stages[0].corruption], []).append(evaluation.accuracies[record.id][0])
+    return {family: float(np.mean(found[family])) for family in FAMILIES if family in found}
+
+
+def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
+    """Return what has a finite value."""
+    values = {name: value(estimate) for name, estimate in estimates.items()}
+    return {name: one for name, one in values.items() if one is not None}
+
+
+def _resamples(images: Images, estimates: Mapping[str, Estimate]) -> Resamples:
+    values = {name: replicates(estimate) for name, estimate in estimates.items()}
+    kept = {name: rows for name, rows in values.items() if rows is not None}
+    return Resamples(seed=images.bootstrap.seed, units=images.bootstrap.units, values=kept)

@@ -1,0 +1,71 @@
+"""The papers' formulas in plain Python, an image at a time: what the scores must equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+FIFTEEN = (
+    "gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness contrast "
+    "elastic_transform pixelate jpeg_compression"
+).split()
+
+Right = Mapping[str, Sequence[bool]]
+"""Set id -> whether each image that counts is right."""
+
+
+def accuracy(right: Iterable[bool]) -> float:
+    flags = list(right)
+    return sum(1 for flag in flags if flag) / len(flags)
+
+
+def aude(right: Right, name: str) -> float:
+    curve = [1 - accuracy(right["clean"]), *(1 - accuracy(right[f"{name}/{s}"]) for s in range(1, 6))]
+    return sum((left + later) / 2 for left, later in pairwise(curve)) / 5
+
+
+def maude(right: Right) -> float:
+    return sum(aude(right, name) for name in FIFTEEN) / 15
+
+
+def ce(right: Right, other: Right, name: str) -> float:
+    return _errors(right, name) / _errors(other, name)
+
+
+def relative_ce(right: Right, other: Right, name: str) -> float:
+    above = sum((1 - accuracy(right[f"{name}/{s}"])) - (1 - accuracy(right["clean"])) for s in range(1, 6))
+    below = sum((1 - accuracy(other[f"{name}/{s}"])) - (1 - accuracy(other["clean"])) for s in range(1, 6))
+    return above / below
+
+
+def _errors(right: Right, name: str) -> float:
+    return sum(1 - accuracy(right[f"{name}/{s}"]) for s in range(1, 6))
+
+
+def mean(values: Iterable[float]) -> float:
+    all_values = list(values)
+    return math.fsum(all_values) / len(all_values)
+
+
+def cv_percent(values: Sequence[float]) -> float:
+    middle = mean(values)
+    return 100 * math.sqrt(mean((v - middle) ** 2 for v in values)) / middle
+
+
+def rb_index(clean: float, others: Sequence[float], flag: int = 1) -> float:
+    return flag / (len(others) * clean) * sum(clean - other for other in others)
+
+
+def drawn(seed: int, units: int, resample: int) -> list[int]:
+    """Return the units of a resample below the hundredth, as `Bootstrap` says that it draws them."""
+    generator = np.random.Generator(np.random.Philox(key=[seed, 0]))
+    return generator.integers(0, units, (100, units), dtype=np.int64)[resample].tolist()
+
+
+def resampled(right: Right, seed: int, resample: int) -> Right:
+    """Return the images of a resample, each as often as it was drawn."""
+    rows = drawn(seed, len(right["clean"]), resample)
+    return {name: [flags[row] for row in rows] for name, flags in right.items()}

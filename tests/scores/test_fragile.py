@@ -1,0 +1,263 @@
+"""Fragile rates against a slow version, on records by hand and on builds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from slow_fragile import data_of, exhaustive, region, slow_flips, slow_images, slow_interval, slow_rates
+from slow_regions import SAMPLED, SIZES, photograph, small_images, write_recipe, write_rows
+
+import corruptset
+from corruptset.errors import PredictionError, VerificationError
+from corruptset.scores.fragile import RATES, crop_scores, fragile_scores, measure_fragile
+from corruptset.scores.outcomes import Outcome
+
+SHIFT_RATES = ("loose_shift", "strict_shift", "label_change_shift")
+
+
+def outcome_of(right: Any, predicted: Any = None, **more: Any) -> Outcome:
+    return Outcome(np.array(right, bool), predicted=None if predicted is None else np.array(predicted, np.int32), **more)
+
+
+def check(data: Any, right: Any, predicted: Any, *, shrunk: bool = True, seed: int = 0) -> None:
+    """Hold the scores of a data set to the slow version's."""
+    records = [s.region for s in data.samples]
+    rows = slow_flips(records, right, predicted, shrunk)
+    sources = list(dict.fromkeys(r.source for r in records))
+    found = fragile_scores(data, {"clean": outcome_of(right, predicted)}, seed)
+    assert set(found) == {r.group for r in records}
+    for group, scores in found.items():
+        for name in RATES:
+            wanted, got = slow_rates(rows, group, name), getattr(scores, name)
+            if wanted is None:
+                assert got is None
+                continue
+            assert {key: getattr(got, key) for key in wanted} == pytest.approx(wanted, abs=1e-12)
+            of_image = slow_images(rows, group, name)
+            images = [of_image[s][0] if s in of_image else None for s in sources]
+            if len(sources) > 1:
+                assert got.interval == pytest.approx(slow_interval(images, seed), abs=1e-6)
+            else:
+                assert got.interval is None
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_rates_of_random_outcomes(data):
+    # side 5's shrunk regions are anchors of side 3
+    sides = data.draw(st.sampled_from([[3], [5], [3, 5], [4, 6], [7]]))
+    sizes = data.draw(st.lists(st.integers(7, 9), min_size=1, max_size=3))
+    records = [r for i, size in enumerate(sizes) for r in exhaustive(f"im/{i}", size, sides)]
+    order = data.draw(st.permutations(range(len(records)))) if data.draw(st.booleans()) else range(len(records))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    right = rng.random(len(records)) < data.draw(st.sampled_from([0.02, 0.5, 0.9]))
+    check(data_of([records[i] for i in order]), right, rng.integers(0, 3, len(records)), seed=data.draw(st.integers(0, 3)))
+
+
+@pytest.mark.parametrize("edge", ["left half", "one position", "checkerboard", "smaller ones wrong"])
+def test_rates_of_structured_outcomes(edge):
+    records = [r for i in range(2) for r in exhaustive(f"im/{i}", 9, [4, 6])]
+    right = [
+        {
+            "left half": r.x < 2,
+            "one position": (r.side, r.y, r.x) == (4, 2, 2),
+            "checkerboard": (r.y + r.x + (r.source == "im/1")) % 2 == 0,
+            "smaller ones wrong": r.side > 3,
+        }[edge]
+        for r in records
+    ]
+    check(data_of(records), right, [r.y // 2 for r in records])
+
+
+def test_the_published_definition_by_hand():
+    # 3x3 positions of side 3 in an image of 5x5, the middle alone is right; the shrunk ones are all wrong
+    records = exhaustive("a", 5, [3])
+    right = [r.anchor and (r.y, r.x) == (1, 1) for r in records]
+    scores = fragile_scores(data_of(records), {"clean": outcome_of(right)})["s3"]
+    assert scores.loose_shift.model_dump() == {"rate": 1, "positive": 1 / 9, "negative": 8 / 9, "interval": None, "anchors": 9}
+    # a corner has three neighbours; of none but the middle do all differ
+    assert (scores.strict_shift.rate, scores.strict_shift.positive) == (1 / 9, 1 / 9)
+    assert (scores.loose_shrink.rate, scores.loose_shrink.negative) == (1 / 9, 0)
+    assert scores.strict_shrink.positive == 1 / 9
+    assert scores.label_change_shift is None
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_model_that_is_always_right_or_always_wrong_is_never_fragile(right):
+    records = exhaustive("a", 8, [3, 5]) + exhaustive("b", 8, [3, 5])
+    for scores in fragile_scores(data_of(records), {"clean": outcome_of([right] * len(records), [7] * len(records))}).values():
+        for name in RATES:
+            rate = getattr(scores, name)
+            assert (rate.rate, rate.positive, rate.negative, rate.interval) == (0, 0, 0, (0, 0))
+
+
+def test_labels_that_change_without_becoming_right():
+    records = exhaustive("a", 6, [3])
+    scores = fragile_scores(data_of(records), {"clean": outcome_of([False] * len(records), range(len(records)))})["s3"]
+    assert (scores.loose_shift.rate, scores.label_change_shift.rate, scores.label_change_shift.negative) == (0, 1, 1)
+
+
+def test_a_region_without_neighbours_counts_in_no_shift():
+    records = exhaustive("a", 5, [5])
+    scores = fragile_scores(data_of(records), {"clean": outcome_of([r.anchor for r in records], range(len(records)))})["s5"]
+    assert scores.loose_shift is scores.strict_shift is scores.label_change_shift is None
+    assert (scores.strict_shrink.rate, scores.strict_shrink.anchors) == (1, 1)
+
+
+def test_images_count_alike_however_many_anchors_they_have():
+    records = exhaustive("a", 5, [3]) + exhaustive("b", 9, [3])
+    right = [r.source == "a" and (r.y, r.x, r.side) == (0, 0, 3) for r in records]
+    scores = fragile_scores(data_of(records), {"clean": outcome_of(right)})["s3"]
+    assert (scores.loose_shift.anchors, scores.loose_shift.rate) == (9 + 49, pytest.approx((4 / 9 + 0) / 2))
+
+
+def test_regions_of_different_images_are_no_neighbours():
+    records = [region("a", 3, 0, 0), region("b", 3, 0, 1), region("b", 3, 1, 0)]
+    found = fragile_scores(data_of(records, kind="embed"), {"clean": outcome_of([True, False, False])})["s3"]
+    assert (found.loose_shift.anchors, found.loose_shift.rate) == (2, 0)
+
+
+def test_embedded_images_have_no_shrunk_regions_though_sides_are_two_apart():
+    records = [r for side in (10, 12) for r in exhaustive("a", 14, [side], shrunk=False)]
+    right = [r.side == 12 for r in records]
+    check(data_of(records, kind="embed"), right, right, shrunk=False)
+    found = fragile_scores(data_of(records, kind="embed"), {"clean": outcome_of(right, right)})
+    assert found["s12"].loose_shrink is None
+    assert found["s12"].strict_shrink is None
+
+
+def test_an_image_without_a_group_counts_in_the_others():
+    records = exhaustive("a", 8, [3]) + exhaustive("b", 8, [5]) + exhaustive("c", 8, [3])
+    rng = np.random.default_rng(3)
+    check(data_of(records), rng.random(len(records)) < 0.5, rng.integers(0, 2, len(records)))
+
+
+def test_groups_stand_by_size():
+    records = [region("a", side, 0, 0, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
+    assert list(fragile_scores(data_of(records, kind="embed"), {"clean": outcome_of([True] * 3)})) == ["p5", "p20", "p80"]
+
+
+def test_five_most_likely_classes_count_from_a_thousand_classes_on():
+    records = exhaustive("a", 6, [3])
+    outcome = Outcome(np.zeros(len(records), bool), top5=np.arange(len(records)) % 2 == 0)
+    for classes, top5, fragile in [(999, None, 0), (1000, None, 1), (1000, False, 0), (10, True, 1)]:
+        found = measure_fragile(data_of(records, classes=classes), {"clean": outcome}, top5=top5)
+        assert found.groups["s3"].loose_shift.rate == fragile
+        assert ("five most likely" in found.notes[0]) == fragile
+    without = measure_fragile(data_of(records, classes=1000), {"clean": outcome_of([True] * len(records))})
+    assert "most likely class is true" in without.notes[0]
+    with pytest.raises(PredictionError, match="five most likely"):
+        measure_fragile(data_of(records), {"clean": outcome_of([True] * len(records))}, top5=True)
+
+
+def test_notes_and_resamples():
+    records = exhaustive("a", 6, [3]) + exhaustive("b", 6, [3])
+    right = np.random.default_rng(0).random(len(records)) < 0.5
+    found = measure_fragile(data_of(records, mode="sampled"), {"clean": outcome_of(right)}, 5)
+    assert any("estimates" in note for note in found.notes)
+    assert not any("estimates" in note for note in measure_fragile(data_of(records), {"clean": outcome_of(right)}).notes)
+    assert found.units == 2
+    assert set(found.resamples) == {f"fragile.s3.{name}" for name in RATES[:4]}
+    values = found.resamples["fragile.s3.loose_shift"]
+    assert len(values) == 1000
+    assert found.groups["s3"].loose_shift.interval == pytest.approx(np.quantile(values, [0.025, 0.975]))
+    one = measure_fragile(data_of(records[: len(records) // 2]), {"clean": outcome_of(right[: len(records) // 2])})
+    assert one.resamples == {}
+    assert any("no rate has an interval" in note for note in one.notes)
+
+
+def test_predictions_that_do_not_fit():
+    records = exhaustive("a", 6, [3])
+    with pytest.raises(PredictionError, match=r"3 predictions of 52 samples, 52 of them regions"):
+        fragile_scores(data_of(records), {"clean": outcome_of([True] * 3)})
+    found = measure_fragile(data_of(records), {"fog/1": outcome_of([True] * 52)})
+    assert (found.groups, len(found.notes)) == ({}, 1)
+    left = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
+    with pytest.raises(VerificationError, match="2 anchors lack shrunk regions"):
+        fragile_scores(data_of(left), {"clean": outcome_of([True] * len(left))})
+    with pytest.raises(VerificationError, match="a sample twice"):
+        fragile_scores(data_of([*records, records[0]]), {"clean": outcome_of([True] * 53)})
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_rows(tmp_path_factory.mktemp("rows"), small_images(3))
+
+
+def built(recipe: Any, source: str, out: Path, **options: Any) -> Any:
+    made = corruptset.build(recipe, source, out, jobs=1, metrics=0, **options)
+    return corruptset.open(made.directory)
+
+
+@pytest.fixture(scope="module")
+def cifar(images: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return built("fragile-cifar10-exhaustive", images, tmp_path_factory.mktemp("exhaustive"), samples=2, store="images")
+
+
+def test_every_region_of_a_build(cifar):
+    assert len(cifar.samples) == 2 * 2290
+    rng = np.random.default_rng(1)
+    check(cifar, rng.random(len(cifar.samples)) < 0.7, rng.integers(0, 10, len(cifar.samples)))
+    bright = np.array([image.mean() for image in cifar["clean"].images()])
+    check(cifar, bright > np.median(bright), bright // 8)
+
+
+def test_sampled_regions_of_photographs(tmp_path):
+    from PIL import Image
+
+    for name, (width, height) in SIZES.items():
+        (tmp_path / "photos" / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(photograph(width, height)).save(tmp_path / "photos" / f"{name}.png")
+    recipe = write_recipe(tmp_path, "fractions = [0.2, 0.8]\nblocks = 4\nblock = 4\nout = 16")
+    data = built(recipe, f"folder:{tmp_path / 'photos'}", tmp_path / "out")
+    rng = np.random.default_rng(2)
+    check(data, rng.random(len(data.samples)) < 0.6, rng.integers(0, 3, len(data.samples)))
+    found = measure_fragile(data, {"clean": outcome_of(rng.random(len(data.samples)) < 0.6)})
+    assert list(found.groups) == ["p20", "p80"]
+    assert any("estimates" in note for note in found.notes)
+
+
+def test_embedded_images_of_a_build(images, tmp_path):
+    data = built("location-cifar10", images, tmp_path, samples=2)
+    rng = np.random.default_rng(4)
+    right, predicted = rng.random(len(data.samples)) < 0.8, rng.integers(0, 3, len(data.samples))
+    check(data, right, predicted, shrunk=False)
+    found = fragile_scores(data, {"clean": outcome_of(right, predicted)})
+    assert {name: [getattr(s, name) is None for s in found.values()] for name in RATES} == {
+        name: [name not in SHIFT_RATES] * 2 for name in RATES
+    }
+
+
+def test_a_table_of_regions_is_scored_by_its_crops(images, tmp_path):
+    recipe = write_recipe(tmp_path, SAMPLED)
+    table, stored = (built(recipe, images, tmp_path / store, store=store) for store in ("table", "images"))
+    rng = np.random.default_rng(6)
+    right, predicted = rng.random(len(stored.samples)) < 0.5, rng.integers(0, 3, len(stored.samples))
+    wanted = measure_fragile(stored, {"clean": outcome_of(right, predicted)}, 3)
+    of_image: dict[str, list[int]] = {}
+    for s in stored.samples:
+        of_image.setdefault(s.region.source, []).append(s.index)
+    outcomes = {name: outcome_of(right[rows], predicted[rows]) for name, rows in of_image.items()}
+    for data in (table, stored):
+        found = crop_scores(data, outcomes, 3)
+        assert (found.groups, found.units) == (wanted.groups, 3)
+        assert set(found.notes) == set(wanted.notes)
+    whole = measure_fragile(table, {"clean": outcome_of([True] * 3)})
+    assert whole.groups == {}
+    assert "crop_scores" in whole.notes[0]
+    first = next(iter(outcomes))
+    with pytest.raises(PredictionError, match=rf"2 predictions of the \d+ crops of the image '{first}'"):
+        crop_scores(table, {first: outcome_of([True] * 2)})
+    with pytest.raises(PredictionError, match="no predictions of any image"):
+        crop_scores(table, {})
+
+
+def test_a_data_set_without_regions_has_no_rates(shared):
+    data = corruptset.open(shared.build(sets=["clean"]))
+    found = measure_fragile(data, {"clean": outcome_of([True] * len(data.samples))})
+    assert (found.groups, found.notes, found.resamples) == ({}, [], {})
