@@ -3,8 +3,8 @@
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
 sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
-`load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set) and `score` (from
-predictions to the papers' numbers).
+`load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
+predictions to the papers' numbers) and `compare` (models side by side).
 """
 
 from __future__ import annotations
@@ -24,10 +24,25 @@ if TYPE_CHECKING:
     from .generate.recipes.two_factor import pairs
     from .manifests.reader import open
     from .models.surrogate import load_surrogate
+    from .scores.compare import compare
     from .scores.predict import predict
     from .scores.score import score
 
-__all__ = ["__version__", "abandon", "build", "corrupt", "load_surrogate", "open", "pairs", "plan", "predict", "rebuild", "score", "verify"]
+__all__ = [
+    "__version__",
+    "abandon",
+    "build",
+    "compare",
+    "corrupt",
+    "load_surrogate",
+    "open",
+    "pairs",
+    "plan",
+    "predict",
+    "rebuild",
+    "score",
+    "verify",
+]
 
 _HOMES = {
     "abandon": "generate.commit.abandon",
@@ -37,6 +52,7 @@ _HOMES = {
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",
+    "compare": "scores.compare",
     "predict": "scores.predict",
     "score": "scores.score",
     "verify": "generate.again.rederive",

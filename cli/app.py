@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .build import build, plan
+from .compare import compare
 from .corrupt import corrupt
 from .export import export
 from .failures import fail, guarded, stop
@@ -25,7 +26,22 @@ from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]
-COMMANDS: list[Callable[..., None]] = [list_, show, plan, build, verify, rebuild, export, pack, unpack, predict, score, corrupt, preview]
+COMMANDS: list[Callable[..., None]] = [
+    list_,
+    show,
+    plan,
+    build,
+    verify,
+    rebuild,
+    export,
+    pack,
+    unpack,
+    predict,
+    score,
+    compare,
+    corrupt,
+    preview,
+]
 
 app = typer.Typer(
     name="corruptset",

@@ -132,7 +132,8 @@ def _put_corruptions(scores: Scores) -> None:
     curves = {name: [scores.sets[f"{name}/{s}"] for s in range(1, 6)] for name in _single_curves(scores)}
     if curves:
         columns = ["accuracy %", "1", "2", "3", "4", "5", "AUDE", "CE", "rel. CE"]
-        columns = [c for c in columns if c not in ("CE", "rel. CE") or scores.ce]
+        tables = {"AUDE": scores.aude, "CE": scores.ce, "rel. CE": scores.relative_ce}
+        columns = [c for c in columns if tables.get(c, columns)]
         rows = [[name, *(_short(one.accuracy) for one in at), *_curve_scores(scores, name)] for name, at in curves.items()]
         put_rows(columns, rows, right=columns[1:])
         put()
@@ -148,7 +149,7 @@ def _single_curves(scores: Scores) -> list[str]:
 
 
 def _curve_scores(scores: Scores, name: str) -> list[str]:
-    tables = [scores.aude, *([scores.ce, scores.relative_ce] if scores.ce else [])]
+    tables = [table for table in (scores.aude, scores.ce, scores.relative_ce) if table]
     return [_short(table[name]) if name in table else "-" for table in tables]
 
 

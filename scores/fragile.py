@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import PredictionError, VerificationError
 from ..manifests.reader import DataSet
+from .formulas import Estimate
 from .intervals import Bootstrap, interval
 from .outcomes import Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
@@ -48,10 +49,8 @@ class FragileScores:
     """By group of regions: ``p20``, ``s12``; empty for a data set without regions."""
     notes: list[str] = field(default_factory=list)
     """What to know of them, a sentence each."""
-    resamples: dict[str, list[float]] = field(default_factory=dict)
-    """The rates in each resample of the source images, by ``fragile.<group>.<score>``."""
-    units: int = 0
-    """Source images."""
+    estimates: dict[str, Estimate] = field(default_factory=dict)
+    """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one image."""
 
 
 def fragile_scores(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> dict[str, Fragile]:
@@ -218,23 +217,24 @@ def _rates(
 
 def _scored(tally: Tally, data: DataSet, seed: int, top5: bool) -> FragileScores:
     """Average over images, with intervals over resamples of them."""
-    named = {f"fragile.{group}.{name}": rates[0] for group, scores in tally.rates.items() for name, rates in scores.items()}
-    several = tally.images > 1
-    means = Bootstrap(tally.images, seed).means(np.stack([*named.values()], axis=1)) if several else np.empty((0, len(named)))
-    replicates = dict(zip(named, means.T, strict=True))
-    groups = {group: Fragile(**{name: _rate(tally, replicates, group, name) for name in RATES}) for group in tally.rates}
-    resamples = {name: values.tolist() for name, values in replicates.items() if several and not np.isnan(values).any()}
-    return FragileScores(groups, _notes(data, tally, top5), resamples, tally.images)
-
-
-def _rate(tally: Tally, replicates: Mapping[str, NDArray[np.float64]], group: str, name: str) -> FragileRate | None:
-    rates = tally.rates[group].get(name)
-    if rates is None or np.isnan(rates[0]).all():
-        return None
-    positive, negative = (float(np.nanmean(row)) for row in rates[1:])
-    bounds = interval(replicates[f"fragile.{group}.{name}"])
-    anchors = tally.anchors[group][name]
-    return FragileRate(rate=float(np.nanmean(rates[0])), positive=positive, negative=negative, interval=bounds, anchors=anchors)
+    named = {f"fragile.{group}.{name}": rates for group, scores in tally.rates.items() for name, rates in scores.items()}
+    known = {name: rates for name, rates in named.items() if not np.isnan(rates[0]).all()}
+    bootstrap = Bootstrap(tally.images, seed)
+    resampled = np.full((bootstrap.resamples, len(known)), np.nan)
+    if known and tally.images > 1:
+        resampled = bootstrap.means(np.stack([rates[0] for rates in known.values()], axis=1))
+    means = {name: np.nanmean(rates, axis=1) for name, rates in known.items()}
+    estimates = {name: np.concatenate([means[name][:1], column]) for name, column in zip(known, resampled.T, strict=True)}
+    groups = {}
+    for group, anchors in tally.anchors.items():
+        rated: dict[str, FragileRate | None] = dict.fromkeys(RATES)
+        for name in RATES:
+            if (key := f"fragile.{group}.{name}") in known:
+                rate, positive, negative = map(float, means[key])
+                bounds = interval(estimates[key][1:])
+                rated[name] = FragileRate(rate=rate, positive=positive, negative=negative, interval=bounds, anchors=anchors[name])
+        groups[group] = Fragile(**rated)
+    return FragileScores(groups, _notes(data, tally, top5), estimates)
 
 
 TABLE_NOTE = (

@@ -20,11 +20,12 @@ from .error_curves import ErrorCurves, alexnet_curves, error_curves
 from .estimates import Images, images_of, interval_of, replicates, value
 from .evaluation import CLEAN, Evaluation
 from .formulas import Estimate, rb_index
+from .fragile import FragileScores, measure_fragile
 from .outcomes import Predictions
 from .prediction_files.reading import read_predictions
 from .profiles import Degradations, DescribeLevel
-from .published import ALEXNET, FAMILIES, FAMILY_OF
-from .records import SCORES_VERSION, Fragile, Resamples, Scores
+from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES
+from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
 from .set_choice import choose
 from .styles import style_accuracies, style_gap
@@ -143,8 +144,9 @@ def _scored(
     estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
     estimates |= {f"two_factor.{name}": estimate for name, estimate in two_factors.items()}
     degradations = Degradations(evaluation, describe_level)
-    profiles, fragile = degradations.profiles(), dict[str, Fragile]()
-    kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": two_factors, "style": styles, "fragile": fragile}
+    profiles, fragile = degradations.profiles(), _fragile(evaluation, condition)
+    estimates |= fragile.estimates
+    kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": two_factors, "style": styles, "fragile": fragile.groups or fragile.notes}
     values: dict[str, Any] = {table: _values(rows) for table, rows in tables.items()}
     values |= {name: None if estimate is None else value(estimate) for name, estimate in numbers.items() if name in Scores.model_fields}
     compared = None if reference is None else reference.model
@@ -162,15 +164,23 @@ def _scored(
         profiles=profiles,
         mean_profile=degradations.mean_profile(profiles),
         two_factor=two_factor(evaluation, two_factors),
-        fragile=fragile,
+        fragile=fragile.groups,
         style=_values(styles),
         intervals={name: interval_of(estimate) for name, estimate in estimates.items()},
         resamples=_resamples(images, estimates),
         notes=[
             *absence_notes(evaluation, curves, no_baseline, kinds),
+            *fragile.notes,
             *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
         ],
     )
+
+
+def _fragile(evaluation: Evaluation, condition: str | None) -> FragileScores:
+    """Return the fragile rates, which are of all regions: a condition would take neighbours away."""
+    if condition is not None and any(sample.region is not None for sample in evaluation.data.samples):
+        return FragileScores({}, ["Fragile rates are of all regions; with a condition there are none."])
+    return measure_fragile(evaluation.data, evaluation.outcomes, evaluation.images.bootstrap.seed)
 
 
 def _error_numbers(curves: ErrorCurves, tables: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate | None]:
@@ -199,8 +209,9 @@ def _families(evaluation: Evaluation) -> dict[str, float]:
     """Return the mean accuracy on the sets of each family of ImageNet-C's corruptions."""
     found: dict[str, list[float]] = {}
     for record in evaluation.tests:
-        if len(record.stages) == 1 and record.stages[0].corruption in FAMILY_OF:
-            found.setdefault(FAMILY_OF[record.stages[0].corruption], []).append(evaluation.accuracies[record.id][0])
+        stage = record.stages[0]
+        if len(record.stages) == 1 and stage.severity in SEVERITIES and stage.corruption in FAMILY_OF:
+            found.setdefault(FAMILY_OF[stage.corruption], []).append(evaluation.accuracies[record.id][0])
     return {family: float(np.mean(found[family])) for family in FAMILIES if family in found}
 
 

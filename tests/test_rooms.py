@@ -98,7 +98,7 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith(
-        "['abandon', 'build', 'corrupt', 'load_surrogate', 'open', 'pairs', 'plan', 'predict', 'rebuild', 'score', 'verify'] 0."
+        "['abandon', 'build', 'compare', 'corrupt', 'load_surrogate', 'open', 'pairs', 'plan', 'predict', 'rebuild', 'score', 'verify'] 0."
     )
 
 
@@ -109,7 +109,12 @@ FLOORS = {
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reader",
         "verify", "release", "schema",
     ),
-    "scores": ("outcomes", "intervals", "records", "set_choice", "prediction_files", "predict"),
+    "scores": (
+        "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
+        "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
+        "evaluation", "severity_curves", "error_curves", "profiles", "two_factor", "styles",
+        "conditions", "comparability", "absences", "score",
+    ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""
 

@@ -155,19 +155,20 @@ def test_five_most_likely_classes_count_from_a_thousand_classes_on():
         measure_fragile(data_of(records), {"clean": outcome_of([True] * len(records))}, top5=True)
 
 
-def test_notes_and_resamples():
+def test_notes_and_estimates():
     records = exhaustive("a", 6, [3]) + exhaustive("b", 6, [3])
     right = np.random.default_rng(0).random(len(records)) < 0.5
     found = measure_fragile(data_of(records, mode="sampled"), {"clean": outcome_of(right)}, 5)
     assert any("estimates" in note for note in found.notes)
     assert not any("estimates" in note for note in measure_fragile(data_of(records), {"clean": outcome_of(right)}).notes)
-    assert found.units == 2
-    assert set(found.resamples) == {f"fragile.s3.{name}" for name in RATES[:4]}
-    values = found.resamples["fragile.s3.loose_shift"]
+    assert set(found.estimates) == {f"fragile.s3.{name}" for name in RATES[:4]}
+    rate, *values = found.estimates["fragile.s3.loose_shift"]
+    assert rate == found.groups["s3"].loose_shift.rate
     assert len(values) == 1000
     assert found.groups["s3"].loose_shift.interval == pytest.approx(np.quantile(values, [0.025, 0.975]))
     one = measure_fragile(data_of(records[: len(records) // 2]), {"clean": outcome_of(right[: len(records) // 2])})
-    assert one.resamples == {}
+    assert np.isnan(one.estimates["fragile.s3.loose_shift"][1:]).all()
+    assert one.groups["s3"].loose_shift.interval is None
     assert any("no rate has an interval" in note for note in one.notes)
 
 
@@ -245,7 +246,7 @@ def test_a_table_of_regions_is_scored_by_its_crops(images, tmp_path):
     outcomes = {name: outcome_of(right[rows], predicted[rows]) for name, rows in of_image.items()}
     for data in (table, stored):
         found = crop_scores(data, outcomes, 3)
-        assert (found.groups, found.units) == (wanted.groups, 3)
+        assert found.groups == wanted.groups
         assert set(found.notes) == set(wanted.notes)
     whole = measure_fragile(table, {"clean": outcome_of([True] * 3)})
     assert whole.groups == {}
@@ -260,4 +261,4 @@ def test_a_table_of_regions_is_scored_by_its_crops(images, tmp_path):
 def test_a_data_set_without_regions_has_no_rates(shared):
     data = corruptset.open(shared.build(sets=["clean"]))
     found = measure_fragile(data, {"clean": outcome_of([True] * len(data.samples))})
-    assert (found.groups, found.notes, found.resamples) == ({}, [], {})
+    assert (found.groups, found.notes, found.estimates) == ({}, [], {})

@@ -1,0 +1,41 @@
+"""`corruptset compare SCORES...`: models side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson
+from .output import put, put_json, put_notes, put_rows
+
+
+def compare(
+    scores: Annotated[
+        list[Path], typer.Argument(metavar="SCORES", help="Scores files, one a model, or the folders that `corruptset score --out` wrote.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Receives comparison.md, tables/ and plots/.")] = None,
+    any_data: Annotated[bool, typer.Option("--any-data", help="Put scores of different data sets side by side.")] = False,
+    plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw plots, which needs matplotlib: the extra 'plots'.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Put models side by side: the papers' tables, differences with intervals, and plots."""
+    from ..scores.compare import compare as run
+
+    done = run(scores, out, any_data=any_data, plots=plots)
+    if as_json:
+        put_json({"ok": True, **done.as_json()})
+        return
+    summary = done.table("summary")
+    kept = [i for i, column in enumerate(summary.columns) if not column.title.endswith((", low", ", high"))]
+    headings = [summary.columns[i].heading for i in kept]
+    put_rows(headings, [[summary.columns[i].shown(row[i]) for i in kept] for row in summary.rows], right=headings[1:])
+    exceeding = [d for d in done.differences if d.exceeds]
+    paired = [d for d in done.differences if d.exceeds is not None]
+    if paired:
+        put(f"{len(exceeding)} of {len(paired)} differences between models exceed their intervals of 95 %.")
+    put_notes(done.notes)
+    if out is not None:
+        put(f"Files:     {len(done.files)} ({len(done.tables)} tables as CSV, Markdown and LaTeX; plots as SVG and PNG)")
+        put(f"Directory: {out}")

@@ -1,0 +1,135 @@
+"""`compare`: models side by side, as the papers' tables and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..manifests.disk.atomic import write_atomic
+from .comparison.differences import Difference, differences
+from .comparison.entries import Entry, gather
+from .comparison.layouts import tables
+from .comparison.plot_style import why_no_plots
+from .comparison.plots import write_plots
+from .comparison.tables import Table, markdown_text
+from .records import Scores
+
+PAGE, TABLES, PLOTS = "comparison.md", "tables", "plots"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models side by side."""
+
+    models: tuple[str, ...]
+    """What they are called in tables and plots, in the order given."""
+    scores: tuple[Scores, ...]
+    """Theirs."""
+    tables: tuple[Table, ...]
+    differences: tuple[Difference, ...]
+    """Of every two models in every score that both have."""
+    notes: tuple[str, ...]
+    """What to know of the comparison, and of each model's scores."""
+    files: tuple[Path, ...] = field(default=())
+    """What was written."""
+
+    def table(self, name: str) -> Table:
+        """Return a table by name, or raise KeyError."""
+        for table in self.tables:
+            if table.name == name:
+                return table
+        raise KeyError(f"there is no table {name!r}; there are {', '.join(table.name for table in self.tables)}")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values: cells of tables are fractions where a column is in per cent; None is a score that cannot be had."""
+        tables = {
+            table.name: {
+                "title": table.title,
+                "columns": [asdict(column) for column in table.columns],
+                "rows": [list(row) for row in table.rows],
+            }
+            for table in self.tables
+        }
+        return {
+            "models": list(self.models),
+            "digests": [scores.digest for scores in self.scores],
+            "tables": tables,
+            "differences": [asdict(difference) for difference in self.differences],
+            "notes": list(self.notes),
+            "files": [str(file) for file in self.files],
+        }
+
+
+def compare(
+    scores: Sequence[str | Path | Scores], out: str | Path | None = None, *, any_data: bool = False, plots: bool = True
+) -> Comparison:
+    """Put models side by side: tables, differences with intervals, and plots.
+
+    Parameters
+    ----------
+    scores : sequence of path or Scores
+        Scores files (or the folders that hold one), or what `corruptset.score` returned; one model each.
+    out : path, optional
+        A folder that gets ``comparison.md``, ``tables/<name>.csv``, ``.md`` and ``.tex``, and ``plots/<name>.svg`` and ``.png``.
+    any_data : bool
+        Take scores of different data sets too: models are named with their data set, and their differences have no intervals.
+    plots : bool
+        Whether plots are drawn, which needs matplotlib (the extra ``plots``); without it a note says so, and everything else is written.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ScoreError
+        Lists every file that is no scores file, models that are there twice, and scores of other data sets.
+    """
+    entries = gather(scores, any_data=any_data)
+    found, unpaired = differences(entries)
+    made = tables(entries, found)
+    notes, files = [*unpaired, *_notes(entries)], list[Path]()
+    if out is not None:
+        folder = Path(out)
+        if plots:
+            missing = why_no_plots()
+            notes = notes if missing is None else [missing, *notes]
+            files = [] if missing is not None else write_plots(entries, folder / PLOTS)
+        files = [*_write_tables(entries, made, notes, files, folder), *files]
+    labels, compared = tuple(e.label for e in entries), tuple(e.scores for e in entries)
+    return Comparison(labels, compared, tuple(made), tuple(found), tuple(notes), tuple(files))
+
+
+def _notes(entries: Sequence[Entry]) -> list[str]:
+    """Return the notes of all scores, each once, with whose it is where not all have it."""
+    of_note: dict[str, list[str]] = {}
+    for entry in entries:
+        for note in entry.scores.notes:
+            of_note.setdefault(note, []).append(entry.label)
+    return [note if len(labels) == len(entries) else f"{', '.join(labels)}: {note}" for note, labels in of_note.items()]
+
+
+def _write_tables(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path], folder: Path) -> list[Path]:
+    (folder / TABLES).mkdir(parents=True, exist_ok=True)
+    texts = {PAGE: _page(entries, made, notes, plots)}
+    for table in made:
+        texts |= {
+            f"{TABLES}/{table.name}.{kind}": text for kind, text in [("csv", table.csv()), ("md", table.markdown()), ("tex", table.latex())]
+        }
+    for name, text in texts.items():
+        write_atomic(folder / name, text.encode())
+    return [folder / name for name in texts]
+
+
+def _page(entries: Sequence[Entry], made: Sequence[Table], notes: Sequence[str], plots: Sequence[Path]) -> str:
+    """Return all tables and plots as one page in Markdown."""
+    data_sets = dict.fromkeys((e.scores.name, e.scores.digest, e.scores.samples) for e in entries)
+    blocks = ["# " + ", ".join(markdown_text(e.label) for e in entries)]
+    blocks += [f"Data set: {markdown_text(name)}, {samples:,} samples, `{digest}`" for name, digest, samples in data_sets]
+    if notes:
+        blocks.append("\n".join(f"* {markdown_text(note)}" for note in notes))
+    blocks += [f"## {markdown_text(table.title)}\n\n{table.markdown().rstrip()}" for table in made]
+    blocks += [f"![{file.stem.replace('_', ' ')}]({PLOTS}/{file.name})" for file in plots if file.suffix == ".svg"]
+    return "\n\n".join(blocks) + "\n"

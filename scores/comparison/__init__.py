@@ -1,0 +1,1 @@
+"""Models side by side: the papers' tables and plots of several scores files."""

@@ -1,0 +1,87 @@
+"""Differences between models, and whether they exceed what other images would have made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ..conditions import CORRECT
+from ..intervals import interval
+from ..records import Scores
+from .entries import Entry
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One score of two models."""
+
+    score: str
+    first: str
+    second: str
+    difference: float
+    """Of the first less that of the second."""
+    low: float | None
+    """Of the middle 95 % of the difference over paired resamples of the images; None where the two are not paired."""
+    high: float | None
+    exceeds: bool | None
+    """Whether the interval is on one side of 0."""
+
+
+def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
+    """Return the differences of every two models in every score that both have, and what to know of them.
+
+    Differences have an interval where both models were scored on the same resamples of the same images.
+    """
+    found, notes = list[Difference](), list[str]()
+    for a, b in combinations(entries, 2):
+        reason = why_not_paired(a.scores, b.scores)
+        if reason is not None:
+            notes.append(f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}.")
+        points = point_scores(a.scores), point_scores(b.scores)
+        replicates = [{} if reason or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
+        for name in points[0]:
+            if name in points[1]:
+                values = [np.array(own[name]) for own in replicates if name in own]
+                bounds = interval((values[0] - values[1]) / (100 if name.endswith(PERCENT) else 1)) if len(values) == 2 else None
+                low, high = bounds or (None, None)
+                exceeds = None if bounds is None else bounds[0] > 0 or bounds[1] < 0
+                found.append(Difference(name, a.label, b.label, points[0][name] - points[1][name], low, high, exceeds))
+    return found, notes
+
+
+def why_not_paired(a: Scores, b: Scores) -> str | None:
+    """Return why the resamples of two models are not of the same images; None where they are."""
+    if a.digest != b.digest:
+        return "they are of different data sets"
+    if a.condition != b.condition:
+        return "different images count"
+    if a.condition == CORRECT:
+        return f"{CORRECT} counts other images for each model; {CORRECT}=PREDICTIONS counts the same"
+    if a.resamples is None or b.resamples is None:
+        return "scores without resamples"
+    if (a.resamples.seed, a.resamples.units) != (b.resamples.seed, b.resamples.units):
+        return "their resamples are of other seeds or of other numbers of images"
+    return None
+
+
+HEADLINES = ("maude", "relative_maude", "mce", "relative_mce", "mean_accuracy", "rb_index", "style_gap")
+"""Scores of a scores file that are one number each; the resamples have them by these names."""
+PERCENT = ("cv_percent", "distinct_cv_percent")
+"""Fields of the two-factor scores that are no fractions."""
+
+
+def point_scores(scores: Scores) -> dict[str, float]:
+    """Return the scores that are one number each, as fractions, by the name that they have among the resamples."""
+    clean = scores.sets.get("clean")
+    named: dict[str, float | None] = {"clean_accuracy": None if clean is None else clean.accuracy}
+    named |= {name: getattr(scores, name, None) for name in HEADLINES}
+    if scores.two_factor is not None:
+        fields = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
+        named |= {f"two_factor.{name}": getattr(scores.two_factor, name) for name in fields}
+    for group, fragile in scores.fragile.items():
+        rates = {name: getattr(fragile, name) for name in type(fragile).model_fields}
+        named |= {f"fragile.{group}.{name}": None if rate is None else rate.rate for name, rate in rates.items()}
+    return {name: value / 100 if name.endswith(PERCENT) else value for name, value in named.items() if value is not None}

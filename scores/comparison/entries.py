@@ -1,0 +1,107 @@
+"""The scores files that are compared: read, checked, and found to be comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import ScoreError, listed
+from ..records import Scores
+from ..scores_file import load_scores
+
+SHORT = 8
+"""Letters of a digest that tell data sets apart."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model on a data set."""
+
+    label: str
+    """What it is called in tables and plots."""
+    scores: Scores
+    file: str
+    """Where its scores come from, for messages."""
+
+    @property
+    def clean(self) -> float | None:
+        """Accuracy on the clean images."""
+        found = self.scores.sets.get("clean")
+        return None if found is None else found.accuracy
+
+
+def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> list[Entry]:
+    """Return the models to compare, in the order given.
+
+    Parameters
+    ----------
+    given : iterable of path or Scores
+    any_data : bool
+        Take scores of different data sets too; then a model's label says of which it is.
+
+    Raises
+    ------
+    ScoreError
+        Lists every file that is not valid, models that are there twice, and scores of other data sets than the first's.
+    """
+    problems, found = list[str](), list[tuple[str, Scores]]()
+    for number, one in enumerate(given, 1):
+        if isinstance(one, Scores):
+            found.append((f"scores {number}", one))
+            continue
+        try:
+            found.append((str(one), load_scores(one)))
+        except (ScoreError, OSError) as e:
+            problems.append(_why(one, e))
+    labels = _labels([scores for _, scores in found], any_data)
+    problems += _doubles(labels, [file for file, _ in found])
+    if not any_data:
+        problems += _others(found)
+    if not found and not problems:
+        problems.append("no scores were given: name the files that `corruptset score --json` wrote")
+    if problems:
+        raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
+    return [Entry(label, scores, file) for label, (file, scores) in zip(labels, found, strict=True)]
+
+
+def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
+    """Return what models are called: with the data set and the condition where these are not the same for all."""
+    of_several = any_data and len({scores.digest for scores in compared}) > 1
+    conditions = len({scores.condition for scores in compared}) > 1
+    labels = []
+    for scores in compared:
+        more = [f"{scores.name}, {_short(scores)}"] * of_several + [scores.condition or "all images"] * conditions
+        labels.append(f"{scores.model} ({'; '.join(more)})" if more else scores.model)
+    return labels
+
+
+def _why(file: str | Path, error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, ScoreError):
+        return f"{file} cannot be read: {error.strerror or error}"
+    return str(error).replace("\n", "\n  ")
+
+
+def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:
+    of_label: dict[str, list[str]] = {}
+    for label, file in zip(labels, files, strict=True):
+        of_label.setdefault(label, []).append(file)
+    return [
+        f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, and score it again"
+        for label, named in of_label.items()
+        if len(named) > 1
+    ]
+
+
+def _others(found: Sequence[tuple[str, Scores]]) -> list[str]:
+    first = found[0] if found else None
+    return [
+        f"{file} has scores of another data set, {scores.name} ({_short(scores)}), than {first[0]}, {first[1].name} ({_short(first[1])}): "
+        "score both models on one data set, or put different ones side by side with --any-data"
+        for file, scores in found
+        if first is not None and scores.digest != first[1].digest
+    ]
+
+
+def _short(scores: Scores) -> str:
+    return scores.digest.removeprefix("sha256:")[:SHORT]

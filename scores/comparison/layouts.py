@@ -1,0 +1,294 @@
+"""Which tables a comparison has: those of the papers, each with the scores that its models have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+
+from ..published import EXTRA, FIFTEEN
+from ..records import FragileRate, Scores
+from .correlations import pearson, quadrant, reference_point, spearman
+from .differences import Difference
+from .entries import Entry
+from .tables import Cell, Column, Table
+
+MODEL = Column("model", "text")
+BOTH = {"low": 0, "high": 1}
+"""Ends of an interval."""
+
+
+def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
+    """Return all tables that models have scores for."""
+    makers: list[Callable[[Sequence[Entry]], Table | None]] = [
+        summary,
+        aude,
+        aude_of_others,
+        ce,
+        relative_ce,
+        families,
+        accuracy,
+        first_below,
+        changes,
+        two_factor,
+        correlations,
+        order_effects,
+        fragile,
+        fragile_parts,
+        style,
+    ]
+    made = [make(entries) for make in makers]
+    return [table for table in [*made, differences_table(found)] if table is not None and table.rows]
+
+
+def summary(entries: Sequence[Entry]) -> Table:
+    """Return the scores that are one number each, with their intervals."""
+    wanted: list[tuple[Column, Callable[[Scores], float | None], str]] = [
+        (Column("clean accuracy"), lambda s: s.sets["clean"].accuracy if "clean" in s.sets else None, "clean"),
+        (Column("mean accuracy"), lambda s: s.mean_accuracy, "mean_accuracy"),
+        (Column("mAUDE"), lambda s: s.maude, "maude"),
+        (Column("relative mAUDE"), lambda s: s.relative_maude, "relative_maude"),
+        (Column("mCE"), lambda s: s.mce, "mce"),
+        (Column("relative mCE"), lambda s: s.relative_mce, "relative_mce"),
+        (Column("RB-index", "number"), lambda s: s.rb_index, "rb_index"),
+        (Column("style gap"), lambda s: s.style_gap, "style_gap"),
+    ]
+    columns, cells = [MODEL], [[e.label] for e in entries]
+    rows: list[list[Cell]] = [list(row) for row in cells]
+    for column, get, name in wanted:
+        if any(get(e.scores) is not None for e in entries):
+            columns += [column, *(Column(f"{column.title}, {end}", column.kind) for end in BOTH)]
+            for row, e in zip(rows, entries, strict=True):
+                row += [get(e.scores), *_ends(_interval(e.scores, name))]
+    return Table("summary", "Scores that are one number, with intervals of 95 % over resamples of the images", columns, rows)
+
+
+def aude(entries: Sequence[Entry]) -> Table | None:
+    """Return areas under the distortion error curves, laid out as table 1 of Hendrycks & Dietterich 2018."""
+    return _of_fifteen(
+        entries, "aude", "AUDE", lambda s: s.aude, {"mAUDE": lambda s: s.maude, "relative mAUDE": lambda s: s.relative_maude}
+    )
+
+
+def ce(entries: Sequence[Entry]) -> Table | None:
+    """Return corruption errors, laid out as table 1 of Hendrycks & Dietterich 2019."""
+    return _of_fifteen(entries, "ce", _named("CE", entries), lambda s: s.ce, {"mCE": lambda s: s.mce})
+
+
+def relative_ce(entries: Sequence[Entry]) -> Table | None:
+    """Return relative corruption errors."""
+    title = _named("relative CE", entries)
+    return _of_fifteen(entries, "relative_ce", title, lambda s: s.relative_ce, {"relative mCE": lambda s: s.relative_mce})
+
+
+def _named(title: str, entries: Sequence[Entry]) -> str:
+    baselines = list(dict.fromkeys(e.scores.baseline for e in entries if e.scores.baseline is not None))
+    return f"{title}, relative to {' or '.join(baselines)}"
+
+
+def _of_fifteen(
+    entries: Sequence[Entry],
+    name: str,
+    title: str,
+    get: Callable[[Scores], Mapping[str, float]],
+    means: Mapping[str, Callable[[Scores], float | None]],
+) -> Table | None:
+    """Return a row a model: clean error, means, and the fifteen corruptions and the extra four, as far as there are."""
+    there = [c for c in (*FIFTEEN, *EXTRA) if any(c in get(e.scores) for e in entries)]
+    if not there:
+        return None
+    columns = [MODEL, Column("clean error"), *map(Column, means), *map(Column, there)]
+    rows: list[list[Cell]] = [
+        [e.label, None if e.clean is None else 1 - e.clean, *(mean(e.scores) for mean in means.values()), *map(get(e.scores).get, there)]
+        for e in entries
+    ]
+    return Table(name, f"{title} by corruption", columns, rows)
+
+
+def aude_of_others(entries: Sequence[Entry]) -> Table | None:
+    """Return the AUDE of whatever else has five severities: other corruptions, and chains."""
+    names = _union(e.scores.aude for e in entries)
+    return _by_model(
+        "aude_others", "AUDE of other curves", "curve", [n for n in names if n not in (*FIFTEEN, *EXTRA)], entries, lambda s: s.aude
+    )
+
+
+def families(entries: Sequence[Entry]) -> Table | None:
+    """Return mean accuracy by family."""
+    rows = _union(e.scores.families for e in entries)
+    return _by_model("families", "Mean accuracy by family of corruptions", "family", rows, entries, lambda s: s.families)
+
+
+def accuracy(entries: Sequence[Entry]) -> Table | None:
+    """Return accuracy on every set."""
+    rows = _union(e.scores.sets for e in entries)
+    return _by_model("accuracy", "Accuracy by set", "set", rows, entries, lambda s: {name: one.accuracy for name, one in s.sets.items()})
+
+
+def style(entries: Sequence[Entry]) -> Table | None:
+    """Return accuracy by group of samples."""
+    rows = _union(e.scores.style for e in entries)
+    return _by_model("style", "Accuracy by group of samples", "group", rows, entries, lambda s: s.style)
+
+
+def _by_model(
+    name: str, title: str, of: str, rows: Iterable[str], entries: Sequence[Entry], get: Callable[[Scores], Mapping[str, Cell]]
+) -> Table:
+    """Return a row a name, a column a model."""
+    values = [get(e.scores) for e in entries]
+    columns = [Column(of, "text"), *(Column(e.label) for e in entries)]
+    return Table(name, title, columns, [[row, *(own.get(row) for own in values)] for row in rows])
+
+
+def first_below(entries: Sequence[Entry]) -> Table | None:
+    """Return the level at which the accuracy first falls below thresholds (Swingler 2022)."""
+    keys = [(name, threshold) for name in _profiles(entries) for threshold in ("0.9", "0.5", "0.1")]
+    columns = [Column("degradation", "text"), Column("accuracy below", "number"), *(Column(e.label, "whole") for e in entries)]
+    rows = []
+    for name, threshold in keys:
+        levels: list[Cell] = []
+        for e in entries:
+            profile = e.scores.mean_profile if name == MEAN else e.scores.profiles.get(name)
+            below = None if profile is None else profile.first_below.get(threshold)
+            levels.append(None if profile is None else "never" if below is None else below.level)
+        rows.append([name, float(threshold), *levels])
+    return Table("degradation", "First level at which the accuracy is below a threshold", columns, rows)
+
+
+MEAN = "mean"
+"""Of all degradations."""
+
+
+def _profiles(entries: Sequence[Entry]) -> list[str]:
+    names = _union(e.scores.profiles for e in entries)
+    return names + [MEAN] * any(e.scores.mean_profile is not None for e in entries)
+
+
+def changes(entries: Sequence[Entry]) -> Table | None:
+    """Return what those levels do to an image."""
+    columns = [Column("degradation", "text"), Column("level", "whole"), Column("pixels changed"), Column("what the level does", "text")]
+    found: dict[tuple[str, int], list[Cell]] = {}
+    for e in entries:
+        for name, profile in e.scores.profiles.items():
+            for below in profile.first_below.values():
+                if below is not None:
+                    found.setdefault((name, below.level), [name, below.level, below.changed, below.change])
+    return Table("degradation_levels", "What these levels do to an image", columns, [found[key] for key in sorted(found)])
+
+
+def two_factor(entries: Sequence[Entry]) -> Table | None:
+    """Return accuracy and its variation over sets (Dai & Berleant 2021)."""
+    shown = [(e, e.scores.two_factor) for e in entries if e.scores.two_factor is not None]
+    points = {e.label: (t.cv_percent, t.mean_accuracy) for e, t in shown if t is not None and t.cv_percent is not None}
+    if not shown:
+        return None
+    reference = reference_point(*zip(*points.values(), strict=True)) if points else None
+    fields = [Column("names", "whole"), Column("mean accuracy"), Column("mean accuracy, low"), Column("mean accuracy, high")]
+    cv = [Column(f"CV %{end}", "number") for end in ("", ", low", ", high")]
+    distinct = [Column("sets", "whole"), Column("mean accuracy of sets"), Column("CV % of sets", "number")]
+    rows: list[list[Cell]] = []
+    for e, t in shown:
+        assert t is not None
+        where = quadrant(*points[e.label], reference) if reference is not None and e.label in points else None
+        means = [t.names, t.mean_accuracy, *_ends(t.mean_accuracy_interval), t.cv_percent, *_ends(t.cv_percent_interval)]
+        rows.append([e.label, e.clean, *means, t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent, where])
+    if reference is not None:
+        blank = [None] * 5
+        rows.append(["reference point", None, None, reference[1], None, None, reference[0], *blank, None])
+    columns = [MODEL, Column("clean accuracy"), *fields, *cv, *distinct, Column("quadrant", "text")]
+    notes = ["The reference point is the mean of the models. I: high accuracy, low CV; II: high, high; III: low, low; IV: low, high."]
+    return Table("two_factor", "Mean accuracy and its coefficient of variation over two-factor sets", columns, rows, notes)
+
+
+def correlations(entries: Sequence[Entry]) -> Table | None:
+    """Return correlations of two-factor scores over models."""
+    shown = [e for e in entries if e.scores.two_factor is not None]
+    values: dict[str, list[float | None]] = {
+        "CV": [e.scores.two_factor.cv_percent for e in shown if e.scores.two_factor is not None],
+        "mean accuracy": [e.scores.two_factor.mean_accuracy for e in shown if e.scores.two_factor is not None],
+        "clean accuracy": [e.clean for e in shown],
+    }
+    if not shown:
+        return None
+    rows: list[list[Cell]] = []
+    for a, b in combinations(values, 2):
+        pairs = [(x, y) for x, y in zip(values[a], values[b], strict=True) if x is not None and y is not None]
+        x, y = [one for one, _ in pairs], [other for _, other in pairs]
+        rows.append([a, b, len(pairs), pearson(x, y), spearman(x, y)])
+    columns = [
+        Column("score", "text"),
+        Column("and", "text"),
+        Column("models", "whole"),
+        Column("Pearson", "number"),
+        Column("Spearman", "number"),
+    ]
+    return Table("correlations", "Correlations over models", columns, rows, ["Of fewer than three models, or equal scores, there is none."])
+
+
+def order_effects(entries: Sequence[Entry]) -> Table | None:
+    """Return the accuracy of A then B less that of B then A."""
+    values = [{} if e.scores.two_factor is None else {(o.first, o.second): o for o in e.scores.two_factor.order_effects} for e in entries]
+    keys = list(dict.fromkeys(key for own in values for key in own))
+    columns = [Column("first order", "text"), Column("second order", "text")]
+    for e in entries:
+        columns += [Column(e.label, "points"), Column(f"{e.label}, low", "points"), Column(f"{e.label}, high", "points")]
+    rows: list[list[Cell]] = []
+    for key in keys:
+        row: list[Cell] = [*key]
+        for own in values:
+            effect = own.get(key)
+            row += [None] * 3 if effect is None else [effect.difference, *_ends(effect.interval)]
+        rows.append(row)
+    return Table("order_effects", "Accuracy on the first order less that on the second", columns, rows)
+
+
+def fragile(entries: Sequence[Entry]) -> Table | None:
+    """Return fragile rates by size (Srivastava, Ben-Yosef & Boix 2019)."""
+    rates = [_rates(e.scores) for e in entries]
+    keys = list(dict.fromkeys(key for own in rates for key in own))
+    columns = [Column("regions", "text"), Column("change", "text"), *(Column(e.label) for e in entries)]
+    rows: list[list[Cell]] = [[*key, *(own[key].rate if key in own else None for own in rates)] for key in keys]
+    return Table("fragile", "Fragile rates", columns, rows)
+
+
+def fragile_parts(entries: Sequence[Entry]) -> Table | None:
+    """Return them with intervals, positive and negative apart."""
+    columns = [MODEL, Column("regions", "text"), Column("change", "text"), Column("rate"), Column("low"), Column("high")]
+    columns += [Column("positive"), Column("negative"), Column("anchors", "whole")]
+    rows: list[list[Cell]] = [
+        [e.label, *key, r.rate, *_ends(r.interval), r.positive, r.negative, r.anchors]
+        for e in entries
+        for key, r in _rates(e.scores).items()
+    ]
+    return Table("fragile_parts", "Fragile rates, of right (positive) and wrong (negative) regions", columns, rows)
+
+
+def _rates(scores: Scores) -> dict[tuple[str, str], FragileRate]:
+    found = {}
+    for group, of_group in scores.fragile.items():
+        for name in type(of_group).model_fields:
+            if (rate := getattr(of_group, name)) is not None:
+                found[group, name.replace("_", " ")] = rate
+    return found
+
+
+def differences_table(found: Sequence[Difference]) -> Table:
+    """Return the differences between models."""
+    columns = [Column("score", "text"), Column("model", "text"), Column("less", "text"), Column("difference", "points")]
+    columns += [Column("low", "points"), Column("high", "points"), Column("exceeds", "text")]
+    said = {None: "no interval", True: "yes", False: "no"}
+    rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
+    notes = ["A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not have 0 in it."]
+    return Table("differences", "Differences between models", columns, rows, notes)
+
+
+def _interval(scores: Scores, name: str) -> tuple[float, float] | None:
+    return scores.sets["clean"].interval if name == "clean" and "clean" in scores.sets else scores.intervals.get(name)
+
+
+def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    return interval or (None, None)
+
+
+def _union(names: Iterable[Iterable[str]]) -> list[str]:
+    """Return names in the order in which they first stand."""
+    return list(dict.fromkeys(name for some in names for name in some))

@@ -1,0 +1,78 @@
+"""Models side by side: files, notes, and doing without matplotlib."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import made_scores
+import pytest
+
+import corruptset
+from corruptset.errors import ScoreError
+from corruptset.scores.records import Scores
+
+
+def test_what_is_written(tmp_path):
+    made = [made_scores.small(i) for i in range(2)]
+    slow_to_draw = {"profiles": {}, "mean_profile": None, "fragile": {}}
+    files = made_scores.write(tmp_path, *(one | slow_to_draw for one in made))
+    done = corruptset.compare(files, tmp_path / "out")
+    there = {p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()}
+    assert there == {p.relative_to(tmp_path / "out").as_posix() for p in done.files}
+    assert {f"tables/{table.name}.{kind}" for table in done.tables for kind in ("csv", "md", "tex")} | {"comparison.md"} == {
+        name for name in there if not name.startswith("plots/")
+    }
+    drawn = {
+        f"plots/{name}.{kind}" for name in ("accuracy_and_cv", "error_and_severity", "maude", "order_effects") for kind in ("svg", "png")
+    }
+    assert {name for name in there if name.startswith("plots/")} == drawn
+    page = (tmp_path / "out/comparison.md").read_text()
+    for table in done.tables:
+        assert (tmp_path / f"out/tables/{table.name}.md").read_text().rstrip() in page
+    assert "](plots/maude.svg)" in page
+    assert made_scores.DIGEST in page
+    with (tmp_path / "out/tables/aude.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["model"] for row in rows] == ["net-0", "net-1"]
+    assert float(rows[1]["mAUDE %"]) == pytest.approx(100 * made_scores.small(1)["maude"])
+    assert json.loads(json.dumps(done.as_json()))["models"] == ["net-0", "net-1"]
+
+
+def test_notes_are_carried_over_with_whose_they_are(tmp_path):
+    done = corruptset.compare([Scores.model_validate(made_scores.small(i)) for i in range(2)])
+    assert done.notes == ("PNG in place of JPEG.", "net-0: A note of 0.", "net-1: A note of 1.")
+    assert done.files == ()
+    assert done.table("summary").rows[0][0] == "net-0"
+    with pytest.raises(KeyError, match="there are summary"):
+        done.table("sumary")
+
+
+def test_without_matplotlib_the_tables_are_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    done = corruptset.compare([Scores.model_validate(made_scores.small())], tmp_path)
+    assert "pip install 'corruptset[plots]'" in done.notes[0]
+    assert not (tmp_path / "plots").exists()
+    assert (tmp_path / "tables/aude.tex").exists()
+    assert "corruptset[plots]" in (tmp_path / "comparison.md").read_text().replace("\\", "")
+
+
+def test_matplotlib_is_not_asked_for_without_plots(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for options in ({"plots": False, "out": tmp_path}, {}):
+        assert not any("matplotlib" in note for note in corruptset.compare([Scores.model_validate(made_scores.small())], **options).notes)
+
+
+def test_the_same_scores_give_the_same_files(tmp_path):
+    scores = [Scores.model_validate(made_scores.small(i)) for i in range(2)]
+    for name in ("a", "b"):
+        corruptset.compare(scores, tmp_path / name, plots=False)
+    files = [{p.relative_to(tmp_path / name): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()} for name in ("a", "b")]
+    assert files[0] == files[1]
+
+
+def test_scores_that_cannot_be_compared_write_nothing(tmp_path):
+    with pytest.raises(ScoreError, match="is there 2 times"):
+        corruptset.compare([Scores.model_validate(made_scores.bare("a"))] * 2, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
