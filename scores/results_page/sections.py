@@ -113,7 +113,7 @@ PLAN: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
         ],
         ["aude", "ce", "relative_ce", "aude_others", "families"],
     ),
-    ("severity", "Error against severity", ["Severity 0 is the clean images."], ["severity"]),
+    ("severity", "Error against severity", ["Error in per cent of each corruption; severity 0 is the clean images."], ["severity"]),
     (
         "profiles",
         "Degradation profiles",

@@ -1,4 +1,4 @@
-// Tables sort by a click or Enter on a column's head: numbers by value, the largest or the first first at the second click; what is missing stays last.
+// Tables sort by a click or Enter on the head of a column, upwards and then downwards: numbers by value; what is missing stays last.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   const heads = [...table.tHead.rows[0].cells];
