@@ -17,6 +17,7 @@ from .failures import fail, guarded, stop
 from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
+from .page import page
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
@@ -34,6 +35,7 @@ COMMANDS: list[Callable[..., None]] = [
     verify,
     rebuild,
     export,
+    page,
     pack,
     unpack,
     predict,

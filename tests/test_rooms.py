@@ -14,10 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = {
     "api": set(),
     "models": {"api"},
+    "webpage": {"api"},
     "corruptions": {"api", "models"},
     "manifests": {"api"},
-    "generate": {"api", "models", "corruptions", "manifests"},
-    "scores": {"api", "models", "manifests"},
+    "generate": {"api", "models", "webpage", "corruptions", "manifests"},
+    "scores": {"api", "models", "webpage", "manifests"},
     "cli": {"api", "models", "corruptions", "manifests", "generate", "scores"},
 }
 
@@ -104,7 +105,9 @@ def test_public_names_are_those_promised():
 
 FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
-    "generate": ("sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "build", "level_effects", "again"),
+    "generate": (
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "build", "level_effects", "again",
+    ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reader",
         "verify", "release", "schema",
