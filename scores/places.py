@@ -51,11 +51,11 @@ class Places:
         """Return the places of regions as their records have them."""
         sources: dict[str, int] = {}
         groups: dict[str, int] = {}
-        rows = [
+        rows = (
             (sources.setdefault(r.source, len(sources)), groups.setdefault(r.group, len(groups)), r.side, r.y, r.x, r.anchor)
             for r in records
-        ]
-        source, group, side, y, x, anchor = np.array(rows, np.int64).reshape(-1, 6).T
+        )
+        source, group, side, y, x, anchor = np.fromiter(rows, np.dtype((np.int64, 6))).T.copy()
         names = sorted(groups, key=lambda name: (int(name[1:]) if name[1:].isdecimal() else 0, name))
         place = np.array([names.index(name) for name in groups], np.int64)
         return cls(tuple(sources), source, tuple(names), place[group], side, y, x, anchor.astype(bool))

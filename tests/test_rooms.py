@@ -116,7 +116,7 @@ FLOORS = {
         "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
         "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "severity_curves", "error_curves", "profiles", "two_factor", "styles",
-        "conditions", "comparability", "absences", "score",
+        "conditions", "comparability", "absences", "score", "comparison", "compare",
     ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""

@@ -61,7 +61,7 @@ def why_not_paired(a: Scores, b: Scores) -> str | None:
     if a.condition == CORRECT:
         return f"{CORRECT} counts other images for each model; {CORRECT}=PREDICTIONS counts the same"
     if a.resamples is None or b.resamples is None:
-        return "scores without resamples"
+        return "scores without resamples; `corruptset score --out FOLDER` writes them, --json alone does not"
     if (a.resamples.seed, a.resamples.units) != (b.resamples.seed, b.resamples.units):
         return "their resamples are of other seeds or of other numbers of images"
     return None

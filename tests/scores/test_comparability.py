@@ -1,0 +1,146 @@
+"""When a note says that a score may not be laid beside a published one, and when none does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import unbuilt
+
+import corruptset
+from corruptset.manifests.reader import DataSet
+from corruptset.published_frost import PUBLISHED_FROST
+from corruptset.scores.comparability import comparability_notes, why_not_alexnet
+from corruptset.scores.published import BENCHMARKS
+
+VALIDATION = 50_000
+FROST = [{"name": f"frost{i}.png", "sha256": sha256} for i, sha256 in enumerate(PUBLISHED_FROST)]
+
+
+def notes(data: DataSet, *, condition: str | None = None, baseline: str | None = None, scored: list[str] | None = None) -> list[str]:
+    return comparability_notes(data, data.set_ids if scored is None else scored, condition, baseline)
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory) -> Callable[..., DataSet]:
+    """Return a function that gives CIFAR-10-C with its records changed; it has as many images as were published."""
+    data = unbuilt.data_set(tmp_path_factory.mktemp("data"), "cifar10-c", 10_000)
+
+    def changed(**fields: Any) -> DataSet:
+        other = corruptset.open(data.path)
+        other.manifest = data.manifest.model_validate(data.manifest.as_json() | fields)
+        return other
+
+    return changed
+
+
+def test_the_published_benchmark_has_no_note(make):
+    assert notes(make()) == []
+    assert notes(make(textures=FROST)) == []
+    assert notes(make(), baseline="alexnet") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"version": "0.9.0"}, "is of version 0.9.0; the published sets are those of 1.0.0"),
+        ({"name": "mine"}, "mine 1.0.0 is no published benchmark"),
+        ({"encoding": {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["folder"]}},
+         "stored as JPEG of quality 85 (4:2:0), the published ones as PNG"),
+        ({"scale": "side"}, "Lengths grow with the image's side"),
+        ({"coupling": "severity"}, "Severities share their random draws"),
+        ({"textures": [{"name": "sheet", "sha256": unbuilt.SHA256}]}, "Frost is made with other pictures"),
+        ({"textures": FROST[:3]}, "Frost is made with other pictures"),
+        ({"excluded": [{"path": "a.png", "reason": "truncated"}]}, "1 bad image of the source was left out"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_each_difference_has_one_note(make, fields, says):
+    (note,) = notes(make(**fields))
+    assert says in note
+
+
+def test_recipe_records_are_read(make):
+    recipe = make().manifest.recipe
+    (note,) = notes(make(recipe={**recipe, "calibration": "imagenet"}))
+    assert "those of the calibration imagenet; the published sets have those of cifar" in note
+    (note,) = notes(make(recipe={**recipe, "unexpected": ["3 images are 64x64"]}))
+    assert "not those that the recipe expects: 3 images are 64x64" in note
+
+
+def test_images_and_sets_that_are_missing(tmp_path, make):
+    (note,) = notes(unbuilt.data_set(tmp_path / "few", "cifar10-c", 500))
+    assert note == "It has 500 images; the published scores are of 10,000."
+    (note,) = notes(make(), scored=["fog/1", "clean"])
+    assert note.startswith("1 of the recipe's 95 sets are scored (the rest was not built, or not asked for)")
+    part = make()
+    part.absent = ["fog/2"]
+    (note,) = notes(part, scored=["fog/1"])
+    assert "the rest of the data set was not unpacked" in note
+    some = unbuilt.data_set(tmp_path / "some", "image-degrade-30", 20, selection={"chosen": 20, "total": 600})
+    assert "It has 20 of the 600 images of its source." in notes(some)
+    held = {"chosen": 20, "total": 600, "hold_out": {"groups": ["microsoft"]}}
+    assert not any("of the 600" in note for note in notes(unbuilt.data_set(tmp_path / "held", "icons50-apple", 20, selection=held)))
+
+
+def test_sets_that_follow_a_model(make):
+    data = make()
+    followed = [record.as_json() | ({"reproducible": False} if record.id == "fog/1" else {}) for record in data.manifest.sets]
+    (note,) = notes(make(sets=followed, surrogates=[{"name": "resnet50"}]))
+    assert "follow the gradients of a model (resnet50): fog/1." in note
+
+
+def test_a_condition_and_a_baseline_of_ones_own(make):
+    (note,) = notes(make(), condition="correct@clean")
+    assert "Only images count that are correct@clean" in note
+    (note,) = notes(make(), baseline="resnet18")
+    assert "relative to the errors of resnet18: published ones are relative to AlexNet's" in note
+
+
+@pytest.mark.ci
+def test_imagenet_at_another_size(tmp_path):
+    (note,) = notes(unbuilt.data_set(tmp_path / "299", "imagenet-c-299", VALIDATION))
+    assert "299x299" in note
+    other = unbuilt.data_set(tmp_path / "96", "imagenet-c", VALIDATION, preprocessing={"kind": "resize-crop", "resize": 110, "crop": 96})
+    assert notes(other) == ["Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."]
+
+
+def test_remarks_stand_beside_the_scores_of_their_recipe(tmp_path):
+    for name in ("flageval-noise", "two-factor-69", "image-degrade-30", "icons50-apple"):
+        assert BENCHMARKS[name].remark in notes(unbuilt.data_set(tmp_path / name, name, 20))
+
+
+@pytest.fixture(scope="module")
+def genuine(tmp_path_factory):
+    rows = [{"id": f"ILSVRC2012_val_{i + 1:08d}"} for i in range(VALIDATION)]
+    return unbuilt.data_set(tmp_path_factory.mktemp("genuine"), "imagenet-c", VALIDATION, samples=rows)
+
+
+@pytest.mark.ci
+def test_alexnet_is_the_baseline_of_imagenet_c_alone(genuine, tmp_path):
+    assert why_not_alexnet(genuine, None) == []
+    assert why_not_alexnet(genuine, "correct@clean") == ["only some of the images count"]
+    scores = corruptset.score(genuine, unbuilt.made_up(genuine))
+    assert scores.baseline == "alexnet"
+    assert scores.notes == [note for note in scores.notes if "Not scored" in note]
+    fog = sum(1 - scores.sets[f"fog/{s}"].accuracy for s in range(1, 6))
+    assert scores.ce["fog"] == pytest.approx(fog / (5 * 0.819324))
+    clean = 1 - scores.sets["clean"].accuracy
+    assert scores.relative_ce["fog"] == pytest.approx((fog - 5 * clean) / (5 * 0.819324 - 5 * 0.435))
+    assert scores.mce == pytest.approx(sum(scores.ce.values()) / 15)
+    assert len(scores.ce) == 15
+    conditioned = corruptset.score(genuine, unbuilt.made_up(genuine), condition="correct@clean")
+    assert (conditioned.mce, conditioned.ce, conditioned.baseline) == (None, {}, None)
+
+
+def test_alexnet_is_no_baseline_of_other_images_or_recipes(tmp_path):
+    data = unbuilt.data_set(tmp_path / "few", "imagenet-c")
+    assert why_not_alexnet(data, None) == ["its 40 images are not the 50,000 validation images of ImageNet"]
+    reasons = why_not_alexnet(unbuilt.data_set(tmp_path / "cifar", "cifar10-c"), None)
+    assert len(reasons) == 2
+    assert reasons[0].startswith("its recipe is not that of ImageNet-C")
+    for given in (None, "alexnet"):
+        scores = corruptset.score(data, unbuilt.made_up(data), baseline=given)
+        assert (scores.mce, scores.relative_mce, scores.ce, scores.baseline) == (None, None, {}, None)
+        assert any("no baseline for this data set: its 40 images are not" in note for note in scores.notes)

@@ -1,0 +1,89 @@
+"""Degradation profiles against plain Python, and where they first fall."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import unbuilt
+
+import corruptset
+from corruptset.scores.outcomes import Outcome
+
+COUNT = 40
+
+
+def changed(level: int | None) -> float | None:
+    return 0.0 if level is None else round(level / 31, 4)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return unbuilt.data_set(tmp_path_factory.mktemp("data"), "image-degrade-30", COUNT, changed=changed)
+
+
+def falling(data, steps):
+    """Return predictions whose accuracy at level L of a degradation is 1 - L * its step, but 1 at least 0."""
+    outcomes = {}
+    for record in data.manifest.sets:
+        stage = record.stages[0] if record.stages else None
+        wrong = 0 if stage is None else min(COUNT, steps.get(stage.corruption, 0) * stage.level)
+        correct = np.arange(COUNT) >= wrong
+        rank = np.where(correct, 0, 1 + np.arange(COUNT) % 3).astype(np.int32)
+        outcomes[record.id] = Outcome(correct, rank < 5, rank, np.where(correct, 0.75, 0.125).astype(np.float32))
+    return replace(unbuilt.made_up(data), outcomes=outcomes)
+
+
+def test_levels_and_where_they_fall(data):
+    scores = corruptset.score(data, falling(data, {"black_lines": 2, "posterize": 1}))
+    assert len(scores.profiles) == 14
+    lines = scores.profiles["black_lines"]
+    assert lines.levels == list(range(31))
+    assert lines.accuracy == pytest.approx([max(0, 1 - 2 * level / COUNT) for level in range(31)])
+    # 40 images, two less a level: 36 at level 2 are 90 %, which is not below it
+    below = {threshold: (None if b is None else (b.level, b.changed)) for threshold, b in lines.first_below.items()}
+    assert below == {"0.9": (3, changed(3)), "0.5": (11, changed(11)), "0.1": (19, changed(19))}
+    assert lines.rank[3] == pytest.approx(sum(1 + i % 3 for i in range(6)) / COUNT)
+    assert lines.probability[3] == pytest.approx((6 * 0.125 + 34 * 0.75) / COUNT)
+    posterize = scores.profiles["posterize"]
+    assert posterize.first_below["0.9"].level == 5
+    assert posterize.first_below["0.1"] is None
+    assert scores.profiles["jpeg"].first_below == {"0.9": None, "0.5": None, "0.1": None}
+
+
+def test_the_mean_of_all(data):
+    scores = corruptset.score(data, falling(data, {"black_lines": 2, "posterize": 1}))
+    mean = scores.mean_profile
+    assert mean.levels == list(range(31))
+    for level in (0, 1, 13, 30):
+        assert mean.accuracy[level] == pytest.approx(np.mean([p.accuracy[level] for p in scores.profiles.values()]))
+        assert mean.rank[level] == pytest.approx(np.mean([p.rank[level] for p in scores.profiles.values()]))
+    below = mean.first_below["0.9"]
+    expected = next(level for level, value in enumerate(mean.accuracy) if value < 0.9)
+    assert (below.level, below.change, below.changed) == (expected, "the mean of 14 degradations", pytest.approx(changed(expected)))
+
+
+def test_the_words_of_a_level(data, tmp_path):
+    """Without a picture nothing says how large images are, which the words may depend on."""
+    predictions = falling(data, {"black_lines": 2})
+    assert corruptset.score(data, predictions).profiles["black_lines"].first_below["0.9"].change == "level 3"
+    wrong = replace(predictions, outcomes={name: Outcome(np.zeros(COUNT, bool)) for name in predictions.outcomes})
+    first = corruptset.score(data, wrong).profiles["jpeg"].first_below["0.1"]
+    assert (first.level, first.change, first.changed) == (0, "unchanged", 0)
+
+
+def test_levels_that_only_some_have(tmp_path):
+    some = {"black_lines/01", "black_lines/05", "posterize/05", "posterize/09", "clean"}
+    data = unbuilt.data_set(tmp_path, "image-degrade-30", COUNT, only=some.__contains__)
+    scores = corruptset.score(data, falling(data, {"black_lines": 4}))
+    assert scores.profiles["black_lines"].levels == [0, 1, 5]
+    assert scores.mean_profile.levels == [0, 5]
+    assert scores.profiles["black_lines"].first_below["0.9"].changed is None
+
+
+def test_without_clean_images_there_is_no_level_0(tmp_path, data):
+    part = unbuilt.data_set(tmp_path, "image-degrade-30", COUNT, only=lambda name: name.startswith("jpeg"), clean=False)
+    outcomes = {name: outcome for name, outcome in falling(data, {}).outcomes.items() if name.startswith("jpeg")}
+    scores = corruptset.score(part, replace(unbuilt.made_up(part), outcomes=outcomes))
+    assert scores.profiles["jpeg"].levels == list(range(1, 31))
