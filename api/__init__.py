@@ -4,7 +4,7 @@ The public names are loaded when they are first used, so that ``import corruptse
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
 sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
 `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
-predictions to the papers' numbers) and `compare` (models side by side).
+predictions to the papers' numbers), `compare` (models side by side) and `report` (the same as a page with pictures).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .models.surrogate import load_surrogate
     from .scores.compare import compare
     from .scores.predict import predict
+    from .scores.report import report
     from .scores.score import score
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "plan",
     "predict",
     "rebuild",
+    "report",
     "score",
     "verify",
 ]
@@ -54,6 +56,7 @@ _HOMES = {
     "rebuild": "generate.again.rebuild",
     "compare": "scores.compare",
     "predict": "scores.predict",
+    "report": "scores.report",
     "score": "scores.score",
     "verify": "generate.again.rederive",
     "open": "manifests.reader",

@@ -21,6 +21,7 @@ from .page import page
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
+from .report import report
 from .score import score
 from .show import show
 from .verify import verify
@@ -41,6 +42,7 @@ COMMANDS: list[Callable[..., None]] = [
     predict,
     score,
     compare,
+    report,
     corrupt,
     preview,
 ]

@@ -1,7 +1,7 @@
 """Charts of models: where lines, points and bars lie, in the units of an SVG picture. Templates write them out.
 
-A model has a colour, a marker and a kind of line by its place among the models, as in the plots of a comparison. The colours are the page's:
-it has others in the dark.
+A model has a colour, a marker and a kind of line by its place among the models, as in the plots of a comparison. The colours are the
+page's: it has others in the dark.
 """
 
 from __future__ import annotations

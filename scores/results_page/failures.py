@@ -82,7 +82,7 @@ class Failures:
         return list(self._predictions)
 
     def shown(self, stored: Container[str]) -> list[FailedSet]:
-        """Return some of the images that flip, by stored set: those that flip for most models, and of these those that flip least elsewhere."""
+        """Return some of the images that flip, by stored set: those that flip for most models, and of these those least often elsewhere."""
         flipping = [name for name in self.set_ids if name in stored and self._flips(name).any()]
         most = min(MOST_SETS, len(flipping))
         return [self._failed(flipping[n * len(flipping) // most]) for n in range(most)]
@@ -122,7 +122,7 @@ def places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:
     for failed in shown:
         for image in failed.images:
             if with_clean:
-                yield Place(CLEAN, image.place.index)
+                yield Place(CLEAN, image.place.sample)
             yield image.place
 
 

@@ -104,9 +104,8 @@ def fragile_charts(entries: Sequence[Entry]) -> list[LineChart]:
             points = [_rate_point(groups.index(g) + beside[number], rate) for g, rate in rates.items() if rate is not None]
             if points:
                 lines.setdefault(title, []).append(Line(number, entry.label, points))
-    bounds = _from_zero(list(lines.values()))
     labels = {float(place): size(group) for place, group in enumerate(groups)}
-    return [LineChart(title, "side of the regions", "fragile, %", own, bounds, labels) for title, own in lines.items()]
+    return [LineChart(title, "side of the regions", "fragile, %", own, _from_zero([own]), labels) for title, own in lines.items()]
 
 
 def _rate_point(x: float, rate: FragileRate) -> Point:

@@ -32,7 +32,7 @@ def checked_inputs(
     entries, problems = read_entries(scores)
     problems += _other_data(data, entries)
     predicted = dict[str, Predictions]()
-    for name, given in _named(predictions):
+    for name, given in _named(predictions, entries):
         try:
             entry, read = _predictions_of(data, entries, name, given, tell)
         except CorruptsetError as e:
@@ -47,14 +47,28 @@ def checked_inputs(
     return entries, {entry.label: predicted[entry.label] for entry in entries if entry.label in predicted}
 
 
-def _named(predictions: GivenPredictions) -> list[tuple[str | None, str | Path | Predictions]]:
-    return list(predictions.items()) if isinstance(predictions, Mapping) else [(None, one) for one in predictions]
+def _named(predictions: GivenPredictions, entries: Sequence[Entry]) -> list[tuple[str | None, str | Path | Predictions]]:
+    """Return what was given, each with the name of its model, where one was given."""
+    if isinstance(predictions, Mapping):
+        return list(predictions.items())
+    return [_split(one, entries) if isinstance(one, str) else (None, one) for one in predictions]
+
+
+def _split(given: str, entries: Sequence[Entry]) -> tuple[str | None, str]:
+    """Return the name and the path of ``NAME=PATH``, or the path alone; a name and a path may have an equals sign in them."""
+    parts = given.split("=")
+    cuts = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
+    known = [(name, path) for name, path in cuts if _entry(entries, name) is not None]
+    if known:
+        return known[0]
+    return (None, given) if not cuts or Path(given).exists() else cuts[0]
 
 
 def _other_data(data: DataSet, entries: Sequence[Entry]) -> list[str]:
     here = f"{data.manifest.name} {data.manifest.version} ({data.digest})"
     return [
-        f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: score the model on this one"
+        f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: "
+        "score the model on this one"
         for e in entries
         if e.scores.digest != data.digest
     ]

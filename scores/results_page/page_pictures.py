@@ -18,8 +18,8 @@ class Place(NamedTuple):
     """An image of a data set."""
 
     set_id: str
-    index: int
-    """Of the sample."""
+    sample: int
+    """Its index."""
 
 
 class Rung(NamedTuple):
@@ -59,7 +59,7 @@ class Pictures:
     def add(self, place: Place) -> None:
         """Read an image, if it was not read before."""
         if place not in self._images:
-            self._images[place] = resized(self._data[place.set_id].single(place.index), RUNGS[0].side)
+            self._images[place] = resized(self._data[place.set_id].single(place.sample), RUNGS[0].side)
 
     def __len__(self) -> int:
         return len(self._images)
@@ -102,7 +102,7 @@ def _stored(place: Place, image: Pixels, rung: Rung, is_small: bool) -> StoredPi
 
 
 def _name(place: Place) -> str:
-    return f"image-{place.set_id}-{place.index}"
+    return f"image-{place.set_id}-{place.sample}"
 
 
 AddPicture = Callable[[Place], None]

@@ -1,5 +1,6 @@
-"""The panels "first below 90, 50, 10 %": one image under every degradation, at the level where a model's accuracy falls below (Swingler 2022,
-Figures 7 to 9).
+"""The panels "first below 90, 50, 10 %": one image under every degradation, at the level where a model's accuracy falls below.
+
+Swingler 2022, "Degrading images to measure the robustness of image recognition", Figures 7 to 9.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: in
     index : int
         Of the sample that is shown.
     """
-    ids = {(s.stages[0].corruption, s.stages[0].level): s.id for s in records if len(s.stages) == 1 and s.stages[0].level is not None}
+    ids: dict[tuple[str, int | None], str] = {
+        (s.stages[0].corruption, s.stages[0].level): s.id for s in records if len(s.stages) == 1 and s.stages[0].level is not None
+    }
     if any(s.id == CLEAN for s in records):
         ids |= {(name, 0): CLEAN for name, _ in list(ids)}
     shown = [entry for entry in entries if entry.scores.profiles]

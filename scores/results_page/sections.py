@@ -118,8 +118,8 @@ PLAN: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
         "profiles",
         "Degradation profiles",
         [
-            "What a model still recognises at each level of a gradual degradation (Swingler 2022). Level 0 is the clean images; rank is the "
-            "number of classes scored above the true one."
+            "What a model still recognises at each level of a gradual degradation (Swingler 2022). Level 0 is the clean images; rank is "
+            "the number of classes scored above the true one."
         ],
         ["degradation", "degradation_levels", *(f"profile_{measure}" for measure in MEASURES)],
     ),
@@ -135,7 +135,10 @@ PLAN: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     (
         "orders",
         "Order effects",
-        ["Accuracy where one corruption comes first less that of the other order, on the same images, in points."],
+        [
+            "Accuracy where one corruption comes first less that of the other order, on the same images, in points. In a matrix, what "
+            "comes first is down and what comes second is across."
+        ],
         ["order_effects"],
     ),
     (
