@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ...corruptions.registry import corruption_names
 from ...manifests.records.models import SetRecord
-from ..pixels.contact_sheet import chain_grids
 
 Kind = Literal["severities", "levels", "grid", "others"]
+_NAMED = 4
+"""Corruptions that a grid is called by; one of more has a number."""
 ALONE = "alone"
 """The row and the column of a grid in which the other stage stands alone."""
 
@@ -66,9 +67,13 @@ def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
             chains[set_id.rpartition("+")[0], set_id.rpartition("+")[2]] = record
         else:
             others.append(record)
+    stages = {name for pair in chains for name in pair}
+    for name in [n for n, own in severities.items() if len(own) == 1 and _link(own[0].id) in stages]:  # it has no curve of its own
+        others += severities.pop(name)
     blocks = [Block("severities", name, sorted(severities[name], key=_number)) for name in sorted(severities, key=_order)]
     blocks += [Block("levels", name, sorted(levels[name], key=_number)) for name in sorted(levels, key=_order)]
-    pairs = _grid_blocks(chains, {s.id: s for s in others})
+    single = {_link(s.id): s for s in named.values() if "+" not in s.id}
+    pairs = _grid_blocks(chains, single, {s.id for block in blocks for s in block.sets})
     placed = {s.id for block in pairs for s in block.sets}
     if left := [s for s in others if s.id not in placed]:
         blocks.append(Block("others", "Other sets" if blocks or pairs else "Sets", left))
@@ -86,24 +91,39 @@ def _order(name: str) -> tuple[int, str]:
     return known.get(name, len(known)), name
 
 
-def _grid_blocks(chains: Mapping[tuple[str, str], SetRecord], others: Mapping[str, SetRecord]) -> list[Block]:
-    """Return the chains as grids of what comes first x what comes last; the first stage alone is a column of its own."""
-    columns_of: dict[str, list[str]] = {}
-    for row, column in chains:
-        columns_of.setdefault(row, []).append(column)
+def _link(set_id: str) -> str:
+    """Return what a single set is called in a chain."""
+    return "-".join(set_id.rsplit("/", 1))
+
+
+def _grid_blocks(chains: Mapping[tuple[str, str], SetRecord], others: Mapping[str, SetRecord], placed: Collection[str]) -> list[Block]:
+    """Return the chains as grids of what comes first x what comes last; a stage alone has the first row and the first column.
+
+    Sets that are `placed` in another block stay there, and are only named.
+    """
     blocks = []
-    for number, grid in enumerate(chain_grids(columns_of), 1):
-        known = dict.fromkeys(column for columns in grid.values() for column in columns)
-        columns = [*(row for row in grid if row in known), *(column for column in known if column not in grid)]
-        alone = {name: others[name] for name in [*grid, *columns] if name in others}
-        rows: dict[str, dict[str, SetRecord | None]] = {}
-        if any(column in alone for column in columns):
-            rows[ALONE] = {column: alone.get(column) for column in columns}
-        for row in grid:
-            rows[row] = {column: chains.get((row, column)) for column in columns}
-        if any(row in alone for row in grid):
-            rows = {row: {ALONE: alone.get(row), **cells} for row, cells in rows.items()}
+    for number, pairs in enumerate(_linked(chains), 1):
+        firsts, lasts = dict.fromkeys(row for row, _ in pairs), dict.fromkeys(column for _, column in pairs)
+        # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
+        columns = [*(row for row in firsts if row in lasts), *(column for column in lasts if column not in firsts)]
+        rows: dict[str, dict[str, SetRecord | None]] = {row: {c: chains.get((row, c)) for c in columns} for row in firsts}
+        if any(name in others for name in (*firsts, *lasts)):
+            alone: dict[str, SetRecord | None] = {c: others.get(c) for c in columns}
+            rows = {ALONE: {ALONE: None, **alone}} | {row: {ALONE: others.get(row), **cells} for row, cells in rows.items()}
             columns = [ALONE, *columns]
-        sets = {record.id: record for cells in rows.values() for record in cells.values() if record is not None}
-        blocks.append(Block("grid", f"Two factors, grid {number}", list(sets.values()), rows, columns))
+        cells_of_all = [record for cells in rows.values() for record in cells.values() if record is not None]
+        sets = {record.id: record for record in cells_of_all if record.id not in placed}
+        names = dict.fromkeys(stage.corruption for record in sets.values() for stage in record.stages)
+        what = ", ".join(names) if len(names) <= _NAMED else f"grid {number}"
+        blocks.append(Block("grid", f"Two factors: {what}", list(sets.values()), rows, columns))
     return blocks
+
+
+def _linked(pairs: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return pairs in groups that have no stage in common."""
+    groups: list[tuple[set[str], list[tuple[str, str]]]] = []
+    for pair in pairs:
+        met = [group for group in groups if not group[0].isdisjoint(pair)]
+        joined = set(pair).union(*(names for names, _ in met)), [*(p for _, own in met for p in own), pair]
+        groups = [group for group in groups if group not in met] + [joined]
+    return [own for _, own in groups]

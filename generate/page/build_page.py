@@ -12,14 +12,17 @@ from ...webpage.curves import Curve
 from ...webpage.document import render
 from ..pixels.contact_sheet import thinned
 from .blocks import Block, blocks_of
+from .drawn_values import drawn_values
 from .known import OTHER, Known, known_corruption
 from .loaders import fitting_loaders
-from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of
+from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, value_of
+from .region_pictures import region_pictures
 from .set_pictures import Picture, PictureMaker
 from .shown_samples import CleanOf, ShownSamples
 
 MOST_SHOWN = 600
 """Sets with a picture; of more, so many spread evenly, and the others stand in the tables alone."""
+_MOST_DRAWN = 5
 MOST_LISTED = 2000
 """Sets in tables; of more, so many."""
 
@@ -39,6 +42,8 @@ class ShownBlock:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     """The table of its sets."""
+    drawn: Mapping[str, Sequence[str]]
+    """Draw -> its values for the samples shown, a line a set."""
     role: str
     family: str = field(default=OTHER)
 
@@ -71,6 +76,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     pictured = set(thinned(ids, MOST_SHOWN))
     maker = PictureMaker(shown, [s for s in manifest.sets if s.id in pictured])
     first = data[data.set_ids[0]].single(shown.indices[0])
+    ids_shown = [record.id for record in shown.records[: maker.samples]]
     values: dict[str, Any] = {
         "m": manifest,
         "title": manifest.recipe.get("title") or manifest.name,
@@ -79,12 +85,13 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "samples": shown.count,
         "images": sum(s.count for s in manifest.sets),
         "bytes": sum(s.bytes for s in manifest.sets),
-        "blocks": [_shown(block, maker, pictured, number) for number, block in enumerate(blocks)],
+        "blocks": [_shown(manifest, block, maker, pictured, number, ids_shown) for number, block in enumerate(blocks)],
         "families": list(dict.fromkeys(_family(block) for block in blocks)),
         "corruptions": list(dict.fromkeys(name for block in blocks for name in block.corruptions)),
         "severities": _numbers(blocks),
         "clean": maker.clean(),
         "loaders": fitting_loaders(manifest, shown.records, (first.shape[0], first.shape[1], first.shape[2])),
+        "regions": region_pictures(data),
         "aimed": aimed_rows(blocks),
         "about_metrics": about_metrics(manifest),
         "odd": _odd(manifest, len(ids) - len(pictured)),
@@ -93,24 +100,29 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     return render("build.html", __package__, **values)
 
 
-def _shown(block: Block, maker: PictureMaker, pictured: set[str], number: int) -> ShownBlock:
+def _shown(manifest: Manifest, block: Block, maker: PictureMaker, pictured: set[str], number: int, ids: Sequence[str]) -> ShownBlock:
     known = [known_corruption(name) for name in block.corruptions]
     pictures = {s.id: maker.of(s, _caption(block, s), _filters(block, s)) for s in block.sets if s.id in pictured}
     parameters = list(dict.fromkeys(name for s in block.sets for name in s.stages[0].parameters)) if _plain(block) else []
-    measures = [f"{name}{unit}" for _, name, unit, _ in METRICS]
+    metrics = [metric for metric in METRICS if any(value_of(s, metric[0]) is not None for s in block.sets)]
+    measures = [f"{name}{unit}" for _, name, unit, _ in metrics]
     columns = ["set", *(parameters or ["stages"]), *measures, "images"]
     if aliased := any(s.aliases for s in block.sets):
         columns.append("also called")
     rows = []
     for s in block.sets[:MOST_LISTED]:
         cells = [_value(s.stages[0].parameters.get(name, "")) for name in parameters] or [" then ".join(map(stage_text, s.stages))]
-        rows.append([_caption(block, s), *cells, *cells_of(s), str(s.count), *([", ".join(s.aliases)] if aliased else [])])
+        rows.append([_caption(block, s), *cells, *cells_of(s, metrics), str(s.count), *([", ".join(s.aliases)] if aliased else [])])
     differing = [] if all(s.reproducible for s in block.sets) else [s for s in block.sets if s.id in pictured]
     differences = [picture for s in differing if (picture := maker.difference(s, _caption(block, s))) is not None]
+    drawn: dict[str, list[str]] = {}
+    for s in block.sets[:_MOST_DRAWN] if _plain(block) else []:
+        for draw, values in drawn_values(manifest, s, ids).items():
+            drawn.setdefault(draw, []).append(f"{_caption(block, s)}: {values}")
     name = block.name if _plain(block) else f"{block.kind}-{number}"
     roles = ", ".join(dict.fromkeys(s.role for s in block.sets))
     curves = curves_of(block) if _plain(block) else []
-    return ShownBlock(block, f"sets-{name}", known, pictures, differences, curves, columns, rows, roles, _family(block))
+    return ShownBlock(block, f"sets-{name}", known, pictures, differences, curves, columns, rows, drawn, roles, _family(block))
 
 
 def _plain(block: Block) -> bool:

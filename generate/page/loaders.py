@@ -112,4 +112,4 @@ def _top(view: str, subject: Subject, shape: tuple[int, int, int]) -> str | None
         layout = make_layout(view, subject, ViewOptions(allow_missing_classes="allow_missing_classes" in takes))
     except CorruptsetError:
         return None
-    return layout.top if unexpected(view, named, all_seen=False) is None else None
+    return layout.top if unexpected(view, named) is None else None

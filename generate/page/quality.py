@@ -34,10 +34,10 @@ def shown(value: float | None, decimals: int) -> str:
     return NONE if value is None else f"{value:.{decimals}f}"
 
 
-def cells_of(record: SetRecord) -> list[str]:
+def cells_of(record: SetRecord, metrics: Sequence[tuple[str, str, str, int]] = METRICS) -> list[str]:
     """Return the metrics of a set as a table has them: mean and standard deviation."""
     cells = []
-    for field, _, _, decimals in METRICS:
+    for field, _, _, decimals in metrics:
         spread = spread_of(record, field)
         more = "" if spread is None or value_of(record, field) is None else f" ± {shown(spread, decimals)}"
         cells.append(shown(value_of(record, field), decimals) + more)

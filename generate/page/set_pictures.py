@@ -15,9 +15,9 @@ from .shown_samples import ShownSamples
 ROOM = 2_150_000
 """Bytes of all pictures, less what a set takes in words: as text in the page they take a third more, and it should have at most 3 MB."""
 _ROOM_OF_WORDS = 1_200
-_PROBED = 12
+_PROBED = 16
 _NEUTRAL = 128
-_MOST_AMPLIFIED = 32
+_MOST_AMPLIFIED = 64
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class PictureMaker:
     def _encode(self, images: Sequence[Images], rung: Rung) -> tuple[bytes, tuple[int, int]]:
         """Return the JPEG file of some images below each other (small ones in two columns), and its height and width."""
         picture = stacked([resized(image, rung.side) for image in images], columns=2 if self._small and len(images) > 1 else 1)
-        return jpeg(picture, rung.quality), (picture.shape[0], picture.shape[1])
+        return jpeg(picture, rung.quality, fine=self._small), (picture.shape[0], picture.shape[1])
 
     def _fitting(self, sets: Sequence[SetRecord]) -> Rung:
         """Encode all sets with the best rung that leaves room, guessed from a few of them first."""

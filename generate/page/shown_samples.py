@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...corruptions.registry import Images
@@ -13,6 +13,8 @@ from ...webpage.jpeg import SMALL
 
 CleanOf = Callable[[int], Images]
 """From a sample's index to its clean (H, W, C) image."""
+_KEPT = 150
+"""Sets whose images stay in memory while a page is made: they are encoded several times until they have room."""
 MOST = 3
 MOST_SMALL = 8
 """Of images of at most 64 pixels a side."""
@@ -31,6 +33,7 @@ class ShownSamples:
 
     data: DataSet
     clean_of: CleanOf | None = None
+    _kept: dict[str, Sequence[Images]] = field(default_factory=dict)
 
     @cached_property
     def count(self) -> int:
@@ -55,9 +58,14 @@ class ShownSamples:
         return [self.data.sample(i) for i in self.indices]
 
     def images(self, set_id: str, most: int) -> Sequence[Images]:
-        """Return the first images of a set."""
-        images = self.data[set_id]
-        return [images.single(i) for i in self.indices[:most]]
+        """Return the first images of a set; of a data set of few sets they are kept."""
+        kept = self._kept.get(set_id, [])
+        if len(kept) < most:
+            images = self.data[set_id]
+            kept = [*kept, *(images.single(i) for i in self.indices[len(kept) : most])]
+        if len(self.data) <= _KEPT:
+            self._kept[set_id] = kept
+        return kept[:most]
 
     @cached_property
     def clean(self) -> Sequence[Images] | None:

@@ -78,7 +78,7 @@ def sheet_lines(cells: Iterable[tuple[str, NDArray[np.uint8]]]) -> list[Line]:
             shown = [(number, named[name]) for number, name in family]
             (levels if gradual else severities).extend(_wrapped(corruption, shown, LEVELS_A_LINE if gradual else SEVERITIES_A_LINE))
     others = _wrapped("", [(name, named[name]) for _, name in families.get("", []) if name not in alone], SEVERITIES_A_LINE)
-    grids = [line for rows in chain_grids(columns_of) for line in _grid(rows, chains, alone)]
+    grids = [line for rows in _grids(columns_of) for line in _grid(rows, chains, alone)]
     return [*severities, *levels, *others, *grids]
 
 
@@ -92,7 +92,7 @@ def _wrapped(label: str, cells: Sequence[Cell], width: int) -> list[Line]:
     return [Line("" if start else label, cells[start : start + width]) for start in range(0, len(cells), width)]
 
 
-def chain_grids(columns_of: Mapping[str, Sequence[str]]) -> list[dict[str, Sequence[str]]]:
+def _grids(columns_of: Mapping[str, Sequence[str]]) -> list[dict[str, Sequence[str]]]:
     """Return rows and their columns in groups that have neither a row nor a column in common."""
     grids: list[dict[str, Sequence[str]]] = []
     for row, columns in columns_of.items():
