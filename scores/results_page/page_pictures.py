@@ -93,7 +93,7 @@ class Pictures:
 
 
 def _encoded(image: Pixels, rung: Rung) -> bytes:
-    return jpeg(resized(image, rung.side), rung.quality)
+    return jpeg(resized(image, rung.side), rung.quality, fine=max(image.shape[:2]) <= SMALL)
 
 
 def _stored(place: Place, image: Pixels, rung: Rung, is_small: bool) -> StoredPicture:
