@@ -23,6 +23,7 @@ from .pairs_sheet import pairs_sheet
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
+from .report import report
 from .score import score
 from .show import show
 from .verify import verify
@@ -43,6 +44,7 @@ COMMANDS: list[Callable[..., None]] = [
     predict,
     score,
     compare,
+    report,
     pairs_sheet,
     pairs_score,
     corrupt,

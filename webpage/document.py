@@ -27,7 +27,8 @@ def render(template: str, package: str, **values: Any) -> bytes:
     Parameters
     ----------
     template : str
-        A file of the package's folder ``templates/``; it extends ``base.html``.
+        A file of the package's folder ``templates/``; it extends ``base.html``. An ``own.css`` and an ``own.js`` beside it are added to the
+        style and the script of all pages.
     package : str
         Such as ``corruptset.generate.page``.
     **values
@@ -40,6 +41,10 @@ def render(template: str, package: str, **values: Any) -> bytes:
 def text_file(name: str, package: str = TEMPLATES) -> str:
     """Return a file of a package's folder ``templates/`` as text."""
     return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
+
+
+def _has(package: str, name: str) -> bool:
+    return (resources.files(package) / "templates" / name).is_file()
 
 
 def visible(value: object) -> object:
@@ -63,7 +68,8 @@ def _environment(package: str) -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, finalize=visible, trim_blocks=True, lstrip_blocks=True
     )
-    style, script = _squeezed(text_file("page.css")), text_file("page.js")
+    own = [text_file(name, package) if _has(package, name) else "" for name in ("own.css", "own.js")]
+    style, script = _squeezed(text_file("page.css") + own[0]), text_file("page.js") + own[1]
     policy = (
         f"default-src 'none'; img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
