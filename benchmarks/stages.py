@@ -31,7 +31,7 @@ STAGES = {
     "encode": ["generate.pixels.encoding:ImageEncoding.encode"],
     "write files": ["generate.sinks.files:write_file"],
     "write arrays": ["generate.sinks.arrays:write_rows"],
-    "lay out shards": ["generate.sinks.shards:shard_pieces"],
+    "lay out shards": ["manifests.images.shard_writer:shard_pieces"],
     "hash, write shards": ["manifests.disk.large:write_large"],
     "commit": ["generate.work.sidecars:write_sidecar"],
     "manifest, records": ["generate.commit.finish:finish"],

@@ -123,7 +123,7 @@ def put_scores(scores: Scores) -> None:
     put(f"{scores.model} on {scores.name}", style="bold")
     counted = next(iter(scores.sets.values())).n if scores.sets else 0
     only = f", {counted} of which count ({scores.condition})" if scores.condition else ""
-    put(f"{len(scores.sets)} sets of {scores.samples} images{only}\n")
+    put(f"{len(scores.sets)} set{'s' * (len(scores.sets) != 1)} of {scores.samples} images{only}\n")
     _put_headlines(scores)
     _put_corruptions(scores)
     _put_profiles(scores)

@@ -179,6 +179,8 @@ class Scores(Record):
         known = [f"{name} {number:.4f}" for name, number in numbers.items() if number is not None]
         return f"<Scores of {self.model} on {self.name}: {', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"
 
+    __str__ = __repr__
+
 
 def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Return rows as a pandas DataFrame, or raise ScoreError where pandas is not installed."""

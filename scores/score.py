@@ -28,6 +28,7 @@ from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES
 from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
 from .set_choice import choose
+from .severity_curves import severity_curves
 from .styles import style_accuracies, style_gap
 from .two_factor import two_factor, two_factor_estimates
 
@@ -96,7 +97,8 @@ def score(
     evaluation = Evaluation(data, predicted, images)
     reference, no_baseline = None, list[str]()
     if baseline not in (None, ALEXNET):
-        reference = error_curves(Evaluation(data, read(baseline, sets=list(predicted.outcomes)), images))
+        needed = {name for ids in severity_curves(evaluation.records).values() for name in ids} | ({CLEAN} & predicted.outcomes.keys())
+        reference = error_curves(Evaluation(data, read(baseline, sets=sorted(needed)), images))
     elif not (no_baseline := why_not_alexnet(data, counting.text)):
         reference = alexnet_curves()
     tell("resampling", 0, 0)

@@ -17,7 +17,7 @@ FIELDS: dict[str, type[np.generic]] = {
     "probability": np.float32,
     "predicted": np.int32,
 }
-"""Of an outcome: 14 bytes an image."""
+"""Of an outcome: 14 bytes an image, and one more says that it is there."""
 
 
 class Gathering:

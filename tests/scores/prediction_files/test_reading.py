@@ -112,7 +112,8 @@ def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch
             sets = of_kind(predicted, labels, kind, "float32")
             together = joined(shuffled(sets, {"index": np.arange(len(labels))}))
             np.savez(tmp_path / f"{kind}.npz", **together)
-            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together)):
+            in_order = write_csv(tmp_path / f"{kind} in order.csv", joined(sets))
+            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together), in_order):
                 outcomes = read_predictions(path, data).outcomes
                 check(outcomes, kind, sets, labels)
                 for name, outcome in outcomes.items():
@@ -190,6 +191,18 @@ def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
     check(found, "logits", {"brightness/1": both["type 0"], "clean": both["type 0"]}, labels)
 
 
+@pytest.mark.parametrize("count", [1, 4, 5, 10])
+def test_top_of_fewer_or_more_classes(data, predicted, count, tmp_path):
+    labels = labels_of(data)
+    sets = {name: {"top": np.argsort(-logits, axis=1, kind="stable")[:, :count]} for name, logits in predicted.items()}
+    for name, outcome in read_predictions(write_folder(tmp_path, sets), data).outcomes.items():
+        np.testing.assert_array_equal(outcome.correct, sets[name]["top"][:, 0] == labels)
+        if count < 5:
+            assert outcome.top5 is None
+        else:
+            assert outcome.top5.tolist() == [label in row[:5] for label, row in zip(labels, sets[name]["top"].tolist(), strict=True)]
+
+
 def test_whose_predictions_they_are(data, predicted, tmp_path):
     labels = labels_of(data)
     sets = of_kind(predicted, labels, "top", "float64")
@@ -233,6 +246,19 @@ def test_clean_predictions_of_a_build_without_a_clean_set(shared, predicted, tmp
     assert list(read_predictions(folder, data, sets=["clean"]).outcomes) == ["clean"]
     np.savez(tmp_path / "one.npz", **joined(sets))
     check(read_predictions(tmp_path / "one.npz", data).outcomes, "logits", sets, labels)
+
+
+def test_a_part_of_a_data_set_takes_the_predictions_of_the_whole(data, predicted, tmp_path):
+    for name in ("manifest.json", "samples.jsonl"):
+        (tmp_path / name).write_bytes((data.path / name).read_bytes())
+    record = {"schema_version": 1, "digest": data.digest, "manifest": f"sha256:{'0' * 64}", "sets": ["brightness/1"], "pieces": {}}
+    (tmp_path / "PARTIAL.json").write_text(json.dumps(record))
+    sets = of_kind(predicted, labels_of(data), "top", "float64")
+    folder = write_folder(tmp_path / "p", sets)
+    (folder / "predictions.json").write_text(json.dumps({"digest": data.digest}))
+    part = corruptset.open(tmp_path)
+    assert part.set_ids == ["brightness/1"]
+    assert list(read_predictions(folder, part).outcomes) == ["brightness/1", "clean"]
 
 
 def test_progress_counts_rows(data, predicted, tmp_path):
