@@ -39,9 +39,10 @@ ALEXNET_ERRORS = {
     "pixelate": 0.717840,
     "jpeg_compression": 0.606500,
 }
-"""AlexNet's mean error over the five severities of ImageNet-C, as the released code has them (hendrycks/robustness, README)."""
+"""AlexNet's mean errors over the five severities of ImageNet-C, with the digits that evaluation code has from hendrycks/robustness; the
+appendix of the paper prints the same to a tenth of a per cent."""
 ALEXNET_CLEAN = 0.435
-"""Its error on ImageNet's validation images, from the same place."""
+"""Its error on ImageNet's validation images: Table 1 of the paper."""
 
 JPEG = ("jpeg", 85, "4:2:0")
 """How ImageNet-C's images were published: format, quality, subsampling."""
