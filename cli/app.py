@@ -17,9 +17,13 @@ from .failures import fail, guarded, stop
 from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
+from .page import page
+from .pairs_score import pairs_score
+from .pairs_sheet import pairs_sheet
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
+from .report import report
 from .score import score
 from .show import show
 from .verify import verify
@@ -34,11 +38,15 @@ COMMANDS: list[Callable[..., None]] = [
     verify,
     rebuild,
     export,
+    page,
     pack,
     unpack,
     predict,
     score,
     compare,
+    report,
+    pairs_sheet,
+    pairs_score,
     corrupt,
     preview,
 ]
@@ -74,7 +82,7 @@ def corruptset(
 for command in COMMANDS:
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
     paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
-    app.command(command.__name__.rstrip("_"), help="\n\n".join(paragraphs))(guarded(command))
+    app.command(command.__name__.rstrip("_").replace("_", "-"), help="\n\n".join(paragraphs))(guarded(command))
 
 
 def run() -> None:

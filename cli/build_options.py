@@ -26,6 +26,7 @@ from .options import (
     Optimize,
     Orders,
     OriginalSource,
+    Page,
     PerClass,
     PerSuperCategory,
     Samples,
@@ -73,6 +74,7 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "view": (View, None),
     "any_shape": (AnyShape, False),
     "store": (Store, None),
+    "page": (Page, True),
 }
 PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
     "second": (Second, None),

@@ -139,6 +139,7 @@ Format = Annotated[
     typer.Option("--format", help="Image folders, HDF5 shards or both; by default what fits the size (plan says).", show_default=False),
 ]
 Optimize = Annotated[bool, typer.Option("--optimize", help="Smaller JPEG files (the same pixels), written more slowly.")]
+Page = Annotated[bool, typer.Option("--page/--no-page", help="Write index.html, which shows what was built.")]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Build without images that cannot be used, and record them in the manifest.")]
 Calibration = Annotated[
     str | None,

@@ -88,6 +88,8 @@ class Draw:
     about: str
     check: Callable[[Any, Shape, Mapping[str, Any]], Any]
     """(value, (H, W, C), scaled parameters) -> the value as the function takes it; a ValueError says what was expected."""
+    drawn: Callable[[Keys], NDArray[Any]] | None = None
+    """What is drawn where nothing is given, a row an image, for people to see; None where that says little, or needs more than keys."""
 
     def checked(self, value: Any, shape: Shape, parameters: Mapping[str, Any], corruption: str) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..errors import BuildError
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, PARTS_FOLDER
+from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
 from ..manifests.records.models import Manifest
 from ..models.surrogate import Surrogate
 from .commit.finish import finish
@@ -102,7 +103,7 @@ def build(
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
         skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
-        hold_out, train, images, view, any_shape, disjoint_from.
+        hold_out, train, images, view, any_shape, store, page, disjoint_from.
 
     Returns
     -------
@@ -121,6 +122,27 @@ def build(
         spec = prepare(recipe, source, BuildOptions(**options))
         place.directory = Path(out) / spec.folder
         return make_build(spec, place.directory, progress or (lambda event: None))
+
+
+def _with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
+    """Give a finished build the page that is asked for, if it has none and can be written to."""
+    if not build.spec.page or any(file.path == PAGE for file in manifest.files) or not os.access(directory, os.W_OK):
+        return manifest
+    if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
+        return manifest
+    with locked(directory):
+        return _paged(build, directory, manifest)
+
+
+def _paged(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
+    """Give a finished build its page, or take it away; the lock is held."""
+    from .page.add_page import add_page, leave_page_out
+
+    spec, samples = build.spec, build.samples
+    if spec.page:
+        return add_page(directory, lambda i: load_clean(spec.loader, samples[i], spec.preprocessing))
+    leave_page_out(directory)
+    return manifest
 
 
 class Inspector(Protocol):
@@ -151,6 +173,7 @@ def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: 
         refuse_other_build(directory, identity_of(base), build)
         refuse_other_resources(directory, identity_of(base), build.resources(spec.asked))
         leave_finished(directory, base)
+        base = _with_page(build, directory, base)
         return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
     with locked(directory):
         manifest, images = _Making(build, directory, progress, inspector).all()
@@ -221,7 +244,8 @@ class _Making:
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:
             self.inspector.parts(sorted(set(opened.sidecars.values())))
-        return finish(job, opened, self.build), sum(p.images for p in missing)
+        manifest = finish(job, opened, self.build)
+        return _paged(self.build, self.directory, manifest), sum(p.images for p in missing)
 
     def _sidecar(self, part: str) -> Path:
         return self.directory / PARTS_FOLDER / f"{part}.json"

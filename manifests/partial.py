@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..errors import VerificationError, listed
 from .disk.listing import read_small
-from .layout import CONTACT, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
+from .layout import CONTACT, PAGE, PARTIAL, SAMPLES, set_of_shard, set_path, set_places
 from .records.models import Count, Manifest, Record, SetId, Sha256
 from .records.parsing import record_or_mistakes
 from .records.report import Problem
@@ -75,4 +75,4 @@ def may_be_absent(manifest: Manifest, sets: Iterable[str]) -> frozenset[str]:
     present = set(sets)
     images = {path for path, ids in owners(manifest).items() if not present & set(ids)}
     rows = {set_path(s.id) for s in manifest.sets if s.id not in present}
-    return frozenset(images | rows | {CONTACT}) - {SAMPLES}
+    return frozenset(images | rows | {CONTACT, PAGE}) - {SAMPLES}

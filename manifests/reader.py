@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import UnknownCorruption, VerificationError, suggest
 from ..files import read_regular
 from .disk.atomic import inside
-from .disk.jsonl import read_jsonl
+from .disk.jsonl import read_jsonl, row_at
 from .images.pictures import decode
 from .images.shards import ShardCache
 from .layout import SAMPLES, set_path
@@ -134,6 +134,10 @@ class DataSet:
             raise _broken(self.path / SAMPLES, f"does not hold rows 0 to {max(counts, default=0) - 1} in order")
         return samples
 
+    def sample(self, index: int) -> SampleRecord:
+        """Return one of `samples`, without reading the others."""
+        return row_at(inside(self.path, SAMPLES), SampleRecord, index)
+
     @cached_property
     def _labels(self) -> NDArray[np.int64]:
         return np.array([s.label for s in self.samples], dtype=np.int64)
@@ -236,6 +240,10 @@ class ImageSet:
     def image(self, index: SupportsIndex) -> NDArray[np.uint8]:
         """Return an image without its label, (H, W, C) of uint8; negative indices count from the end."""
         return self._read(self._choose(self.rows[self._number(index)]))
+
+    def single(self, index: SupportsIndex) -> NDArray[np.uint8]:
+        """Return an image as `image` does, for those who want a few of many: the records of the others are not read."""
+        return self._read(self._choose(row_at(inside(self._data.path, set_path(self.record.id)), ImageRecord, self._number(index))))
 
     def _number(self, index: SupportsIndex) -> int:
         try:

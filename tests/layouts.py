@@ -70,10 +70,10 @@ def write_recipe(
 
 
 def make(recipe: Path, source: Path, out: Path, **options: Any) -> Path:
-    """Build all sets in this process, straight into any view, and return the data set's directory."""
+    """Build all sets in this process, straight into any view and without a page, and return the data set's directory."""
     from corruptset.generate.build import build
 
-    options = {"jobs": 1, "metrics": 0, "sets": ["*"], "any_shape": True, **options}
+    options = {"jobs": 1, "metrics": 0, "sets": ["*"], "any_shape": True, "page": False, **options}
     return build(recipe, f"folder:{source}", out, **options).directory
 
 

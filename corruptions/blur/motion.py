@@ -197,6 +197,10 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
     return np.asarray(_filter(images, motion_weights(float(radius), float(sigma)), radians))
 
 
+def _angles(keys: Keys) -> NDArray[np.float64]:
+    return np.asarray(uniforms(keys.stage, keys.samples, ANGLE, -GREATEST_ANGLE, GREATEST_ANGLE))
+
+
 @corruption(
     revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, motion_blur; ImageMagick 6.9, MotionBlurImageChannel",
@@ -204,7 +208,7 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
         Parameter("radius", low=0.001, high=500.0, length=True, about="pixels; the streak has 2*ceil(radius)+1 taps"),
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="pixels along the streak"),
     ),
-    draws=(Draw("angle_deg", "one finite number, degrees", given_scalar(-1e6, 1e6)),),
+    draws=(Draw("angle_deg", "one finite number, degrees", given_scalar(-1e6, 1e6), _angles),),
     compile_seconds=3,
 )
 def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: float | None = None) -> Images:
@@ -215,7 +219,7 @@ def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angl
     The streak is one-sided, as published: the image drifts by about half its length.
     """
     if angle_deg is None:
-        angles = uniforms(keys.stage, keys.samples, ANGLE, -GREATEST_ANGLE, GREATEST_ANGLE)
+        angles = _angles(keys)
     else:
         angles = np.full(len(images), float(angle_deg))
     return motion_filter(images, radius, sigma, angles)

@@ -38,8 +38,10 @@ def _given_signs(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
 
 
 def _signs(keys: Keys, sign: int | None) -> NDArray[np.float64]:
-    if sign is not None:
-        return np.full(len(keys.samples), float(sign))
+    return _drawn_signs(keys) if sign is None else np.full(len(keys.samples), float(sign))
+
+
+def _drawn_signs(keys: Keys) -> NDArray[np.float64]:
     return np.asarray(2 * whole_numbers(keys.stage, keys.samples, SIGN, np.array([2]))[:, 0] - 1, np.float64)
 
 
@@ -47,7 +49,7 @@ def _signs(keys: Keys, sign: int | None) -> NDArray[np.float64]:
     revision=1,
     reference=f"{MU_2019}; released corruptions.py, shear",
     parameters=(Parameter("angle_deg", low=-89.0, high=89.0, about="degrees by which upright lines lean"),),
-    draws=(Draw("sign", "-1 or 1, the direction of the shear", _given_sign),),
+    draws=(Draw("sign", "-1 or 1, the direction of the shear", _given_sign, _drawn_signs),),
     preserves_geometry=False,
 )
 def shear(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = None) -> Images:
@@ -103,7 +105,7 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
             "pixels nearest to its centre, or the one under its centre",
         ),
     ),
-    draws=(Draw("sign", "-1 or 1, the direction of the rotation", _given_sign),),
+    draws=(Draw("sign", "-1 or 1, the direction of the rotation", _given_sign, _drawn_signs),),
     preserves_geometry=False,
 )
 def rotate(

@@ -131,6 +131,10 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
                     target[x] = _snowed(value, value * boost + lift, keep, rest, once[x], turned[x], half)
 
 
+def _angles(keys: Keys) -> NDArray[np.float64]:
+    return np.asarray(uniforms(keys.stage, keys.samples, ANGLE_STREAM, -135.0, -45.0))
+
+
 @corruption(
     revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, snow and clipped_zoom",
@@ -150,7 +154,7 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
             "the layer as standard normals (H, W), before mean and std; its middle is magnified",
             given_array(lambda shape, _: shape[:2], np.float64, -1e6, 1e6),
         ),
-        Draw("angle_deg", "one finite number, degrees", given_scalar(-36000.0, 36000.0)),
+        Draw("angle_deg", "one finite number, degrees", given_scalar(-36000.0, 36000.0), _angles),
     ),
     compile_after="motion_blur",
     compile_seconds=2,
@@ -183,7 +187,7 @@ def snow(
     rows, columns = magnified(height, float(zoom)), magnified(width, float(zoom))
     grid = (rows.before, rows.fraction, columns.before, columns.fraction)
     if angle_deg is None:
-        angles = uniforms(keys.stage, keys.samples, ANGLE_STREAM, -135.0, -45.0)
+        angles = _angles(keys)
     else:
         angles = np.full(count, angle_deg, np.float64)
     out = np.empty_like(images)

@@ -10,6 +10,7 @@ from typing import Any
 from ...corruptions.calibrations import SHIPPED, shipped
 from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
+from ...manifests.layout import PAGE
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SampleRecord
 from ...pixels import pixel_digest
@@ -145,6 +146,7 @@ def recorded_build(
         metrics=identity_of(manifest)["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
         workers=options.workers,
+        page=any(file.path == PAGE for file in manifest.files),
         manifest=manifest,
         records=tuple(records),
         where=where,

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.layout import CONTACT, MANIFEST, README, set_path
+from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
 from ..build import Built, Progress, make_build
@@ -213,7 +213,7 @@ def _compared(built: Built, release: Release) -> Rebuilt:
     if whole and (built.directory / MANIFEST).read_bytes() != (release.path / MANIFEST).read_bytes():
         other = (MANIFEST, *other)  # environment names other releases
     if not whole:
-        other = tuple(path for path in other if path not in (CONTACT, README))  # they show the sets that there are
+        other = tuple(path for path in other if path not in (CONTACT, PAGE, README))  # they show the sets that there are
     images = 0
     for set_id in release.pixels:
         path = set_path(set_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...errors import VerificationError
@@ -20,6 +20,7 @@ from ...manifests.layout import (
     CONTACT,
     LICENSE,
     MANIFEST,
+    PAGE,
     PARTIAL,
     README,
     REGIONS,
@@ -41,7 +42,9 @@ from ..commit.data_card import data_card, license_text
 from ..commit.finish import contact_of
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
+from ..page.build_page import build_page
 from .agreement import library_advice
+from .page_again import clean_images
 from .remake import Remake
 from .remake_options import RemakeOptions
 from .repaired_files import Repaired, RepairedFiles
@@ -192,14 +195,25 @@ class _Repair:
             LICENSE: lambda: license_text(files.manifest.source).encode(),
             REGIONS: lambda: remake.build.region_rows or b"",
             CONTACT: lambda: contact_of(remake.job, sorted(s.id for s in files.manifest.sets)),
+            PAGE: lambda: self._page(),
         }
         for path, make in makers.items():
             if path in files.sha256s and not files.sound_or_absent(path):
-                files.put_bytes(path, make(), library_advice(files.manifest, "pillow", "corruptset"))
+                try:
+                    data = make()
+                except VerificationError as e:  # of a page: images that it shows could not be mended
+                    files.outcome.leave(path, str(e))
+                else:
+                    files.put_bytes(path, data, library_advice(files.manifest, "pillow", "corruptset"))
         covered = {*makers, SAMPLES, *(set_path(s.id) for s in files.manifest.sets)}
         others = [p for p in files.sha256s if p not in covered and not p.startswith(SHARDS) and not files.sound_or_absent(p)]
         if others:
             self._beside_images(others)
+
+    def _page(self) -> bytes:
+        data = self.remake.data
+        options = self.remake.options if "clean" in data else replace(self.remake.options, source=self.remake.source)
+        return build_page(data, clean_images(data, options))
 
     def _beside_images(self, paths: Sequence[str]) -> None:
         """Make labels and lists of a view again."""

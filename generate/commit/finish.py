@@ -18,7 +18,7 @@ from ...errors import BuildError
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
-from ...manifests.layout import CONTACT, LICENSE, MANIFEST, README, REGIONS, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
+from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PAGE, README, REGIONS, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
 from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
@@ -52,7 +52,7 @@ class _Tally:
     bytes: int = 0
     written: int = 0
     shards: list[FileRecord] = field(default_factory=list)
-    measured: list[tuple[float | None, float | None, float | None]] = field(default_factory=list)
+    measured: list[Sequence[float | None]] = field(default_factory=list)
 
 
 def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
@@ -96,6 +96,8 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
     files.append(last.add(CONTACT, contact_of(job, [s.id for s in sets])))
+    if build.spec.page and PAGE in base_files:  # until it is made anew
+        files.append(base_files[PAGE])
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
@@ -184,7 +186,7 @@ def _count(tally: _Tally, entry: PartSet) -> None:
     tally.rows += entry.count
     tally.files += entry.files
     tally.bytes += entry.bytes
-    tally.measured += [(m[1], m[2], m[3]) for m in entry.metrics]
+    tally.measured += [m[1:] for m in entry.metrics]
     if entry.shard is not None:
         tally.shards.append(FileRecord.model_validate(entry.shard))
 

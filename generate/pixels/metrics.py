@@ -1,6 +1,6 @@
-"""How far a set is from its clean images: PSNR, SSIM, fraction of pixels changed.
+"""How far a set is from its clean images: PSNR, SSIM, fraction of pixels changed, MS-SSIM.
 
-SSIM costs more than everything else of a build, so it is measured on a documented sample of the images.
+SSIM costs more than everything else of a build, and MS-SSIM three times as much, so they are measured on documented samples of the images.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.kernels import kernel
-from ...manifests.records.models import Metrics
+from ...manifests.records.models import Metrics, Spread
 
 DEFAULT_IMAGES = 64
+MULTISCALE_IMAGES = 16
+"""MS-SSIM is over at most so many of the measured images, the first by id."""
 Measured = tuple[float | None, float | None, float | None]
 """PSNR in dB (None: infinite, or another shape), SSIM, fraction changed of one image."""
+MeasuredRow = Sequence[float | None]
+"""The same with, fourth, MS-SSIM; None, or nothing, where it was not measured."""
 
 _WINDOW = 7
 _C1 = (0.01 * 255) ** 2
@@ -162,20 +166,33 @@ def _compare(a, b):  # type: ignore[no-untyped-def]
     return squares, changed, mean / max((height - _WINDOW + 1) * total.size, 1)
 
 
-def mean_metrics(measured: Iterable[Measured]) -> Metrics | None:
-    """Return the means of images' metrics, in the given order, rounded to 4 decimals; None for no images.
+def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:
+    """Return the means and standard deviations of images' metrics, in the given order, rounded to 4 decimals; None for no images.
 
-    PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite).
+    PSNR is null where an image has none: its shape changed, or it is equal to the clean one (then it is infinite). MS-SSIM is over the
+    rows that have it.
     """
     rows = list(measured)
     if not rows:
         return None
-    columns = [_mean([row[i] for row in rows]) for i in range(3)]
-    return Metrics(images=len(rows), psnr=columns[0], ssim=columns[1], changed=columns[2])
+    multiscale = [row[3] for row in rows if len(row) > 3 and row[3] is not None]
+    columns: list[list[float | None]] = [*([row[i] for row in rows] for i in range(3)), [*multiscale]]
+    (psnr, d_psnr), (ssim, d_ssim), (changed, d_changed), (ms_ssim, d_ms_ssim) = map(_mean, columns)
+    return Metrics(
+        images=len(rows),
+        psnr=psnr,
+        ssim=ssim,
+        changed=changed,
+        ms_ssim=ms_ssim,
+        ms_ssim_images=len(multiscale),
+        spread=Spread(psnr=d_psnr, ssim=d_ssim, changed=d_changed, ms_ssim=d_ms_ssim),
+    )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation, rounded; None for values of which one is missing, and for no values."""
     known = [v for v in values if v is not None]
-    if len(known) < len(values):
-        return None
-    return round(math.fsum(known) / len(known), 4)
+    if len(known) < len(values) or not known:
+        return None, None
+    mean = math.fsum(known) / len(known)
+    return round(mean, 4), round(math.sqrt(math.fsum((v - mean) ** 2 for v in known) / len(known)), 4)

@@ -59,6 +59,8 @@ class BuildSpec(ABC):
     """(width, height) of a clean image: the mean of a few, where they differ."""
     workers: int
     disjoint_from: Sequence[str | Path] = ()
+    page: bool = True
+    """Whether there is to be an index.html."""
 
     @abstractmethod
     def accept(self, checked: Checked) -> list[tuple[str, str]]:

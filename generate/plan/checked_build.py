@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import BuildError
 from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
-from ..pixels.metrics import measured_indices
+from ..pixels.metrics import MULTISCALE_IMAGES, measured_indices
 from ..regions.block_draws import region_rows
 from ..sinks.sink import Run, Sink
 from .build_spec import BuildSpec, Resources
@@ -91,6 +91,8 @@ class CheckedBuild:
     def job(self, directory: Path, sets: Sequence[str]) -> Job:
         """Return what workers need to know to make sets."""
         spec = self.spec
+        ids = [c.sample.id for c in self.samples]
+        images = spec.metrics_images(len(ids))
         return Job(
             directory=directory,
             title=spec.title,
@@ -102,6 +104,7 @@ class CheckedBuild:
             encoding=spec.encoding,
             sinks=self.asked_sinks if set(sets) == set(spec.asked) else self.sinks(sets),
             maker=spec.maker,
-            measured=measured_indices([c.sample.id for c in self.samples], spec.metrics_images(len(self.samples))),
+            measured=measured_indices(ids, images),
+            multiscale=measured_indices(ids, min(images, MULTISCALE_IMAGES)),
             token=secrets.token_hex(8),
         )

@@ -77,6 +77,8 @@ class Job:
     """The samples that metrics are over."""
     origin: Origin = NOWHERE
     """What sidecars say that their parts belong to."""
+    multiscale: frozenset[int] = frozenset()
+    """Those of them that MS-SSIM is over."""
     token: str = ""
     """Tells one call of `build` from another in the same process."""
     parent: int | None = None

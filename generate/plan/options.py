@@ -50,6 +50,7 @@ class BuildKeywords(TypedDict, total=False):
     view: str | None
     any_shape: bool
     store: Literal["images", "table"] | None
+    page: bool
     disjoint_from: Sequence[str | Path]
 
 
@@ -117,6 +118,8 @@ class BuildOptions:
         Take images of any size and channels, also where the recipe or the view is made for others.
     store : {"images", "table"}, optional
         Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what `plan` says.
+    page : bool
+        Write index.html, which shows what was built.
     disjoint_from : sequence of path
         Directories of finished builds with which this one must have no sample in common: a training set and its test set.
     """
@@ -149,6 +152,7 @@ class BuildOptions:
     view: str | None = None
     any_shape: bool = False
     store: Literal["images", "table"] | None = None
+    page: bool = True
     disjoint_from: Sequence[str | Path] = ()
 
     def check(self) -> None:

@@ -199,6 +199,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,
+        page=options.page,
         disjoint_from=options.disjoint_from,
         resolved=resolved,
         options=options,

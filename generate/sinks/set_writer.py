@@ -11,7 +11,8 @@ from ...corruptions.registry import Images
 from ...manifests.records.digests import sha256_bytes
 from ..pixels.batch_hashes import batch_hashes
 from ..pixels.encoding import Encoding
-from ..pixels.metrics import Measured, measure
+from ..pixels.metrics import MeasuredRow, measure
+from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
 from .sink import EncodedImage, Run, Sink
 
@@ -21,18 +22,18 @@ class SetWriter:
 
     def __init__(
         self, set_id: str, run: Run, sinks: Sequence[Sink], *, directory: Path, encoding: Encoding, samples: Sequence[Sample],
-        measured: frozenset[int],
+        measured: frozenset[int], multiscale: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self.pixels: list[str] = [""] * run.count
         """BLAKE3 of each image's pixels, hexadecimal, without a prefix; complete after `finish`."""
-        self.metrics: dict[int, Measured] = {}
+        self.metrics: dict[int, MeasuredRow] = {}
         """Sample -> its metrics, of some."""
         self.shard: dict[str, object] | None = None
         """path, bytes and sha256 of the set's shard."""
         self._run = run
         self._sets = [sink.open_set(directory, set_id, run, samples) for sink in sinks]
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
-        self._measured = measured
+        self._measured, self._multiscale = measured, multiscale
         self._missing = run.count
 
     def add(self, positions: Sequence[int], images: Images, clean: Images) -> None:
@@ -64,8 +65,8 @@ class SetWriter:
             for position, digest in zip(positions, batch_hashes(images), strict=True):
                 self.pixels[position] = digest
         for position, before, after in zip(positions, clean, images, strict=True):
-            if self._run.first + position in self._measured:
-                self.metrics[self._run.first + position] = measure(before, after)
+            if (index := self._run.first + position) in self._measured:
+                self.metrics[index] = (*measure(before, after), ms_ssim(before, after) if index in self._multiscale else None)
         self._missing -= len(positions)
 
     @property

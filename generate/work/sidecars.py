@@ -34,7 +34,7 @@ class PartSet:
     shard: Mapping[str, Any] | None
     """path, bytes and sha256 of its HDF5 shard."""
     metrics: Sequence[Sequence[Any]]
-    """[sample, PSNR, SSIM, fraction changed] of some images."""
+    """[sample, PSNR, SSIM, fraction changed, MS-SSIM] of some images."""
 
     @property
     def count(self) -> int:

@@ -20,6 +20,7 @@ from ...corruptions.stages import Stage, apply_stage, check_images
 from ...processes import loky_workers_starting, worker_pool
 from ..pixels.batch_hashes import batch_hashes
 from ..pixels.metrics import measure
+from ..pixels.ms_ssim import compile_ms_ssim
 from ..plan.job import Job
 from ..plan.set_maker import SetMaker
 
@@ -146,6 +147,7 @@ def _prepare(task: _Task) -> None:
     """Compile and make what a task needs."""
     if not task.stages:
         measure(*np.zeros((2, 8, 8, 3), np.uint8))
+        compile_ms_ssim()
         batch_hashes(np.zeros((16, 8, 8, 3), np.uint8))
         return
     small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))

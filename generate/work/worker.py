@@ -162,7 +162,14 @@ def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadP
     samples = [checked.sample for checked in job.samples[part.run.first : part.run.stop]]
     writers = {
         set_id: SetWriter(
-            set_id, part.run, job.sinks, directory=job.directory, encoding=job.encoding, samples=samples, measured=job.measured
+            set_id,
+            part.run,
+            job.sinks,
+            directory=job.directory,
+            encoding=job.encoding,
+            samples=samples,
+            measured=job.measured,
+            multiscale=job.multiscale,
         )
         for set_id in part.sets
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -48,6 +49,48 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
                 return
             record, mistakes = record_or_mistakes(model, line)
             yield BadLine(number, "; ".join(mistakes)) if record is None else record
+
+
+def row_at(path: Path, model: type[R], index: int) -> R:
+    """Return the record with an ``index``, of a file whose rows are numbered upwards from 0, without reading the others.
+
+    Raises
+    ------
+    VerificationError
+        There is none, or it is not a record of this kind.
+    """
+    try:
+        with open_regular(path) as f:
+            low, high = 0, f.seek(0, os.SEEK_END)  # the row begins in this range
+            while low < high:
+                middle = (low + high) // 2
+                f.seek(middle)
+                if middle:
+                    f.seek(middle - 1)
+                    f.readline(LINE_CAP)
+                begin = f.tell()
+                line = f.readline(LINE_CAP)
+                if begin >= high or _index(line) > index:
+                    high = middle
+                elif _index(line) == index:
+                    record, mistakes = record_or_mistakes(model, line)
+                    if record is None:
+                        raise VerificationError(f"{path}: row {index}: {'; '.join(mistakes)}. Run `corruptset verify` on the data set.")
+                    return record
+                else:
+                    low = begin + len(line)
+    except OSError as e:
+        raise VerificationError(f"{path}: cannot be read ({e.strerror}). Run `corruptset verify` on the data set.") from e
+    raise VerificationError(f"{path}: there is no row {index}. Run `corruptset verify` on the data set.")
+
+
+def _index(line: bytes) -> int:
+    """Return the number of a row; of what is none, -1: it is then looked for elsewhere, and not found."""
+    try:
+        index = json.loads(line)["index"]
+    except (ValueError, KeyError, TypeError):
+        return -1
+    return index if isinstance(index, int) else -1
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:

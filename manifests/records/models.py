@@ -130,6 +130,19 @@ class StageRecord(Record):
     parameters: Free
 
 
+def _absent(value: object) -> bool:
+    return value is None
+
+
+class Spread(Record):
+    """Standard deviations over the images that means are of."""
+
+    psnr: float | None
+    ssim: float | None
+    changed: float | None
+    ms_ssim: float | None = Field(default=None, exclude_if=_absent)
+
+
 class Metrics(Record):
     """Means over a documented sample of a set's images against the clean ones."""
 
@@ -139,6 +152,11 @@ class Metrics(Record):
     ssim: float | None
     changed: float | None
     """Fraction of pixels with any channel changed."""
+    ms_ssim: float | None = Field(default=None, exclude_if=_absent)
+    """Over `ms_ssim_images` of them. Left out where it was not measured: images with a side below 176 pixels have none."""
+    ms_ssim_images: Count = Field(default=0, exclude_if=lambda count: not count)
+    spread: Spread | None = Field(default=None, exclude_if=_absent)
+    """Left out by releases before MS-SSIM."""
 
 
 class SetRecord(Record):

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ...errors import BuildError, VerificationError
 from ..disk.jsonl import read_jsonl
-from ..layout import CONTACT, IMAGES, MANIFEST, SHA256SUMS, SHARDS, set_path, set_places
+from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, SHA256SUMS, SHARDS, set_path, set_places
 from ..partial import owners
 from ..records.digests import set_digest
 from ..records.models import Count, FileRecord, ImageRecord, Manifest, Record, SetId, SetRecord, Sha256
@@ -89,7 +89,7 @@ def top_folder(manifest: Manifest) -> str:
 
 def common_files(manifest: Manifest) -> list[FileRecord]:
     """Return the small files that every archive carries, but manifest.json and SHA256SUMS: samples, card, licence."""
-    apart = owners(manifest).keys() | {set_path(s.id) for s in manifest.sets} | {CONTACT}
+    apart = owners(manifest).keys() | {set_path(s.id) for s in manifest.sets} | {CONTACT, PAGE}
     return [f for f in manifest.files if f.path not in apart and not f.path.startswith((SHARDS, IMAGES))]
 
 

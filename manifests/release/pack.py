@@ -23,7 +23,7 @@ from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.space import check_space
-from ..layout import CONTACT, MANIFEST, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
+from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
@@ -283,8 +283,8 @@ class _Packer:
     def _small_files(self, plan: ArchivePlan) -> list[FileRecord]:
         sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets)
         small = [SHA256SUMS, *(f.path for f in common_files(self.manifest))]
-        if not plan.units and self.pixels and CONTACT in self.files:
-            small.append(CONTACT)
+        if not plan.units and self.pixels:
+            small += [path for path in (CONTACT, PAGE) if path in self.files]
         return [self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, sets))]
 
     def _with_images(self, small: list[FileRecord], plan: ArchivePlan) -> Iterator[FileRecord]:

@@ -21,7 +21,7 @@ from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
 from ..disk.space import check_space
-from ..layout import CONTACT, IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
+from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, SampleRecord
@@ -142,7 +142,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
             raise VerificationError(f"{root / SAMPLES} contradicts the manifest:\n{listed(problems)}\nDo not use these archives.")
         absent = [s.id for s in manifest.sets if s.id not in present.sets]
-        if absent or (any(f.path == CONTACT for f in manifest.files) and not (root / CONTACT).exists()):
+        if absent or any(f.path in (CONTACT, PAGE) and not (root / f.path).exists() for f in manifest.files):
             write_atomic(root / PARTIAL, json_line(present.record(manifest, sha256)))
         write_atomic(root / MANIFEST, manifest_bytes)
         shutil.rmtree(root / WORK_FOLDER)

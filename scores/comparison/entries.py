@@ -45,6 +45,19 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
     ScoreError
         Lists every file that is not valid, models that are there twice, and scores of other data sets than the first's.
     """
+    entries, problems = read_entries(given, any_data=any_data)
+    if not any_data:
+        problems += _others(entries)
+    if problems:
+        raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
+    return entries
+
+
+def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> tuple[list[Entry], list[str]]:
+    """Return the models that could be read, of whatever data sets, and what is wrong.
+
+    That is: files that are not valid, and models that are there twice.
+    """
     problems, found = list[str](), list[tuple[str, Scores]]()
     for number, one in enumerate(given, 1):
         if isinstance(one, Scores):
@@ -56,13 +69,9 @@ def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> l
             problems.append(_why(one, e))
     labels = _labels([scores for _, scores in found], any_data)
     problems += _doubles(labels, [file for file, _ in found])
-    if not any_data:
-        problems += _others(found)
     if not found and not problems:
         problems.append("no scores were given: name the files that `corruptset score --json` wrote")
-    if problems:
-        raise ScoreError(f"The scores cannot be compared:\n{listed(problems)}")
-    return [Entry(label, scores, file) for label, (file, scores) in zip(labels, found, strict=True)]
+    return [Entry(label, scores, file) for label, (file, scores) in zip(labels, found, strict=True)], problems
 
 
 def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
@@ -93,13 +102,13 @@ def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:
     ]
 
 
-def _others(found: Sequence[tuple[str, Scores]]) -> list[str]:
-    first = found[0] if found else None
+def _others(entries: Sequence[Entry]) -> list[str]:
+    first = entries[0] if entries else None
     return [
-        f"{file} has scores of another data set, {scores.name} ({_short(scores)}), than {first[0]}, {first[1].name} ({_short(first[1])}): "
-        "score both models on one data set, or put different ones side by side with --any-data"
-        for file, scores in found
-        if first is not None and scores.digest != first[1].digest
+        f"{e.file} has scores of another data set, {e.scores.name} ({_short(e.scores)}), than {first.file}, {first.scores.name} "
+        f"({_short(first.scores)}): score both models on one data set, or put different ones side by side with --any-data"
+        for e in entries
+        if first is not None and e.scores.digest != first.scores.digest
     ]
 
 

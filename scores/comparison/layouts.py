@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Literal
 
 from ..published import EXTRA, FIFTEEN
 from ..records import FragileRate, Scores
@@ -13,8 +14,8 @@ from .entries import Entry
 from .tables import Cell, Column, Table
 
 MODEL = Column("model", "text")
-BOTH = {"low": 0, "high": 1}
-"""Ends of an interval."""
+ENDS: tuple[Literal["low", "high"], ...] = ("low", "high")
+"""Of an interval."""
 
 
 def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
@@ -57,7 +58,7 @@ def summary(entries: Sequence[Entry]) -> Table:
     rows: list[list[Cell]] = [list(row) for row in cells]
     for column, get, name in wanted:
         if any(get(e.scores) is not None for e in entries):
-            columns += [column, *(Column(f"{column.title}, {end}", column.kind) for end in BOTH)]
+            columns += _with_ends(column)
             for row, e in zip(rows, entries, strict=True):
                 row += [get(e.scores), *_ends(e.scores.intervals.get(name))]
     return Table("summary", "Scores that are one number, with intervals of 95 % over resamples of the images", columns, rows)
@@ -183,8 +184,8 @@ def two_factor(entries: Sequence[Entry]) -> Table | None:
     if not shown:
         return None
     reference = reference_point(*zip(*points.values(), strict=True)) if points else None
-    fields = [Column("names", "whole"), Column("mean accuracy"), Column("mean accuracy, low"), Column("mean accuracy, high")]
-    cv = [Column(f"CV %{end}", "number") for end in ("", ", low", ", high")]
+    fields = [Column("names", "whole"), *_with_ends(Column("mean accuracy"))]
+    cv = _with_ends(Column("CV %", "number"))
     distinct = [Column("sets", "whole"), Column("mean accuracy of sets"), Column("CV % of sets", "number")]
     rows: list[list[Cell]] = []
     for e, t in shown:
@@ -231,7 +232,7 @@ def order_effects(entries: Sequence[Entry]) -> Table | None:
     keys = list(dict.fromkeys(key for own in values for key in own))
     columns = [Column("first order", "text"), Column("second order", "text")]
     for e in entries:
-        columns += [Column(e.label, "points"), Column(f"{e.label}, low", "points"), Column(f"{e.label}, high", "points")]
+        columns += _with_ends(Column(e.label, "points"))
     rows: list[list[Cell]] = []
     for key in keys:
         row: list[Cell] = [*key]
@@ -253,7 +254,7 @@ def fragile(entries: Sequence[Entry]) -> Table | None:
 
 def fragile_parts(entries: Sequence[Entry]) -> Table | None:
     """Return them with intervals, positive and negative apart."""
-    columns = [MODEL, Column("regions", "text"), Column("change", "text"), Column("rate"), Column("low"), Column("high")]
+    columns = [MODEL, Column("regions", "text"), Column("change", "text"), Column("rate"), *(Column(end, end=end) for end in ENDS)]
     columns += [Column("positive"), Column("negative"), Column("anchors", "whole")]
     rows: list[list[Cell]] = [
         [e.label, *key, r.rate, *_ends(r.interval), r.positive, r.negative, r.anchors]
@@ -275,11 +276,16 @@ def _rates(scores: Scores) -> dict[tuple[str, str], FragileRate]:
 def differences_table(found: Sequence[Difference]) -> Table:
     """Return the differences between models."""
     columns = [Column("score", "text"), Column("model", "text"), Column("less", "text"), Column("difference", "points")]
-    columns += [Column("low", "points"), Column("high", "points"), Column("exceeds", "text")]
+    columns += [*(Column(end, "points", end) for end in ENDS), Column("exceeds", "text")]
     said = {None: "no interval", True: "yes", False: "no"}
     rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
     notes = ["A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not have 0 in it."]
     return Table("differences", "Differences between models", columns, rows, notes)
+
+
+def _with_ends(column: Column) -> list[Column]:
+    """Return a column and those of the ends of its interval."""
+    return [column, *(Column(f"{column.title}, {end}", column.kind, end) for end in ENDS)]
 
 
 def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | None]:

@@ -28,6 +28,8 @@ class Column:
     title: str
     kind: Kind = "percent"
     """``percent``: a fraction, which is shown times 100. ``points``: a difference of fractions, times 100, with its sign."""
+    end: Literal["low", "high"] | None = None
+    """Which end of the interval of the column before it, where it is one: the low end comes first."""
 
     @property
     def heading(self) -> str:

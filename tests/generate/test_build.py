@@ -28,7 +28,7 @@ def test_it_verifies_and_is_complete(whole: Built, small_sets: set[str]) -> None
     assert not list(whole.directory.rglob("*.part"))
     assert whole.contact_sheet.read_bytes().startswith(b"\x89PNG")
     assert {p.name for p in whole.directory.iterdir()} == {
-        "manifest.json", "samples.jsonl", "sets", "images", "hdf5", "contact.png", "README.md", "LICENSE", "SHA256SUMS",
+        "manifest.json", "samples.jsonl", "sets", "images", "hdf5", "contact.png", "index.html", "README.md", "LICENSE", "SHA256SUMS",
     }  # fmt: skip
 
 

@@ -37,7 +37,8 @@ def test_another_shape_has_no_metrics() -> None:
 def test_means() -> None:
     got = mean_metrics([(30.0, 0.5, 0.25), (20.0, 0.25, 0.5)])
     assert got is not None
-    assert got.as_json() == {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375}
+    spread = {"psnr": 5.0, "ssim": 0.125, "changed": 0.125}
+    assert got.as_json() == {"images": 2, "psnr": 25.0, "ssim": 0.375, "changed": 0.375, "spread": spread}
     assert mean_metrics([]) is None
     infinite = mean_metrics([(30.0, 0.5, 0.25), (None, 1.0, 0.0)])
     assert infinite is not None
@@ -49,3 +50,15 @@ def test_the_first_by_id_are_measured() -> None:
     assert measured_indices(["b", "a", "c", "B"], 2) == {1, 3}
     assert measured_indices(["b", "a"], "all") == {0, 1}
     assert measured_indices(["b", "a"], 0) == frozenset()
+
+
+def test_ms_ssim_is_over_the_rows_that_have_it() -> None:
+    got = mean_metrics([(30.0, 0.5, 0.25, 0.9), (20.0, 0.25, 0.5, 0.7), (20.0, 0.25, 0.5, None), (20.0, 0.25, 0.5)])
+    assert got is not None
+    assert (got.images, got.ms_ssim, got.ms_ssim_images) == (4, 0.8, 2)
+    assert got.spread is not None
+    assert got.spread.ms_ssim == 0.1
+    without = mean_metrics([(30.0, 0.5, 0.25, None)])
+    assert without is not None
+    assert "ms_ssim" not in without.as_json()
+    assert "ms_ssim_images" not in without.as_json()

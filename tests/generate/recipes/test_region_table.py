@@ -35,7 +35,7 @@ CLEAN = "\n[[sets]]\nclean = true\n"
         ("sides = [12]\nout = 32\nmode = 'exhaustive'\nblocks = 3",
          'regions: blocks and block go with mode = "sampled"; exhaustive takes every position'),
         ("sides = [12]\nout = 32\ncanvas = 32", 'regions: canvas goes with kind = "embed"'),
-        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the pixels of a side of what images are embedded in"),
+        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the side, in pixels, of what images are embedded in"),
         ("kind = 'embed'\nsides = [12]\ncanvas = 32\nout = 32", "regions: out is not of kind embed, which has sides and a canvas"),
         ("kind = 'embed'\nsides = [12, 33]\ncanvas = 32", "regions: sides: 33 do not fit on the 32 pixels of the canvas"),
         ("sides = [12]\nout = 32\nside = 3",

@@ -1,0 +1,42 @@
+"""`corruptset page DIR`: the page of a finished data set, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson, Groups, Images, Labels, OriginalSource
+from .output import put, put_json, put_notes, size
+
+
+def page(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    source: OriginalSource = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the page there, and leave the data set as it is.", show_default=False),
+    ] = None,
+    labels: Labels = None,
+    images: Images = None,
+    groups: Groups = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the page of a finished data set, index.html: what it is, every set with pictures and curves, how to load it.
+
+    A build has one already, unless it was made with --no-page or by an earlier release. The data set's digest stays.
+    """
+    from .progress import Progress
+
+    with Progress("page"):
+        from ..generate.again.page_again import page as make_page
+
+        made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups)
+    if as_json:
+        put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
+        return
+    if not made.clean:
+        put_notes(["it shows no clean images: the data set stores none, and no --source was named"])
+    put(f"Page:   {made.path} ({size(made.bytes)})")
+    put(f"Digest: {made.digest}")

@@ -1,0 +1,55 @@
+"""`corruptset report DIR SCORES...`: a page of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import AsJson
+from .output import put, put_json, size
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The data set that the scores are of: pictures come from it.")],
+    scores: Annotated[
+        list[Path], typer.Argument(metavar="SCORES", help="Scores files, one a model, or the folders that `corruptset score --out` wrote.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The HTML file, which is replaced where it is there.")] = Path(
+        "report.html"
+    ),
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions",
+            metavar="[NAME=]PATH",
+            help="What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
+            "where the predictions do not say it.",
+            show_default=False,
+        ),
+    ] = None,
+    sample: Annotated[
+        str | None,
+        typer.Option("--sample", metavar="ID", help="The sample that stands under every degradation.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page of results: models side by side on one data set, with figures, tables that sort, and pictures.
+
+    It is one HTML file that fetches nothing.
+    """
+    from .progress import Progress
+
+    with Progress("report") as progress:
+        from ..scores.report import report as run
+
+        done = run(directory, scores, out, predictions=predictions or (), sample=sample, progress=progress.step)
+    if as_json:
+        record = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(done).items()}
+        put_json({"ok": True, **record, "file": str(done.file)})
+        return
+    put(f"Models:   {', '.join(done.models)}")
+    put(f"Sections: {', '.join(done.sections)}")
+    put(f"Digest:   {done.digest}")
+    put(f"File:     {done.file} ({size(done.bytes)}, {done.pictures} pictures)")

@@ -1,0 +1,137 @@
+"""The page of a data set that is there: made again, or made for one that has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from ...corruptions.registry import Images
+from ...errors import BuildError, MachineError, SourceError, VerificationError
+from ...files import reason
+from ...manifests.disk.atomic import write_atomic
+from ...manifests.disk.listing import plain_file
+from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
+from ...manifests.reader import DataSet
+from ...manifests.records.digests import sha256_file
+from ...pixels import pixel_digest
+from ..commit.interruption import resumable
+from ..commit.locks import extended, locked
+from ..page.add_page import add_page
+from ..page.build_page import build_page
+from ..page.shown_samples import CleanOf
+from ..pixels.preprocessing import parse_preprocessing
+from ..plan.job import CheckedSample
+from ..sources.source import Source
+from ..work.worker import load_clean
+from .agreement import library_advice
+from .from_manifest import opened_source
+from .remake_options import RemakeKeywords, RemakeOptions
+
+
+@dataclass(frozen=True)
+class PageMade:
+    """A page that was written."""
+
+    path: Path
+    digest: str
+    """The data set's."""
+    bytes: int
+    clean: bool
+    """Whether it shows clean images."""
+
+
+def page(
+    directory: str | Path, source: str | Source | None = None, *, out: str | Path | None = None, **options: Unpack[RemakeKeywords]
+) -> PageMade:
+    """Make the page of a finished data set: index.html, in it or elsewhere.
+
+    In the data set it becomes one of its files: manifest.json and SHA256SUMS name it, and the digest stays. With the source of the data
+    set, or where that has the set ``clean``, it is the page that a build makes.
+
+    Parameters
+    ----------
+    directory : path
+        The one that holds manifest.json.
+    source : str or Source, optional
+        Where clean images come from, if they are not stored; not needed for a build of ``sample``.
+    out : path, optional
+        A file to write instead; the data set is then left as it is.
+    **options
+        What else the source needs: the fields labels, images and groups of `corruptset.generate.again.remake_options.RemakeOptions`.
+
+    Returns
+    -------
+    PageMade
+
+    Raises
+    ------
+    IncompleteBuild
+        There is no manifest.json.
+    VerificationError
+        Records or images cannot be read.
+    SourceError
+        The source cannot be read, or is another one.
+    BuildError
+        The data set is a part of one, is being extended, or has a page that the source was needed for.
+    MachineError
+        The file cannot be written.
+    """
+    root = Path(directory)
+    data = DataSet(root)
+    if (root / PARTIAL).exists():
+        raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
+    clean_of = clean_images(data, RemakeOptions(source=source, **options))
+    has_clean = clean_of is not None or "clean" in data
+    if out is not None:
+        text = build_page(data, clean_of)
+        try:
+            write_atomic(Path(out), text)
+        except OSError as e:
+            raise MachineError(f"{out} cannot be written: {reason(e)}.") from e
+        return PageMade(Path(out), data.digest, len(text), has_clean)
+    _refuse_to_lose_clean(data, has_clean)
+    if (root / WORK_FOLDER).exists() and extended(root) is not None:
+        raise BuildError(f"{root} is being extended, which makes its page anew. Finish that, or name a file with --out.")
+    with resumable(root), locked(root):
+        add_page(root, clean_of)
+    return PageMade(root / PAGE, data.digest, (root / PAGE).stat().st_size, has_clean)
+
+
+def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
+    """Return what makes the clean images of a data set that does not store them; None where its source was not named.
+
+    Raises
+    ------
+    SourceError
+        The source cannot be read, or is another one; also later, when an image is asked for.
+    """
+    if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
+        return None
+    source = opened_source(data, options)
+    by_id = {sample.id: sample for sample in source.samples}
+    preprocessing = parse_preprocessing(data.manifest.preprocessing)
+
+    def clean_of(index: int) -> Images:
+        record = data.sample(index)
+        if record.id not in by_id:
+            raise SourceError(f"The source is not the one that {data.path} was made from: it has no sample {record.id}. Name that one.")
+        image = load_clean(source, CheckedSample(by_id[record.id], record.sha256, record.width, record.height), preprocessing)
+        if pixel_digest(image) != record.pixels:
+            advice = library_advice(data.manifest, "pillow")
+            raise VerificationError(f"{record.id} is decoded or resized otherwise here than when {data.path} was made. {advice}")
+        return image
+
+    return clean_of
+
+
+def _refuse_to_lose_clean(data: DataSet, has_clean: bool) -> None:
+    """Raise where a sound page would be replaced by one without clean images."""
+    recorded = {file.path: file.sha256 for file in data.manifest.files}
+    if has_clean or PAGE not in recorded:
+        return
+    if plain_file(data.path, PAGE) and sha256_file(data.path / PAGE) == recorded[PAGE]:
+        raise BuildError(
+            f"{data.path} has its page, and the clean images in it come from the source '{data.manifest.source.name}': name that with "
+            "--source, or write a page without them elsewhere with --out."
+        )

@@ -1,0 +1,129 @@
+"""The sets of a data set in blocks, as a page shows them: severities, levels, two orders of two factors, others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...corruptions.registry import corruption_names
+from ...manifests.records.models import SetRecord
+
+Kind = Literal["severities", "levels", "grid", "others"]
+_NAMED = 4
+"""Corruptions that a grid is called by; one of more has a number."""
+ALONE = "alone"
+"""The row and the column of a grid in which the other stage stands alone."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some sets that are looked at together.
+
+    Attributes
+    ----------
+    kind : str
+    name : str
+        A corruption, or what the sets are.
+    sets : sequence of SetRecord
+        Of severities and levels, upwards.
+    rows : mapping
+        Of a grid: first stage -> last stage -> set; None for a pair that is not there.
+    columns : sequence of str
+        Of a grid: the last stages.
+    """
+
+    kind: Kind
+    name: str
+    sets: Sequence[SetRecord]
+    rows: Mapping[str, Mapping[str, SetRecord | None]] = field(default_factory=dict)
+    columns: Sequence[str] = ()
+
+    @property
+    def corruptions(self) -> list[str]:
+        """Every corruption of its sets, once."""
+        return list(dict.fromkeys(stage.corruption for record in self.sets for stage in record.stages))
+
+    def number(self, record: SetRecord) -> int | None:
+        """Return the severity or level of one of its sets."""
+        stage = record.stages[0] if len(record.stages) == 1 else None
+        return None if stage is None else stage.severity if stage.severity is not None else stage.level
+
+
+def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
+    """Return all sets but ``clean``, each in one block: corruptions in the order of their families, grids after them."""
+    named = {s.id: s for s in sets if s.stages}
+    severities: dict[str, list[SetRecord]] = {}
+    levels: dict[str, list[SetRecord]] = {}
+    chains: dict[tuple[str, str], SetRecord] = {}
+    others: list[SetRecord] = []
+    for set_id, record in named.items():
+        stage = record.stages[0]
+        if len(record.stages) == 1 and set_id == f"{stage.corruption}/{stage.severity}":
+            severities.setdefault(stage.corruption, []).append(record)
+        elif len(record.stages) == 1 and stage.level is not None and set_id == f"{stage.corruption}/{stage.level:02d}":
+            levels.setdefault(stage.corruption, []).append(record)
+        elif "+" in set_id:
+            chains[set_id.rpartition("+")[0], set_id.rpartition("+")[2]] = record
+        else:
+            others.append(record)
+    stages = {name for pair in chains for name in pair}
+    for name in [n for n, own in severities.items() if len(own) == 1 and _link(own[0].id) in stages]:  # it has no curve of its own
+        others += severities.pop(name)
+    blocks = [Block("severities", name, sorted(severities[name], key=_number)) for name in sorted(severities, key=_order)]
+    blocks += [Block("levels", name, sorted(levels[name], key=_number)) for name in sorted(levels, key=_order)]
+    single = {_link(s.id): s for s in named.values() if "+" not in s.id}
+    pairs = _grid_blocks(chains, single, {s.id for block in blocks for s in block.sets})
+    placed = {s.id for block in pairs for s in block.sets}
+    if left := [s for s in others if s.id not in placed]:
+        blocks.append(Block("others", "Other sets" if blocks or pairs else "Sets", left))
+    return blocks + pairs
+
+
+def _number(record: SetRecord) -> int:
+    stage = record.stages[0]
+    return stage.severity if stage.severity is not None else stage.level or 0
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Sort known corruptions by family and file; what this release does not know comes last."""
+    known = {corruption: n for n, corruption in enumerate(corruption_names())}
+    return known.get(name, len(known)), name
+
+
+def _link(set_id: str) -> str:
+    """Return what a single set is called in a chain."""
+    return "-".join(set_id.rsplit("/", 1))
+
+
+def _grid_blocks(chains: Mapping[tuple[str, str], SetRecord], others: Mapping[str, SetRecord], placed: Collection[str]) -> list[Block]:
+    """Return the chains as grids of what comes first x what comes last; a stage alone has the first row and the first column.
+
+    Sets that are `placed` in another block stay there, and are only named.
+    """
+    blocks = []
+    for number, pairs in enumerate(_linked(chains), 1):
+        firsts, lasts = dict.fromkeys(row for row, _ in pairs), dict.fromkeys(column for _, column in pairs)
+        # What is a row and a column has the same place in both, so that the two orders of a pair lie across the diagonal.
+        columns = [*(row for row in firsts if row in lasts), *(column for column in lasts if column not in firsts)]
+        rows: dict[str, dict[str, SetRecord | None]] = {row: {c: chains.get((row, c)) for c in columns} for row in firsts}
+        if any(name in others for name in (*firsts, *lasts)):
+            alone: dict[str, SetRecord | None] = {c: others.get(c) for c in columns}
+            rows = {ALONE: {ALONE: None, **alone}} | {row: {ALONE: others.get(row), **cells} for row, cells in rows.items()}
+            columns = [ALONE, *columns]
+        cells_of_all = [record for cells in rows.values() for record in cells.values() if record is not None]
+        sets = {record.id: record for record in cells_of_all if record.id not in placed}
+        names = dict.fromkeys(stage.corruption for record in sets.values() for stage in record.stages)
+        what = ", ".join(names) if len(names) <= _NAMED else f"grid {number}"
+        blocks.append(Block("grid", f"Two factors: {what}", list(sets.values()), rows, columns))
+    return blocks
+
+
+def _linked(pairs: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return pairs in groups that have no stage in common."""
+    groups: list[tuple[set[str], list[tuple[str, str]]]] = []
+    for pair in pairs:
+        met = [group for group in groups if not group[0].isdisjoint(pair)]
+        joined = set(pair).union(*(names for names, _ in met)), [*(p for _, own in met for p in own), pair]
+        groups = [group for group in groups if group not in met] + [joined]
+    return [own for _, own in groups]

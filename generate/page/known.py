@@ -1,0 +1,68 @@
+"""What is known of corruptions, for readers of a page: family, source, draws, oddities."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...corruptions.registry import corruption_names, get_corruption
+
+OTHER = "other"
+"""The family of what this release does not know, and of chains."""
+_NOTES = re.compile(r"^Notes\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a corruption.
+
+    Attributes
+    ----------
+    family : str
+    role : str
+    reference : str
+        Where the definition comes from.
+    draws : sequence of (str, str)
+        What is drawn at random and has a name, and what it is.
+    drawn : str
+        The same in a sentence.
+    notes : sequence of str
+        Paragraphs: published oddities that are kept, and departures.
+    summary : str
+        What it does.
+    """
+
+    name: str
+    family: str
+    role: str = ""
+    reference: str = ""
+    draws: Sequence[tuple[str, str]] = ()
+    drawn: str = ""
+    notes: Sequence[str] = ()
+    summary: str = ""
+    moves: bool = False
+
+
+def known_corruption(name: str) -> Known:
+    """Return what this release knows of a corruption; a name that it does not know has the family ``other``."""
+    if name not in corruption_names():
+        return Known(name, OTHER, summary="This release of corruptset does not know it.")
+    declared = get_corruption(name)
+    text = inspect.cleandoc(declared.function.__doc__ or "").replace("``", "").replace("`", "")
+    notes = _NOTES.search(text)
+    paragraphs = [] if notes is None else [" ".join(paragraph.split()) for paragraph in notes[1].strip().split("\n\n")]
+    draws = [(draw.name, draw.about) for draw in declared.draws]
+    drawn = "nothing" if declared.deterministic else "; ".join(f"{n} ({about})" for n, about in draws) or "a value for each pixel"
+    return Known(
+        name,
+        declared.family,
+        declared.role,
+        declared.reference,
+        draws,
+        drawn,
+        paragraphs,
+        text.split("\n\n")[0].replace("\n", " "),
+        not declared.preserves_geometry,
+    )

@@ -1,0 +1,115 @@
+"""Which loaders a data set goes into, and the lines to type for each: those of docs/use-it-with.md, with the data set's own names."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ...errors import CorruptsetError
+from ...manifests.records.models import Manifest, SampleRecord
+from ..recipes.expectations import Named
+from ..views.layout import ViewOptions
+from ..views.registry import layout_class, make_layout, unexpected
+from ..views.subject import SetRef, Subject
+
+_TOKEN = re.compile(r"@(\w+)@")
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is typed: lines of a shell or of Python."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Loader:
+    """How one loader opens the data set."""
+
+    id: str
+    name: str
+    steps: Sequence[Step]
+
+
+@cache
+def loader_table() -> Sequence[Mapping[str, Any]]:
+    """Return loaders.toml."""
+    text = (resources.files(__package__) / "loaders.toml").read_text(encoding="utf-8")
+    entries: list[Mapping[str, Any]] = tomllib.loads(text)["loader"]
+    return entries
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with its ``@names@`` replaced."""
+    return _TOKEN.sub(lambda match: values[match[1]], text.strip("\n"))
+
+
+def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: tuple[int, int, int]) -> list[Loader]:
+    """Return the loaders that a data set goes into.
+
+    Parameters
+    ----------
+    manifest : Manifest
+    samples : sequence of SampleRecord
+        A few of them: what a view refuses is asked with these alone, so that a page of many samples is made as fast.
+    shape : (height, width, channels)
+        Of an image.
+    """
+    refs = tuple(SetRef.of(s.id, s.aliases, s.stages) for s in manifest.sets)
+    subject = Subject(manifest.name, manifest.version, refs, samples, tuple(manifest.classes), manifest.encoding["format"], manifest)
+    corrupted = [ref for ref in refs if ref.stages]
+    tabled = [ref for ref in corrupted if ref.severity is not None]
+    example = next(iter(tabled or corrupted or refs))
+    values = {
+        "folder": f"{manifest.name}-{manifest.version}",
+        "set": example.id,
+        "corruption": example.corruption or example.id,
+        "severity": str(example.severity or 0),
+        "shape": ", ".join(map(str, shape)),
+    }
+    loaders = []
+    for entry in loader_table():
+        more = _fit(entry, manifest, subject, shape, bool(tabled))
+        if more is not None:
+            steps = [Step(step["kind"], filled(step["text"], values | more)) for step in entry["steps"]]
+            loaders.append(Loader(entry["id"], entry["name"], steps))
+    return loaders
+
+
+def _fit(
+    entry: Mapping[str, Any], manifest: Manifest, subject: Subject, shape: tuple[int, int, int], tabled: bool
+) -> dict[str, str] | None:
+    """Return further values for a loader's lines; None where the data set does not go into it."""
+    encoding = manifest.encoding
+    if entry.get("container", encoding["containers"][0]) not in encoding["containers"]:
+        return None
+    if entry.get("format", encoding["format"]) != encoding["format"]:
+        return None
+    if entry.get("samples") not in (None, max((s.count for s in manifest.sets), default=0)) or (entry.get("severities") and not tabled):
+        return None
+    if "has" in entry and not any(ref.corruption == entry["has"] for ref in subject.sets):
+        return None
+    if "view" not in entry:
+        return {}
+    top = _top(entry["view"], subject, shape)
+    if top is not None:
+        return None if entry.get("top", top) != top else {"top": top, "globs": ""}
+    top = _top(entry["view"], subject.only(ref.id for ref in subject.sets if ref.severity is not None), shape)
+    return None if top is None or entry.get("top", top) != top else {"top": top, "globs": " --sets '*/*'"}
+
+
+def _top(view: str, subject: Subject, shape: tuple[int, int, int]) -> str | None:
+    """Return the top folder of a view of some sets, or None where it refuses them."""
+    named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in subject.samples]
+    takes = layout_class(view).takes
+    try:
+        layout = make_layout(view, subject, ViewOptions(allow_missing_classes="allow_missing_classes" in takes))
+    except CorruptsetError:
+        return None
+    return layout.top if unexpected(view, named) is None else None

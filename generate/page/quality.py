@@ -1,0 +1,92 @@
+"""How far sets are from their clean images: curves, and MS-SSIM held against what ImageNet-D's authors chose severities by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...manifests.records.models import Manifest, SetRecord
+from ...webpage.curves import Curve, Mark
+from ..pixels.ms_ssim import LEAST_SIDE
+from .blocks import Block
+
+AIMED_AT = {1: 0.9, 5: 0.5}
+"""Severity -> the MS-SSIM about which the 2018 preprint of ImageNet-C (there called ImageNet-D) chose it."""
+METRICS = (("psnr", "PSNR", " dB", 2), ("ssim", "SSIM", "", 3), ("ms_ssim", "MS-SSIM", "", 3), ("changed", "changed pixels", " %", 1))
+"""Field, name, unit, decimals."""
+NONE = "–"
+
+
+def value_of(record: SetRecord, field: str) -> float | None:
+    """Return a metric of a set, the fraction of changed pixels in per cent; None where there is none."""
+    value = None if record.metrics is None else getattr(record.metrics, field)
+    return 100 * value if value is not None and field == "changed" else value
+
+
+def spread_of(record: SetRecord, field: str) -> float | None:
+    """Return the standard deviation of a metric over images."""
+    spread = None if record.metrics is None else record.metrics.spread
+    value = None if spread is None else getattr(spread, field)
+    return 100 * value if value is not None and field == "changed" else value
+
+
+def shown(value: float | None, decimals: int) -> str:
+    """Return a number as a table has it."""
+    return NONE if value is None else f"{value:.{decimals}f}"
+
+
+def cells_of(record: SetRecord, metrics: Sequence[tuple[str, str, str, int]] = METRICS) -> list[str]:
+    """Return the metrics of a set as a table has them: mean and standard deviation."""
+    cells = []
+    for field, _, _, decimals in metrics:
+        spread = spread_of(record, field)
+        more = "" if spread is None or value_of(record, field) is None else f" ± {shown(spread, decimals)}"
+        cells.append(shown(value_of(record, field), decimals) + more)
+    return cells
+
+
+def curves_of(block: Block) -> list[Curve]:
+    """Return the curves of a corruption's severities or levels; of a metric that no set has, none."""
+    x = [block.number(record) or 0 for record in block.sets]
+    curves = []
+    for field, name, unit, _ in METRICS:
+        y = [value_of(record, field) for record in block.sets]
+        if len(x) < 2 or all(value is None for value in y):
+            continue
+        marks = [Mark(aim, f"aim at {s}") for s, aim in AIMED_AT.items()] if field == "ms_ssim" and block.kind == "severities" else []
+        bounds = {"psnr": (0.0, None), "changed": (0.0, 100.0)}.get(field, (0.0, 1.0))
+        number = "severity" if block.kind == "severities" else "level"
+        spread = [spread_of(s, field) for s in block.sets]
+        curves.append(Curve(name + (f" ({unit.strip()})" if unit else ""), number, x, y, spread, bounds, marks))
+    return curves
+
+
+def aimed_rows(blocks: Sequence[Block]) -> list[list[str]]:
+    """Return corruption, MS-SSIM at severities 1 to 5, and how far it is from the aims; of corruptions that have it."""
+    rows = []
+    for block in blocks:
+        values = {block.number(s): value_of(s, "ms_ssim") for s in block.sets}
+        if block.kind != "severities" or all(value is None for value in values.values()):
+            continue
+        offsets = [NONE if (v := values.get(s)) is None else f"{v - aim:+.3f}" for s, aim in AIMED_AT.items()]
+        rows.append([block.name, *(shown(values.get(s), 3) for s in range(1, 6)), *offsets])
+    return rows
+
+
+def about_metrics(manifest: Manifest) -> list[str]:
+    """Return over which images metrics are, and why some are missing."""
+    metrics = [s.metrics for s in manifest.sets if s.metrics is not None and s.stages]
+    if not metrics:
+        return ["Nothing was measured (--metrics 0)."]
+    counts = sorted({m.images for m in metrics})
+    lines = [
+        f"Means over the first {' or '.join(map(str, counts))} images by id, as corrupted, before they are encoded; ± is the standard "
+        "deviation over these images. There is no PSNR where an image did not change or changed its size."
+    ]
+    multiscale = sorted({m.ms_ssim_images for m in metrics if m.ms_ssim is not None})
+    if multiscale:
+        lines.append(f"MS-SSIM is over the first {' or '.join(map(str, multiscale))} of them.")
+    elif all(m.spread is None for m in metrics):
+        lines.append("MS-SSIM and deviations were not measured: an earlier release of corruptset made this build.")
+    else:
+        lines.append(f"MS-SSIM needs images of at least {LEAST_SIDE} pixels a side; these have fewer, or change their size.")
+    return lines

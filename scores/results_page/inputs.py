@@ -1,0 +1,123 @@
+"""What a report is made of: scores and predictions, read, checked, and found to belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CorruptsetError, PredictionError, ScoreError, listed
+from ...manifests.reader import DataSet
+from ..comparison.entries import Entry, read_entries
+from ..outcomes import Predictions
+from ..prediction_files.reading import read_predictions
+from ..records import Scores
+
+GivenPredictions = Sequence[str | Path | Predictions] | Mapping[str, str | Path | Predictions]
+_SAME = 1e-6
+"""By how much an accuracy differs at most from the scores file's."""
+
+
+def checked_inputs(
+    data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[[str, int, int], None]
+) -> tuple[list[Entry], dict[str, Predictions]]:
+    """Return the models, and the predictions of those that have some by label.
+
+    Raises
+    ------
+    ScoreError
+        All that is wrong with any of them.
+    """
+    entries, problems = read_entries(scores)
+    problems += _other_data(data, entries)
+    predicted = dict[str, Predictions]()
+    for name, given in _named(predictions, entries):
+        try:
+            entry, read = _predictions_of(data, entries, name, given, tell)
+        except CorruptsetError as e:
+            problems.append(str(e).replace("\n", "\n  "))
+            continue
+        if entry.label in predicted:
+            problems.append(f"the predictions of {entry.label!r} are there twice: give those of each model once")
+        problems += _not_scored(entry, read)
+        predicted[entry.label] = read
+    if problems:
+        raise ScoreError(f"The report cannot be made:\n{listed(problems)}")
+    return entries, {entry.label: predicted[entry.label] for entry in entries if entry.label in predicted}
+
+
+def _named(predictions: GivenPredictions, entries: Sequence[Entry]) -> list[tuple[str | None, str | Path | Predictions]]:
+    """Return what was given, each with the name of its model, where one was given."""
+    if isinstance(predictions, Mapping):
+        return list(predictions.items())
+    return [_split(one, entries) if isinstance(one, str) else (None, one) for one in predictions]
+
+
+def _split(given: str, entries: Sequence[Entry]) -> tuple[str | None, str]:
+    """Return the name and the path of ``NAME=PATH``, or the path alone; a name and a path may have an equals sign in them."""
+    parts = given.split("=")
+    cuts = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
+    known = [(name, path) for name, path in cuts if _entry(entries, name) is not None]
+    if known:
+        return known[0]
+    return (None, given) if not cuts or Path(given).exists() else cuts[0]
+
+
+def _other_data(data: DataSet, entries: Sequence[Entry]) -> list[str]:
+    here = f"{data.manifest.name} {data.manifest.version} ({data.digest})"
+    return [
+        f"{e.file} has scores of another data set, {e.scores.name} ({e.scores.digest}), than {data.path}, {here}: "
+        "score the model on this one"
+        for e in entries
+        if e.scores.digest != data.digest
+    ]
+
+
+def _predictions_of(
+    data: DataSet,
+    entries: Sequence[Entry],
+    name: str | None,
+    given: str | Path | Predictions,
+    tell: Callable[[str, int, int], None],
+) -> tuple[Entry, Predictions]:
+    """Return whose predictions these are, and them."""
+    entry = None if name is None else _entry(entries, name)
+    if name is not None and entry is None:
+        raise PredictionError(f"there are predictions of {name!r}, which is none of the models: {_models(entries)}")
+    if isinstance(given, Predictions):
+        read = given
+    else:
+        # the sets that were scored; whose predictions they are is not known before they are read
+        sets = sorted({id for e in ([entry] if entry else entries) for id in e.scores.sets if id in data})
+        read = read_predictions(given, data, sets=sets, progress=tell)
+    entry = entry or _entry(entries, read.model)
+    if entry is None:
+        where = "the predictions" if isinstance(given, Predictions) else str(given)
+        raise PredictionError(f"{where} are of {read.model!r}, which is none of the models ({_models(entries)}): name it, as NAME=PATH")
+    return entry, read
+
+
+def _entry(entries: Sequence[Entry], name: str) -> Entry | None:
+    by_label = [e for e in entries if e.label == name]
+    return next(iter([*by_label, *(e for e in entries if e.scores.model == name)]), None)
+
+
+def _models(entries: Sequence[Entry]) -> str:
+    return ", ".join(e.label for e in entries) or "none"
+
+
+def _not_scored(entry: Entry, read: Predictions) -> list[str]:
+    """Return that predictions are not those that were scored, where their accuracy differs: a condition counts other images."""
+    if entry.scores.condition is not None:
+        return []
+    scored = {id: one.accuracy for id, one in entry.scores.sets.items() if id in read.outcomes}
+    other = {id: float(np.mean(read.outcomes[id].correct)) for id in scored}
+    differing = [id for id in scored if abs(scored[id] - other[id]) > _SAME]
+    if not differing:
+        return []
+    id = differing[0]
+    return [
+        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is {other[id]:.4f}, the scores file's "
+        f"{scored[id]:.4f}, and so with {len(differing)} of {len(scored)} sets: score them again"
+    ]

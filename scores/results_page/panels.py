@@ -1,0 +1,107 @@
+"""The panels "first below 90, 50, 10 %": one image under every degradation, at the level where a model's accuracy falls below.
+
+Swingler 2022, "Degrading images to measure the robustness of image recognition", Figures 7 to 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...manifests.records.models import SetRecord
+from ..comparison.entries import Entry
+from ..evaluation import CLEAN
+from ..profiles import THRESHOLDS
+from ..records import FirstBelow, Profile
+from .page_pictures import Place
+
+
+@dataclass(frozen=True)
+class PanelPicture:
+    """The image under one degradation."""
+
+    degradation: str
+    place: Place | None
+    """None where the data set does not have the image: level 0 of one without clean images."""
+    level: int
+    accuracy: str
+    """At this level."""
+    change: str
+    """What the level does."""
+
+    @property
+    def caption(self) -> str:
+        """What stands below it."""
+        return f"{self.degradation}, level {self.level}: {self.change}; accuracy {self.accuracy}"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Of one model at one threshold."""
+
+    label: str
+    pictures: Sequence[PanelPicture]
+    never: Sequence[str]
+    """Degradations under which its accuracy never falls below the threshold."""
+
+
+@dataclass(frozen=True)
+class PanelRow:
+    """The panels of all models at one threshold."""
+
+    threshold: str
+    panels: Sequence[Panel]
+
+
+def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: int) -> list[PanelRow]:
+    """Return the panels of every threshold.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    records : sequence of SetRecord
+        The data set's sets.
+    index : int
+        Of the sample that is shown.
+    """
+    ids: dict[tuple[str, int | None], str] = {
+        (s.stages[0].corruption, s.stages[0].level): s.id for s in records if len(s.stages) == 1 and s.stages[0].level is not None
+    }
+    if any(s.id == CLEAN for s in records):
+        ids |= {(name, 0): CLEAN for name, _ in list(ids)}
+    shown = [entry for entry in entries if entry.scores.profiles]
+    if not shown:
+        return []
+    return [
+        PanelRow(f"{threshold:.0%}".replace("%", " %"), [_panel(entry, threshold, ids, index) for entry in shown])
+        for threshold in THRESHOLDS
+    ]
+
+
+def places(rows: Sequence[PanelRow]) -> Iterator[Place]:
+    """Yield the images that panels show."""
+    for row in rows:
+        for panel in row.panels:
+            yield from (picture.place for picture in panel.pictures if picture.place is not None)
+
+
+def _panel(entry: Entry, threshold: float, ids: dict[tuple[str, int | None], str], index: int) -> Panel:
+    pictures, never = list[PanelPicture](), list[str]()
+    for name, profile in entry.scores.profiles.items():
+        below = profile.first_below.get(str(threshold))
+        if below is None:
+            never.append(name)
+        else:
+            set_id = ids.get((name, below.level))
+            place = None if set_id is None else Place(set_id, index)
+            pictures.append(PanelPicture(name, place, below.level, _accuracy(profile, below), _change(below)))
+    return Panel(entry.label, pictures, never)
+
+
+def _accuracy(profile: Profile, below: FirstBelow) -> str:
+    return f"{100 * profile.accuracy[profile.levels.index(below.level)]:.1f} %" if below.level in profile.levels else "not known"
+
+
+def _change(below: FirstBelow) -> str:
+    changed = "" if below.changed is None else f", {100 * below.changed:.0f} % of pixels changed"
+    return f"{below.change}{changed}"

@@ -1,0 +1,54 @@
+"""Small builds of every kind that a page shows in its own way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import layouts
+import pytest
+
+from corruptset.manifests.reader import DataSet
+
+TWO_ORDERS = """
+[[sets]]
+clean = true
+
+[[sets]]
+chain = ["contrast-3"]
+
+[[sets]]
+chain = ["contrast-3", "brightness-2"]
+
+[[sets]]
+chain = ["brightness-2", "contrast-3"]
+
+[[sets]]
+chain = ["brightness-2"]
+"""
+LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black", "black_lines"]\nlevels = 30\n'
+
+
+@pytest.fixture(scope="session")
+def plain(shared: layouts.Shared) -> Path:
+    """Two corruptions at five severities, clean, and a chain, in both containers, measured."""
+    return shared.build(format="both", metrics=64, page=True)
+
+
+@pytest.fixture(scope="session")
+def two_orders(shared: layouts.Shared) -> Path:
+    """A grid of both orders of two factors."""
+    named = {"name": "orders", "more": TWO_ORDERS}
+    return shared.build(crops={"classes": 2}, recipe=named, format="hdf5", page=True)
+
+
+@pytest.fixture(scope="session")
+def levels(shared: layouts.Shared) -> Path:
+    """Two gradual degradations of grey images of 28 pixels."""
+    named = {"name": "levels", "more": LEVELS, "channels": "keep", "calibration": "imagenet"}
+    return shared.build(crops={"classes": 2, "side": 28, "mode": "L"}, recipe=named, format="hdf5", metrics=64, page=True)
+
+
+@pytest.fixture
+def opened(plain: Path) -> DataSet:
+    """The plain build, opened anew: a test changes its manifest."""
+    return DataSet(plain)

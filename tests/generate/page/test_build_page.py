@@ -1,0 +1,273 @@
+"""The page of a build: everything is on it, nothing is fetched, and what a stranger writes comes out as text."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import layouts
+import numpy as np
+import pytest
+from html_tree import Node, read_html
+from PIL import Image
+
+from corruptset.generate.build import Built
+from corruptset.generate.page.build_page import build_page
+from corruptset.manifests.layout import PAGE
+from corruptset.manifests.reader import DataSet
+
+
+def page_of(directory: Path) -> Node:
+    return read_html(directory / PAGE)
+
+
+def figures(tree: Node) -> dict[str, Node]:
+    return {node.attributes["id"]: node for node in tree.all("figure") if node.attributes.get("id", "").startswith("picture-")}
+
+
+def pictures(tree: Node) -> dict[str, Image.Image]:
+    shown = {}
+    for name, node in figures(tree).items():
+        data = node.one("img").attributes["src"].removeprefix("data:image/jpeg;base64,")
+        shown[name] = Image.open(io.BytesIO(base64.b64decode(data)))
+    return shown
+
+
+@pytest.fixture(params=["plain", "two_orders", "levels"])
+def build(request: pytest.FixtureRequest) -> Path:
+    directory: Path = request.getfixturevalue(request.param)
+    return directory
+
+
+def test_every_set_has_a_picture_and_a_row(build: Path) -> None:
+    tree, data = page_of(build), DataSet(build)
+    assert set(figures(tree)) == {f"picture-{s}" for s in data.set_ids if s != "clean"}
+    tables = [t for t in tree.all("table") if t.attributes.get("class") == "numbers"]
+    rows = [row for table in tables if table.one("caption").text.startswith("Sets of") for row in table.one("tbody").all("tr")]
+    assert len(rows) == len(data.set_ids) - 1
+
+
+def test_what_one_needs_to_know_is_there(build: Path) -> None:
+    tree, manifest = page_of(build), DataSet(build).manifest
+    text = tree.text
+    for part in (manifest.digest, manifest.name, manifest.version, f"corruptset verify {build.name}", str(manifest.seed)):
+        assert part in text
+    for name, version in manifest.environment.items():
+        assert f"{name} {version}" in text
+    for stage in (stage for s in manifest.sets for stage in s.stages):
+        for name in stage.parameters:
+            assert name in text
+    assert tree.one("h1").text == manifest.recipe["title"]
+
+
+def test_headings_go_down_one_by_one_and_ids_are_unique(build: Path) -> None:
+    tree = page_of(build)
+    depths = [int(node.tag[1]) for node in tree.all("h1", "h2", "h3", "h4")]
+    assert depths[0] == 1
+    assert depths.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(depths))
+    ids = [node.attributes["id"] for node in tree.all() if "id" in node.attributes]
+    assert len(ids) == len(set(ids))
+    links = {node.attributes["href"][1:] for node in tree.all("a", "use") if node.attributes["href"].startswith("#")}
+    assert links <= set(ids)
+    named = {name for node in tree.all() for name in node.attributes.get("aria-describedby", "").split()}
+    assert named <= set(ids)
+
+
+def test_pictures_say_what_is_seen(build: Path) -> None:
+    tree = page_of(build)
+    classes = {c.name for c in DataSet(build).manifest.classes}
+    for name, node in figures(tree).items():
+        alt = node.one("img").attributes["alt"]
+        assert alt.startswith(f"{name.removeprefix('picture-')}: ")
+        assert any(c in alt for c in classes)
+    for svg in tree.all("svg"):
+        assert svg.attributes.get("aria-hidden") == "true" or svg.attributes["aria-label"]
+
+
+def test_nothing_is_fetched_and_nothing_runs_but_the_script(build: Path) -> None:
+    tree = page_of(build)
+    assert len(list(tree.all("script"))) == 1
+    for node in tree.all():
+        assert not [name for name in node.attributes if name.startswith("on") or name == "style"], node.attributes
+        for name in ("src", "href"):
+            assert node.attributes.get(name, "#").startswith(("#", "data:image/jpeg;base64,", "data:,")), node.attributes[name][:60]
+    assert not {n.tag for n in tree.all()} & {"iframe", "object", "embed", "base"}
+
+
+def test_pictures_are_the_same_samples(plain: Path) -> None:
+    data, shown = DataSet(plain), pictures(page_of(plain))
+    count = len(data["clean"])
+    picture = np.array(shown["picture-contrast/3"]).astype(int)
+    assert picture.shape == (4 * 32 + 3, 2 * 32 + 1, 3)
+    for number in range(8):
+        top, left = number // 2 * 33, number % 2 * 33
+        stored = data["contrast/3"].image(number * count // 8).astype(int)
+        assert np.abs(picture[top : top + 32, left : left + 32] - stored).mean() < 6
+
+
+def test_a_grid_has_both_orders_and_what_stands_alone(two_orders: Path) -> None:
+    (matrix,) = [t for t in page_of(two_orders).all("table") if t.attributes.get("class") == "matrix"]
+    columns = [cell.text for cell in matrix.one("thead").all("th")]
+    cells = {row.one("th").text: [cell.text for cell in row.all("td")] for row in matrix.one("tbody").all("tr")}
+    assert columns == ["first", "alone", "brightness-2", "contrast-3"]
+    assert cells["brightness-2"][2] == "brightness-2+contrast-3"
+    assert cells["contrast-3"][1] == "contrast-3+brightness-2"
+    assert cells["brightness-2"][1] == "–"
+    assert cells["alone"] == ["clean", "brightness/2", "contrast/3"]
+    assert cells["contrast-3"][0] == "contrast/3"
+
+
+def test_levels_are_strips_with_their_curve(levels: Path) -> None:
+    tree = page_of(levels)
+    for name in ("fade_black", "black_lines"):
+        (block,) = [n for n in tree.all("section") if n.attributes.get("data-corruption") == name]
+        captions = [n.one("figcaption").text for n in block.all("figure") if "data-severity" in n.attributes]
+        assert captions == [f"level {level}" for level in range(1, 31)]
+        lines = list(block.all("polyline"))
+        assert [len(n.attributes["points"].split()) for n in lines] == [60] * len(lines)
+        assert len(lines) >= 3
+    assert pictures(tree)["picture-fade_black/07"].mode == "L"
+
+
+def test_regions_stand_with_their_neighbours(made: Built, table: Built) -> None:
+    for built in (made, table):
+        tree = page_of(built.directory)
+        (block,) = [n for n in tree.all("section") if n.attributes.get("id") == "regions"]
+        alts = [n.attributes["alt"] for n in block.all("img")]
+        assert any("eight neighbours" in alt for alt in alts)
+        assert any("nine regions inside" in alt for alt in alts)
+
+
+def test_sets_that_follow_a_model_have_the_difference(opened: DataSet) -> None:
+    manifest = opened.manifest
+    sets = [s.model_copy(update={"reproducible": s.id != "contrast/5"}) for s in manifest.sets]
+    opened.manifest = manifest.model_copy(update={"sets": sets})
+    tree = read_html(build_page(opened))
+    assert len(figures(tree)) == len(sets) - 1 + 5  # of all sets of its block
+    alts = [n.attributes["alt"] for n in tree.all("img")]
+    assert any(re.search(r"difference of contrast/5 from the clean images, \d+ times", alt) for alt in alts)
+    odd = next(n for n in tree.all("section") if n.attributes.get("id") == "odd")
+    assert "contrast/5" in odd.text
+
+
+def test_what_is_odd_is_listed(opened: DataSet) -> None:
+    record = opened.manifest.as_json()
+    record["excluded"] = [{"path": "broken.png", "reason": "is cut off"}]
+    record["textures"] = [{"name": "frost-1", "sha256": f"sha256:{'0' * 64}"}]
+    opened.manifest = type(opened.manifest).model_validate(record)
+    odd = next(n for n in read_html(build_page(opened)).all("section") if n.attributes.get("id") == "odd")
+    assert "broken.png: is cut off" in odd.text
+    assert "frost-1" in odd.text
+
+
+def test_without_clean_images_the_page_says_so(shared: layouts.Shared) -> None:
+    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder", page=True)
+    with_clean = page_of(directory)  # the build had its source
+    assert [n for n in with_clean.all("figure") if n.attributes.get("class") == "clean"]
+    alone = read_html(build_page(DataSet(directory)))
+    assert not [n for n in alone.all("figure") if n.attributes.get("class") == "clean"]
+    assert "has no clean images" in alone.text
+
+
+PAYLOADS = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "</title></style><svg onload=alert(1)>",
+    "<!--<script>",
+    "]]>&lt;b&gt;&#60;i&#62;",
+    "{{ 7 * 7 }}{% raw %}{# #}",
+    "right\u202eto left\u2066",
+    "nul\x00 bell\x07 escape\x1b[31m",
+    "a\u2028b\u2029c\ufeff",
+    "http://example.invalid/x.js",
+]
+
+
+def hostile(directory: Path, copy: Path, payload: str) -> DataSet:
+    """Return a build with a payload wherever a manifest and its samples take free text."""
+    shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("images", PAGE))
+    data = DataSet(copy)
+    record = data.manifest.as_json()
+    record["recipe"] |= {"title": payload, "description": payload}
+    record["source"] |= {"name": payload, "license": payload}
+    record["environment"] |= {payload: payload, "corruptset": payload}
+    record["preprocessing"] |= {payload: payload}
+    record["revisions"] |= {payload: 1}
+    record["excluded"] = [{"path": payload, "reason": payload}]
+    record["textures"] = [{"name": payload, "sha256": f"sha256:{'0' * 64}"}]
+    record["surrogates"] = [{"name": payload, "weights": payload}]
+    for entry in record["classes"]:
+        entry |= {"name": payload, "folder": payload}
+    for entry in record["sets"]:
+        entry["aliases"] = [payload]
+        for stage in entry["stages"]:
+            stage["parameters"] |= {payload: payload}
+            if "+" in entry["id"]:
+                stage["corruption"] = payload
+    data.manifest = type(data.manifest).model_validate(record)
+    lines = (directory / "samples.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) | {"class": payload, "id": f"{payload}{n}"} for n, line in enumerate(lines)]
+    (copy / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return data
+
+
+def outline(tree: Node) -> list[tuple[str, list[str], str]]:
+    """Return every element with its attributes' names and its id, but for the loaders: names decide which of them fit."""
+    loaders = {id(n) for n in tree.one("section", id="load").all()}
+    return [(n.tag, sorted(n.attributes), n.attributes.get("id", "")) for n in tree.all() if id(n) not in loaders]
+
+
+@pytest.fixture(scope="module")
+def harmless(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Node:
+    """The page of such a build with a word in place of the payload."""
+    return read_html(build_page(hostile(plain, tmp_path_factory.mktemp("harmless") / "copy", "payload")))
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_what_a_stranger_writes_comes_out_as_text(plain: Path, harmless: Node, tmp_path: Path, payload: str) -> None:
+    page = build_page(hostile(plain, tmp_path / "copy", payload))
+    tree = read_html(page)
+    assert outline(tree) == outline(harmless)
+    load = tree.one("section", id="load")
+    assert {n.tag for n in load.all()} == {"h2", "h3", "p", "code", "div", "section", "pre", "button"}
+    for node in tree.all():
+        for name in ("href", "src"):
+            assert node.attributes.get(name, "#").startswith(("#", "data:image/jpeg;base64,", "data:,"))
+    text = page.decode()
+    assert not [c for c in text if not c.isprintable() and c != "\n"]
+    if payload.isprintable():
+        assert tree.one("h1").text == " ".join(payload.split())
+
+
+@pytest.mark.parametrize("names", [pytest.param(("jobs", 2), marks=pytest.mark.ci), ("format", "folder")])
+def test_the_same_build_has_the_same_page(
+    make: Callable[..., Built], whole: Built, names: tuple[str, Any], files: Callable[[Path], dict[str, bytes]]
+) -> None:
+    other = make(**dict([names]))
+    mine, theirs = ((b.directory / PAGE).read_bytes() for b in (whole, other))
+    if names[0] == "jobs":
+        assert mine == theirs
+    else:  # other loaders fit; the pictures are the same
+        assert re.findall(rb"data:image/jpeg;base64,[^\"]*", mine) == re.findall(rb"data:image/jpeg;base64,[^\"]*", theirs)
+
+
+def test_a_page_has_at_most_three_megabytes(opened: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from corruptset.generate.page import set_pictures
+
+    size = len(build_page(opened))
+    words = len(re.sub(rb"data:image/jpeg;base64,[^\"]*", b"", build_page(opened)))
+    monkeypatch.setattr(set_pictures, "ROOM", (size - words) // 3)
+    monkeypatch.setattr(set_pictures, "_ROOM_OF_WORDS", 0)
+    smaller = build_page(opened)
+    assert len(smaller) < words + (size - words) * 0.6
+    assert len(figures(read_html(smaller))) == len(opened.set_ids) - 1

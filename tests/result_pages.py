@@ -1,0 +1,81 @@
+"""What tests of the page of results share: a small data set, scores and predictions of it, and the page's tables and pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+import layouts
+import made_scores
+import numpy as np
+from html_tree import Node
+from PIL import Image
+from unbuilt import made_up
+
+import corruptset
+from corruptset.manifests.reader import DataSet
+from corruptset.scores.outcomes import Predictions
+from corruptset.scores.records import Scores
+
+SETS = """
+[[sets]]
+clean = true
+
+[[sets]]
+corruptions = ["fade_black", "black_lines"]
+levels = 30
+
+[[sets]]
+corruptions = ["brightness"]
+"""
+
+
+def build(shared: layouts.Shared, name: str = "results", more: str = SETS, **options: Any) -> DataSet:
+    """Return a small data set: clean, two degradations and one corruption, of 20 images in ten classes."""
+    return corruptset.open(shared.build(recipe={"name": name, "more": more, "calibration": "imagenet"}, format="hdf5", **options))
+
+
+def full(data: DataSet, *names: str) -> list[Scores]:
+    """Return made-up scores that have something of everything, as if they were of this data set."""
+    return [Scores.model_validate(made_scores.full(n, name) | {"digest": data.digest}) for n, name in enumerate(names)]
+
+
+def scored(data: DataSet, *names: str, **options: Any) -> tuple[list[Scores], list[Predictions]]:
+    """Return made-up predictions of some models, and their scores."""
+    predictions = [made_up(data, seed, name, **options) for seed, name in enumerate(names)]
+    return [corruptset.score(data, one) for one in predictions], predictions
+
+
+def tables(page: Node) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Return the tables of a page by caption: headings, and rows of cells as they are read."""
+    found = {}
+    for table in page.all("table"):
+        caption = table.one("caption").text
+        assert caption not in found
+        rows = [[cell.text for cell in row.all("th", "td")] for row in table.one("tbody").all("tr")]
+        found[caption] = [cell.text for cell in table.one("thead").all("th")], rows
+    return found
+
+
+def section(page: Node, name: str) -> Node:
+    """Return a section by its anchor."""
+    return page.one("section", id=name)
+
+
+def picture(page: Node, figure: Node) -> np.ndarray:
+    """Return the pixels of the picture that a figure shows."""
+    (use,) = figure.all("use")
+    stored = page.one("symbol", id=use.attributes["href"].removeprefix("#")).one("image").attributes["href"]
+    data = base64.b64decode(stored.removeprefix("data:image/jpeg;base64,"))
+    return np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def write_scores(folder: Path, scores: list[Scores]) -> list[Path]:
+    """Write scores files and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{number}.json" for number in range(len(scores))]
+    for file, one in zip(files, scores, strict=True):
+        file.write_text(one.model_dump_json(), encoding="utf-8")
+    return files

@@ -1,0 +1,107 @@
+"""Charts: where lines lie, how models look, and what is said of them."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from itertools import pairwise
+
+import pytest
+
+from corruptset.scores.results_page.charts import Line, LineChart, Point, QuadrantChart, Spot, apart, look, marker
+
+STYLE = resources.files("corruptset.webpage").joinpath("templates/page.css").read_text("utf-8") + resources.files(
+    "corruptset.scores.results_page"
+).joinpath("templates/own.css").read_text("utf-8")
+
+
+def chart(*models: list[Point], **options: object) -> LineChart:
+    lines = [Line(n, f"net-{n}", points) for n, points in enumerate(models)]
+    return LineChart("fog", "severity", "error, %", lines, (0, 100), **options)  # type: ignore[arg-type]
+
+
+def test_lines_marks_and_intervals() -> None:
+    (drawn,) = chart([Point(0, 0), Point(5, 50, 25, 75), Point(10, 100)]).drawn
+    assert drawn.path == "M48.0 138.0L144.0 74.0L240.0 10.0"
+    assert drawn.marks == [("48.0", "138.0"), ("144.0", "74.0"), ("240.0", "10.0")]
+    assert drawn.arms == ["M144.0 106.0V42.0"]
+    (many,) = chart([Point(level, level) for level in range(31)]).drawn
+    assert len(many.path.split("L")) == 31
+    assert len(many.marks) == 7
+
+
+def test_axes() -> None:
+    shown = chart([Point(level, level) for level in range(31)])
+    assert [text for _, text in shown.x_ticks] == ["0", "10", "20", "30"]
+    assert [(y, text) for y, text in shown.y_ticks][:2] == [("138.0", "0"), ("106.0", "25")]
+    sizes = chart([Point(0.08, 1), Point(1.08, 2)], x_labels={0.0: "12", 1.0: "16"})
+    assert sizes.x_ticks == [("48.0", "12"), ("240.0", "16")]
+    assert sizes.summary == "fog: error, % against severity. net-0 begins at 1.0 at 12 and rises to 2.0 at 16."
+
+
+def test_what_is_said_of_many_models() -> None:
+    said = chart(*([Point(0, 1), Point(1, 1)] for _ in range(8))).summary
+    assert said.endswith("net-5 begins at 1.0 at 0 and stays at 1.0 at 1; 2 more models in the table.")
+    spots = [Spot(n, f"net-{n}", n, n, None, None, "I") for n in range(7)]
+    assert QuadrantChart("t", "x", "y", spots, (3, 3)).summary.endswith("net-5 at 5.00 and 5.0, quadrant I; 1 more model in the table.")
+
+
+def test_models_with_one_score_have_a_chart() -> None:
+    spot = Spot(0, "net", 3, 90, None, None, "I")
+    shown = QuadrantChart("t", "x", "y", [spot], (3, 90))
+    assert shown.middle == (shown.drawn[0].x, shown.drawn[0].y) == ("197.0", "136.0")
+    assert chart([Point(0, 5)]).drawn[0].path == "M144.0 131.6"
+
+
+def test_models_look_different() -> None:
+    looks = [(look(n), marker(n)) for n in range(32)]
+    assert len(set(looks)) == 32
+    assert len({marker for _, marker in looks[:8]}) == 8
+    for name in {name for classes, _ in looks for name in classes.split()}:
+        assert f".{name} {{" in STYLE or f".{name}," in STYLE or name == "d0"
+
+
+@pytest.mark.parametrize("models", [1, 2, 9, 50])
+def test_models_stand_beside_each_other(models: int) -> None:
+    places = apart(models)
+    assert all(a < b for a, b in pairwise(places))
+    assert max(map(abs, places)) < 0.5
+    assert sum(places) == pytest.approx(0, abs=1e-9)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of ``#rrggbb`` (WCAG 2.2)."""
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    high, low = sorted([luminance(a), luminance(b)], reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(colour: str, paper: str, share: float) -> str:
+    digits = [
+        [int(one[i : i + 2], 16) for i in (1, 3, 5)]
+        for one in (colour, paper if len(paper) == 7 else "#" + "".join(2 * c for c in paper[1:]))
+    ]
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(*digits, strict=True))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_can_be_told_from_the_paper_and_texts_from_shades(dark: bool) -> None:
+    found: dict[str, str] = {}
+    for scheme in re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)[::1]:
+        is_dark = scheme.count("--paper: #15171a") or "--m0: #6cb8f0" in scheme
+        if bool(is_dark) == dark:
+            found |= dict(re.findall(r"--([a-z0-9]+): (#[0-9a-f]{3,6})", scheme))
+    assert {"paper", "ink", "m0", "m7", "up", "down"} <= found.keys()
+    for n in range(8):
+        assert contrast(found[f"m{n}"], found["paper"]) >= 3
+    for side in ("up", "down"):
+        shares = [int(share) for share in re.findall(rf"var\(--{side}\) (\d+)%", STYLE)]
+        assert len(shares) == 3
+        for share in shares:
+            assert contrast(mixed(found[side], found["paper"], share / 100), found["ink"]) >= 4.5

@@ -1,0 +1,175 @@
+"""The page of results in a real browser: Chromium, by playwright (the extra `browser`). Where either is not installed these tests are skipped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+from result_pages import build, full, scored
+
+import corruptset
+
+pytestmark = pytest.mark.ci
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
+
+AXE = Path(__file__).resolve().parents[2] / "webpage/axe/axe.min.js"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        # a container has no user of its own for the browser's sandbox
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def reports(shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A page with something of everything, and one with the images that flip."""
+    data, folder = build(shared), tmp_path_factory.mktemp("reports")
+    everything = corruptset.report(data, full(data, "net-a", "<b>net-b</b>", "net-c"), folder / "everything.html")
+    scores, predictions = scored(data, "net-a", "net-b")
+    flips = corruptset.report(data, scores, folder / "flips.html", predictions=predictions)
+    return {"everything": everything.file, "flips": flips.file}
+
+
+@pytest.fixture
+def visit(browser: Any, reports: dict[str, Path]) -> Iterator[Callable[..., Any]]:
+    """Open a page with the network off; any message on the console and any request fails the test."""
+    contexts, wrong = [], []
+
+    def open_page(name: str, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, "offline": True, **options})
+        contexts.append(context)
+        page = context.new_page()
+        address = reports[name].as_uri()
+        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("request", lambda request: wrong.append(request.url[:80]) if not request.url.startswith((address, "data:")) else None)
+        page.goto(address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["everything", "flips"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1400)])
+def test_axe_finds_nothing(visit: Callable[..., Any], name: str, scheme: str, width: int) -> None:
+    # axe runs beside the page's own script, which the page's policy would forbid
+    page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [(v["id"], [n["html"][:160] for n in v["nodes"]][:3]) for v in found] == []
+
+
+@pytest.mark.parametrize("width", [320, 400, 768, 1400, 2000])
+def test_nothing_is_wider_than_the_window(visit: Callable[..., Any], width: int) -> None:
+    for name in ("everything", "flips"):
+        page = visit(name, viewport={"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def column(page: Any, table: str, place: int) -> list[str]:
+    cells = page.locator(f"#{table} tbody tr > :nth-child({place})").all_text_contents()
+    return [cell.split()[0] for cell in cells]
+
+
+def test_tables_sort_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit("everything")
+    before = column(page, "table-sets", 4)
+    head = page.locator("#table-sets thead th").nth(3)
+    head.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    upwards = [float(text) for text in column(page, "table-sets", 4)]
+    assert upwards == sorted(upwards)
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert page.locator(".status").text_content() == "Sorted by accuracy %, upwards"
+    page.keyboard.press("Space")
+    downwards = [float(text) for text in column(page, "table-sets", 4)]
+    assert downwards == sorted(downwards, reverse=True)
+    assert sorted(downwards) == sorted(map(float, before))
+    assert head.get_attribute("aria-sort") == "descending"
+    names = page.locator("#table-sets thead th").nth(1)
+    names.get_by_role("button").click()
+    assert column(page, "table-sets", 2) == sorted(column(page, "table-sets", 2))
+    assert head.get_attribute("aria-sort") is None
+    # rows stay whole
+    rows = page.locator("#table-sets tbody tr").all_text_contents()
+    assert len(rows) == len(set(rows)) == len(before)
+
+
+def test_what_is_missing_stays_last(visit: Callable[..., Any]) -> None:
+    page = visit("everything")
+    for times in range(2):
+        page.locator("#table-two_factor thead th").nth(1).get_by_role("button").click()
+        assert column(page, "table-two_factor", 1)[-1] == "reference", times
+    page.locator("#table-degradation thead th").nth(2).get_by_role("button").click()
+    levels = column(page, "table-degradation", 3)
+    assert "never" in levels
+    known = [float(level) for level in levels if level != "never"]
+    assert levels == [f"{level:g}" for level in sorted(known)] + ["never"] * (len(levels) - len(known))
+
+
+def test_a_picture_opens_large_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit("flips")
+    link = page.locator("#failures figure a.large").first
+    link.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    assert dialog.is_visible()
+    assert dialog.locator("svg").first.bounding_box()["width"] > 100
+    first = page.locator("#large-name").text_content()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#large-name").text_content() != first
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+
+
+def test_without_a_script_all_of_it_is_there(visit: Callable[..., Any]) -> None:
+    page = visit("everything", java_script_enabled=False)
+    for selector in ("section", "figure", "table", "svg.curve", "svg.length"):
+        shown = page.locator(selector).all()
+        assert shown
+        assert all(one.is_visible() for one in shown), selector
+    assert page.locator("th button").count() == 0
+
+
+def test_every_control_is_reached_and_seen(visit: Callable[..., Any]) -> None:
+    page = visit("flips")
+    expected = page.evaluate(
+        "[...document.querySelectorAll('a[href], button, [tabindex=\"0\"]')].filter(n => n.checkVisibility() && n.tabIndex >= 0).length"
+    )
+    reached = 0
+    for _ in range(expected + 5):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        reached += 1
+    assert reached == expected
+
+
+def test_print_shows_whole_tables_and_no_buttons_of_the_page(visit: Callable[..., Any]) -> None:
+    page = visit("everything")
+    page.emulate_media(media="print")
+    assert page.evaluate("[...document.querySelectorAll('.tall')].every(n => n.scrollHeight <= n.clientHeight + 1)")
+    assert not any(one.is_visible() for one in page.locator(".copy").all())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_scheme(visit: Callable[..., Any], scheme: str) -> None:
+    page = visit("everything", color_scheme=scheme)
+    stroke = "getComputedStyle(document.querySelector('.curve .line.m0')).stroke"
+    assert page.evaluate(stroke) == {"light": "rgb(0, 114, 178)", "dark": "rgb(108, 184, 240)"}[scheme]
+    assert page.evaluate("getComputedStyle(document.querySelector('.curve .line.m1')).strokeDasharray") != "none"

@@ -1,0 +1,141 @@
+"use strict";
+// All content is in the page already: this adds copying, tabs, filters and a large view. Text is only ever set as text.
+(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const status = document.querySelector(".status");
+  let clearing = 0;
+  const say = (text, stays = false) => {
+    status.textContent = text;
+    clearTimeout(clearing);
+    if (!stays) clearing = setTimeout(() => { status.textContent = ""; }, 4000);
+  };
+  const make = (tag, properties = {}, ...children) => {
+    const node = Object.assign(document.createElement(tag), properties);
+    node.append(...children);
+    return node;
+  };
+
+  for (const button of all(".copy")) {
+    const text = button.parentElement.querySelector(".text");
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+        say("Copied");
+      } catch {
+        getSelection().selectAllChildren(text);
+        say("Selected: copy it with Ctrl+C");
+      }
+    });
+  }
+
+  for (const [n, tabs] of all(".tabs").entries()) {
+    const panels = all(":scope > .panel", tabs);
+    if (panels.length < 2) continue;
+    const list = make("div");
+    list.setAttribute("role", "tablist");
+    list.setAttribute("aria-label", tabs.dataset.name);
+    const buttons = panels.map((panel, i) => {
+      const button = make("button", { type: "button", id: `tab-${n}-${i}`, textContent: panel.querySelector("h3").textContent });
+      button.setAttribute("role", "tab");
+      button.setAttribute("aria-controls", panel.id);
+      panel.setAttribute("role", "tabpanel");
+      panel.setAttribute("aria-labelledby", button.id);
+      return button;
+    });
+    const choose = (chosen) => {
+      buttons.forEach((button, i) => {
+        button.setAttribute("aria-selected", String(i === chosen));
+        button.tabIndex = i === chosen ? 0 : -1;
+        panels[i].hidden = i !== chosen;
+      });
+    };
+    buttons.forEach((button, i) => {
+      button.addEventListener("click", () => choose(i));
+      button.addEventListener("keydown", (event) => {
+        const last = buttons.length - 1;
+        const to = { ArrowRight: i === last ? 0 : i + 1, ArrowLeft: i === 0 ? last : i - 1, Home: 0, End: last }[event.key];
+        if (to === undefined) return;
+        event.preventDefault();
+        choose(to);
+        buttons[to].focus();
+      });
+    });
+    list.append(...buttons);
+    tabs.prepend(list);
+    tabs.classList.add("tabbed");
+    choose(0);
+  }
+
+  const filters = document.querySelector(".filters");
+  if (filters) {
+    const fits = (node, name) => {
+      const wanted = filters.elements[name].value;
+      return !wanted || !(name in node.dataset) || node.dataset[name].split(" ").includes(wanted);
+    };
+    const apply = () => {
+      let shown = 0;
+      let total = 0;
+      for (const block of all(".block")) {
+        const blockFits = fits(block, "corruption") && fits(block, "family");
+        let inside = 0;
+        for (const picture of all("[data-severity]", block)) {
+          const figureFits = fits(picture, "severity") && fits(picture, "corruption");
+          if (picture.matches("figure")) {
+            total += 1;
+            if (blockFits && figureFits) inside += 1;
+          }
+          picture.hidden = !figureFits;
+        }
+        block.hidden = !blockFits || (all("figure[data-severity]", block).length > 0 && !inside);
+        shown += inside;
+      }
+      return `${shown} of ${total} sets with a picture are shown`;
+    };
+    filters.hidden = false;
+    filters.addEventListener("submit", (event) => event.preventDefault());
+    filters.addEventListener("change", () => say(apply()));
+    filters.addEventListener("reset", () => setTimeout(() => say(apply())));
+  }
+
+  const viewer = document.querySelector("dialog");
+  const pictures = all("a.large");
+  let current = 0;
+  const show = (n) => {
+    const open = pictures.filter((link) => link.checkVisibility());
+    if (!open.length) return;
+    current = (n + open.length) % open.length;
+    const figure = open[current].closest("figure");
+    const clean = figure.closest(".block")?.querySelector("figure.clean");
+    const both = clean && clean !== figure ? [clean, figure] : [figure];
+    const names = [figure.closest(".block")?.querySelector("h3"), figure.querySelector("figcaption")];
+    viewer.querySelector("h2").textContent = names.filter(Boolean).map((name) => name.textContent).join(": ");
+    viewer.querySelector(".views").replaceChildren(...both.map((one) => {
+      const large = one.querySelector("img, svg").cloneNode(true);
+      const [width, height] = ["width", "height"].map((side) => Number(large.getAttribute(side)));
+      const factor = large.classList.contains("small") ? Math.ceil(448 / Math.max(width, height)) : 2;
+      large.setAttribute("width", width * factor);
+      large.setAttribute("height", height * factor);
+      return make("figure", {}, large, make("figcaption", { textContent: one.querySelector("figcaption").textContent }));
+    }));
+  };
+  if (viewer) {
+    let back = null;
+    for (const link of pictures) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        back = link;
+        show(pictures.filter((other) => other.checkVisibility()).indexOf(link));
+        viewer.showModal();
+      });
+    }
+    viewer.querySelector(".previous").addEventListener("click", () => show(current - 1));
+    viewer.querySelector(".next").addEventListener("click", () => show(current + 1));
+    viewer.querySelector(".close").addEventListener("click", () => viewer.close());
+    viewer.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (step) show(current + step);
+    });
+    viewer.addEventListener("close", () => back?.focus());
+  }
+})();
