@@ -237,8 +237,8 @@ def order_effects(entries: Sequence[Entry]) -> Figure | None:
     most = max(abs(100 * o.difference) for _, effects in shown for o in effects) or 1.0
     columns = min(2, len(shown))
     rows = -(-len(shown) // columns)
-    side = max(2.6, 0.36 * len(stages) + 1.1)
-    drawn = figure(max(WIDTH, side * columns + 1), side * rows + 0.8)
+    side = max(3.2, 0.36 * len(stages) + 1.1)
+    drawn = figure(side * columns + 1.2, side * rows + 0.4)
     panels = drawn.subplots(rows, columns, squeeze=False)
     for panel, (entry, effects) in zip(panels.flat, shown, strict=False):
         matrix = np.full((len(stages), len(stages)), np.nan)
@@ -251,16 +251,14 @@ def order_effects(entries: Sequence[Entry]) -> Figure | None:
             panel.text(
                 x, y, f"{matrix[y, x]:+.1f}".replace("+0.0", "0").replace("-0.0", "0"), ha="center", va="center", fontsize=6, color=colour
             )
-        panel.set_title(short(entry.label))
+        panel.set_title(short(entry.label), fontsize=8)
         panel.set_xticks(range(len(stages)), stages, rotation=90, fontsize=7)
         panel.set_yticks(range(len(stages)), stages, fontsize=7)
+        panel.set(xlabel="second", ylabel="first", facecolor=PALE)
         panel.grid(visible=False)
-        panel.set_facecolor(PALE)
     for panel in list(panels.flat)[len(shown) :]:
         panel.set_visible(False)
-    drawn.colorbar(drawn_matrix, ax=panels, shrink=0.6, label="accuracy less that of the other order, points")
-    drawn.supxlabel("second", fontsize=9)
-    drawn.supylabel("first", fontsize=9)
+    drawn.colorbar(drawn_matrix, ax=panels, shrink=min(0.9, 2.4 / rows)).set_label("less the other order, points", fontsize=8)
     return drawn
 
 
