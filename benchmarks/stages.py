@@ -27,7 +27,7 @@ STAGES = {
     "digest": ["pixels:pixel_hashes", "pixels:pixel_digest", "generate.sinks.sink:row_records", "manifests.records.digests:sha256_bytes"],
     "put away": ["generate.sinks.set_writer:SetWriter.add", "generate.sinks.pixel_rows:PixelRows.put"],
     "records": ["generate.sinks.set_writer:SetWriter.lines"],
-    "metrics": ["generate.pixels.metrics:measure"],
+    "metrics": ["generate.pixels.metrics:measure", "generate.pixels.ms_ssim:ms_ssim"],
     "encode": ["generate.pixels.encoding:ImageEncoding.encode"],
     "write files": ["generate.sinks.files:write_file"],
     "write arrays": ["generate.sinks.arrays:write_rows"],
