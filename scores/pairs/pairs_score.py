@@ -124,7 +124,8 @@ def _model_levels(accuracy: Mapping[str, Mapping[str, float]], corruptions: tupl
 def _notes(groups: Mapping[str, int], study: StudyKey) -> list[str]:
     notes = []
     if sum(groups.values()) < FEW:
-        notes.append(f"{sum(groups.values())} people are few: resamples of so few people make the intervals too narrow.")
+        count = sum(groups.values())
+        notes.append(f"{count} {'person is' if count == 1 else 'people are'} few: resamples of so few make the intervals too narrow.")
     empty = [group for group, count in groups.items() if not count]
     if empty and study.kind == "pairs":
         notes.append(f"Nobody of group {empty[0]} answered: no pair has answers to both of its members, so there is no gap.")

@@ -124,6 +124,8 @@ def pairs_sheet(
     page = Path(out)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     _check(data, page, n, seed, enlargement)
+    if top5 and predictions is None:
+        raise StudyError("--correct top5 says when a model has an image right, and there are no --predictions.")
     instructions = read_instructions(text)
     choices = answer_choices(data, categories)
     draw = Draw(data.digest, seed, choices)
@@ -176,7 +178,7 @@ def _check(data: DataSet, page: Path, n: int, seed: int, enlargement: int | None
 def _refuse(data: DataSet, what: str, given: Mapping[str, object], instead: str) -> None:
     names = [name for name, value in given.items() if value is not None]
     if names:
-        raise StudyError(f"{data.path} is a data set of {what}: {' and '.join(names)} says nothing of it; {instead}.")
+        raise StudyError(f"{data.path} is a data set of {what}, with which {' and '.join(names)} cannot be used; {instead}.")
 
 
 def _one_set(data: DataSet, sets: Sequence[str] | None) -> str:

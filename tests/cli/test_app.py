@@ -30,6 +30,7 @@ NAMES = [
     "predict",
     "score",
     "compare",
+    "report",
     "pairs-sheet",
     "pairs-score",
     "corrupt",

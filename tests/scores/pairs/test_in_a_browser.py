@@ -17,18 +17,20 @@ from corruptset.scores.pairs.answer_files import read_key
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 
 pytestmark = pytest.mark.ci
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
+
+AXE = Path(__file__).parents[2] / "webpage/axe/axe.min.js"
 Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A browser; tests of it are skipped, and say so, where there is none."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("Chromium is not installed (Debian's package chromium)")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with playwright.sync_playwright() as driver:
+        # a container has no user of its own for the browser's sandbox
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -39,8 +41,8 @@ def open_page(chromium: Any) -> Iterator[Open]:
     noted: list[str] = []
     contexts = []
 
-    def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light") -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True)
+    def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light", **options: Any) -> Any:
+        context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, **options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: noted.append(f"console: {message.text}"))
@@ -195,3 +197,23 @@ def test_a_held_key_answers_one_picture(open_page: Open, pairs_of_model: Sheet) 
         page.keyboard.down("3")  # repeats, as the key is not let go of
     page.keyboard.up("3")
     shown_trial(page, data, 2)
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 320)])
+def test_axe_finds_nothing_on_any_screen(scheme: str, width: int, open_page: Open, pairs_of_model: Sheet) -> None:
+    # axe runs beside the page's own script, which the page's policy would forbid
+    page = open_page(pairs_of_model.page, scheme=scheme, width=width, bypass_csp=True)
+    page.evaluate(AXE.read_text("utf-8"))
+
+    def violations() -> list[Any]:
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        return [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found]
+
+    page.click("button[type=submit]")
+    assert violations() == []
+    begin(page, "p", "A")
+    assert violations() == []
+    page.once("dialog", lambda dialog: dialog.accept())
+    with page.expect_download():
+        page.click("#stop")
+    assert violations() == []

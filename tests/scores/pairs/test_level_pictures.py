@@ -47,9 +47,9 @@ def test_what_there_is_not_is_refused(levels: DataSet, regions: DataSet, predict
     with pytest.raises(StudyError, match="neither regions nor levels"):
         pairs_sheet(levels, tmp_path / "p.html", n=2, sets=["clean"])
     with pytest.raises(
-        StudyError, match="data set of levels: --predictions and --change says nothing of it; --scores has a model's profile"
+        StudyError, match="data set of levels, with which --predictions and --change cannot be used; --scores has a model's profile"
     ):
         pairs_sheet(levels, tmp_path / "p.html", n=2, predictions=predictions, change="shift")
-    with pytest.raises(StudyError, match="data set of regions: --scores and --levels says nothing of it; --predictions"):
+    with pytest.raises(StudyError, match="data set of regions, with which --scores and --levels cannot be used; --predictions"):
         pairs_sheet(regions, tmp_path / "p.html", n=2, scores=tmp_path, levels=[1])
     assert not list(tmp_path.iterdir())

@@ -50,7 +50,7 @@ def test_without_a_model_the_gap_is_of_anchors_and_their_partners(regions: DataS
     assert set(scored.members) == {"anchor", "partner"}
     assert scored.gap is not None
     assert scored.gap.difference == 1
-    assert scored.notes == ["2 people are few: resamples of so few people make the intervals too narrow."]
+    assert scored.notes == ["2 people are few: resamples of so few make the intervals too narrow."]
     alone = corruptset.pairs_score(key, files[:1])
     assert alone.gap is not None
     assert (alone.gap.pairs, alone.gap.difference, alone.gap.interval) == (0, None, None)

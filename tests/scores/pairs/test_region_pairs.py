@@ -113,6 +113,8 @@ def test_top5_takes_another_measure_of_right(regions: DataSet, predictions: Path
     # the true class is always among the first five: nothing is fragile
     with pytest.raises(StudyError, match="20 source images, and 0 of them have a pair that is fragile for this model; 4 pairs were asked"):
         pairs_sheet(regions, tmp_path / "top5.html", n=4, predictions=predictions, top5=True)
+    with pytest.raises(StudyError, match="there are no --predictions"):
+        pairs_sheet(regions, tmp_path / "top5.html", n=4, top5=True)
 
 
 def test_more_pairs_than_images_are_refused_with_the_number_that_there_is(regions: DataSet, predictions: Path, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
 from corruptset.manifests.reader import DataSet
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
+from corruptset.scores.pairs.sheet_page import PACKAGE
+from corruptset.webpage.document import text_file
 
 
 def made(data: DataSet, folder: Path, **options: Any) -> tuple[bytes, bytes]:
@@ -34,7 +36,8 @@ def test_a_seed_gives_the_same_bytes_and_another_seed_other_ones(kind: str, requ
 
 def test_the_study_id_covers_what_people_see_and_nothing_else(regions: DataSet, predictions: Path, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
-    text.write_text("Another title\n\nA paragraph.", encoding="utf-8")
+    own = text_file("instructions.txt", PACKAGE)
+    text.write_text(own.replace("send the file", "mail the file"), encoding="utf-8")
     names = {str(c.folder): f"class {c.name}" for c in regions.classes}
     variants: list[dict[str, Any]] = [
         {},
