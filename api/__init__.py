@@ -4,7 +4,8 @@ The public names are loaded when they are first used, so that ``import corruptse
 `corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
 sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
 `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
-predictions to the papers' numbers), `compare` (models side by side) and `report` (the same as a page with pictures).
+predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with pictures), `pairs_sheet` and
+`pairs_score` (a small study with people, and what their answers come to).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .manifests.reader import open
     from .models.surrogate import load_surrogate
     from .scores.compare import compare
+    from .scores.pairs.pairs_score import pairs_score
+    from .scores.pairs.sheet import pairs_sheet
     from .scores.predict import predict
     from .scores.report import report
     from .scores.score import score
@@ -38,6 +41,8 @@ __all__ = [
     "load_surrogate",
     "open",
     "pairs",
+    "pairs_score",
+    "pairs_sheet",
     "plan",
     "predict",
     "rebuild",
@@ -55,6 +60,8 @@ _HOMES = {
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",
     "compare": "scores.compare",
+    "pairs_score": "scores.pairs.pairs_score",
+    "pairs_sheet": "scores.pairs.sheet",
     "predict": "scores.predict",
     "report": "scores.report",
     "score": "scores.score",

@@ -44,6 +44,10 @@ class ScoreError(CorruptsetError, ValueError):
     """A scores file that cannot be read, or scores that do not go together."""
 
 
+class StudyError(CorruptsetError, ValueError):
+    """A study with people that cannot be made or scored as asked."""
+
+
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 

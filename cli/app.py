@@ -18,6 +18,8 @@ from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
 from .page import page
+from .pairs_score import pairs_score
+from .pairs_sheet import pairs_sheet
 from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
@@ -43,6 +45,8 @@ COMMANDS: list[Callable[..., None]] = [
     score,
     compare,
     report,
+    pairs_sheet,
+    pairs_score,
     corrupt,
     preview,
 ]
@@ -78,7 +82,7 @@ def corruptset(
 for command in COMMANDS:
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
     paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
-    app.command(command.__name__.rstrip("_"), help="\n\n".join(paragraphs))(guarded(command))
+    app.command(command.__name__.rstrip("_").replace("_", "-"), help="\n\n".join(paragraphs))(guarded(command))
 
 
 def run() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -133,7 +132,7 @@ def _abandon(recipe: Any, out: Path, *, as_json: bool) -> None:
 
 def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments of plan and build."""
-    options = {name: value.value if isinstance(value, Enum) else value for name, value in ((n, given[n]) for n in BUILD_OPTIONS)}
+    options = {name: given[name] for name in BUILD_OPTIONS}
     metrics = count_or_all(given["metrics"], "--metrics")
     return options | {
         "sets": split_globs(given["sets"]),

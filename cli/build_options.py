@@ -1,4 +1,4 @@
-"""The options of a build, as `plan` and `build` take them."""
+"""Options that commands take as one mapping: those of a build, of pairs, and of what is made again."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from .options import (
     AnyShape,
     Calibration,
     Coupling,
-    CouplingOption,
     Device,
     First,
-    FormatOption,
+    Format,
     FrostTextures,
     Groups,
     HoldOut,
     Ids,
-    ImagesOption,
+    Images,
     Jobs,
     Labels,
     Levels,
     Metrics,
     Optimize,
-    OrdersOption,
+    Orders,
+    OriginalSource,
     Page,
     PerClass,
     PerSuperCategory,
     Samples,
-    ScaleOption,
+    Scale,
     Second,
     Seed,
     Sets,
@@ -54,19 +54,19 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "per_class": (PerClass, None),
     "ids": (Ids, None),
     "per_super_category": (PerSuperCategory, None),
-    "format": (FormatOption, None),
+    "format": (Format, None),
     "optimize": (Optimize, False),
     "skip_bad": (SkipBad, False),
     "calibration": (Calibration, None),
-    "coupling": (CouplingOption, Coupling.independent),
-    "scale": (ScaleOption, None),
+    "coupling": (Coupling, "independent"),
+    "scale": (Scale, None),
     "metrics": (Metrics, None),
     "labels": (Labels, None),
     "split": (Split, None),
     "groups": (Groups, None),
     "hold_out": (HoldOut, None),
     "train": (Train, False),
-    "images": (ImagesOption, None),
+    "images": (Images, None),
     "frost_textures": (FrostTextures, None),
     "surrogate": (Surrogate, None),
     "device": (Device, None),
@@ -80,12 +80,23 @@ PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
     "second": (Second, None),
     "severities": (Severities, None),
     "levels": (Levels, None),
-    "orders": (OrdersOption, None),
+    "orders": (Orders, None),
+}
+# Field of `RemakeOptions` -> option and default.
+REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "source": (OriginalSource, None),
+    "labels": (Labels, None),
+    "images": (Images, None),
+    "groups": (Groups, None),
+    "frost_textures": (FrostTextures, None),
+    "surrogate": (Surrogate, None),
+    "device": (Device, None),
+    "jobs": (Jobs, None),
 }
 
 
 def with_options(options: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command many options, before the last of its parameters_of_command; the command gets their values as ``given``, a mapping."""
+    """Give a command many options, before the last of its parameters; the command gets their values as ``given``, a mapping."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -93,10 +104,10 @@ def with_options(options: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[.
             given = {name: arguments.pop(name) for name in options}
             command(**arguments, given=given)
 
-        parameters_of_command = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        *first, last = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        added = [inspect.Parameter(name, kind, default=default, annotation=kept) for name, (kept, default) in options.items()]
-        parameters = [*parameters_of_command[:-1], *added, parameters_of_command[-1]]
+        added = [inspect.Parameter(name, kind, default=default, annotation=option) for name, (option, default) in options.items()]
+        parameters = [*first, *added, last]
         wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
         return wrapper

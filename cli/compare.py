@@ -10,6 +10,9 @@ import typer
 from .options import AsJson
 from .output import put, put_json, put_notes, put_rows
 
+SHOWN = ("summary", "degradation", "correlations", "fragile")
+"""The tables that are printed; all are written."""
+
 
 def compare(
     scores: Annotated[
@@ -17,20 +20,24 @@ def compare(
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Receives comparison.md, tables/ and plots/.")] = None,
     any_data: Annotated[bool, typer.Option("--any-data", help="Put scores of different data sets side by side.")] = False,
-    plots: Annotated[bool, typer.Option("--plots/--no-plots", help="Draw plots, which needs matplotlib: the extra 'plots'.")] = True,
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no plots, which need matplotlib: the extra 'plots'.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Put models side by side: the papers' tables, differences with intervals, and plots."""
     from ..scores.compare import compare as run
 
-    done = run(scores, out, any_data=any_data, plots=plots)
+    done = run(scores, out, any_data=any_data, plots=not no_plots)
     if as_json:
         put_json({"ok": True, **done.as_json()})
         return
-    summary = done.table("summary")
-    kept = [i for i, column in enumerate(summary.columns) if not column.title.endswith((", low", ", high"))]
-    headings = [summary.columns[i].heading for i in kept]
-    put_rows(headings, [[summary.columns[i].shown(row[i]) for i in kept] for row in summary.rows], right=headings[1:])
+    for table in done.tables:
+        if table.name in SHOWN:
+            kept = [i for i, column in enumerate(table.columns) if not column.title.endswith((", low", ", high"))]
+            headings = [table.columns[i].heading for i in kept]
+            words = [table.columns[i].heading for i in kept if table.columns[i].kind == "text"]
+            rows = [[table.columns[i].shown(row[i]) for i in kept] for row in table.rows]
+            put_rows(headings, rows, right=[heading for heading in headings if heading not in words])
+            put()
     exceeding = [d for d in done.differences if d.exceeds]
     paired = [d for d in done.differences if d.exceeds is not None]
     if paired:

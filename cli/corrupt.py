@@ -11,7 +11,7 @@ import typer
 
 from ..errors import ParameterError
 from ..files import open_regular, reason
-from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, ScaleOption, Seed
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed
 from .output import put, put_json
 
 Picture = Annotated[
@@ -74,8 +74,8 @@ def corrupt(
         ),
     ] = None,
     calibration: Calibration = None,
-    coupling: CouplingOption = Coupling.independent,
-    scale: ScaleOption = None,
+    coupling: Coupling = "independent",
+    scale: Scale = None,
     frost_textures: FrostTextures = None,
     surrogate: Annotated[
         Path | None,
@@ -132,8 +132,8 @@ def corrupt(
         level=level,
         calibration=calibration or (loaded.calibration if loaded else None),
         ladder=ladder,
-        scale=scale.value if scale else loaded.scale if loaded else "none",
-        coupling=coupling.value,
+        scale=scale or (loaded.scale if loaded else "none"),
+        coupling=coupling,
         seed=seed,
         key=used_key,
         surrogate=surrogate,

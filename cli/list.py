@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,31 +13,23 @@ from .output import put_json, put_rows, size, value
 Rows = list[dict[str, Any]]
 
 
-class Kind(StrEnum):
-    """What can be listed."""
-
-    corruptions = "corruptions"
-    recipes = "recipes"
-    sources = "sources"
-    calibrations = "calibrations"
-
-
 def list_(
     what: Annotated[
-        Kind, typer.Argument(help="What to list: corruptions, recipes, sources or calibrations.", metavar="WHAT")
-    ] = Kind.corruptions,
+        Literal["corruptions", "recipes", "sources", "calibrations"],
+        typer.Argument(help="What to list: corruptions, recipes, sources or calibrations.", metavar="WHAT"),
+    ] = "corruptions",
     as_json: AsJson = False,
 ) -> None:
     """List the corruptions, recipes, sources or calibrations that can be named in the other commands."""
     find, put = {
-        Kind.corruptions: (corruptions, _put_corruptions),
-        Kind.recipes: (recipes, _put_recipes),
-        Kind.sources: (sources, _put_sources),
-        Kind.calibrations: (calibrations, _put_calibrations),
+        "corruptions": (corruptions, _put_corruptions),
+        "recipes": (recipes, _put_recipes),
+        "sources": (sources, _put_sources),
+        "calibrations": (calibrations, _put_calibrations),
     }[what]
     rows = find()
     if as_json:
-        put_json({what.value: rows})
+        put_json({what: rows})
     else:
         put(rows)
 

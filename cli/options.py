@@ -3,51 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 DEFAULT_RECIPE = "imagenet-c"
-
-
-class Format(StrEnum):
-    """Containers of a build's images."""
-
-    folder = "folder"
-    hdf5 = "hdf5"
-    both = "both"
-
-
-class SplitName(StrEnum):
-    """Parts of a source."""
-
-    test = "test"
-    train = "train"
-    all = "all"
-
-
-class Coupling(StrEnum):
-    """Whether severities draw anew."""
-
-    independent = "independent"
-    severity = "severity"
-
-
-class Scale(StrEnum):
-    """Whether lengths scale with the image."""
-
-    none = "none"
-    side = "side"
-
-
-class Ladder(StrEnum):
-    """Whose parameters gradual degradations have."""
-
-    evaluated = "evaluated"
-    text = "text"
-
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else there.")]
 Source = Annotated[
@@ -56,6 +17,15 @@ Source = Annotated[
         "--source",
         metavar="SOURCE",
         help="Where the images come from: 'sample' (eight photographs, no download), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
+    ),
+]
+OriginalSource = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        metavar="SOURCE",
+        help="Where the samples came from, to make them again; not needed for 'sample'.",
+        show_default=False,
     ),
 ]
 Labels = Annotated[
@@ -69,7 +39,7 @@ Labels = Annotated[
     ),
 ]
 Split = Annotated[
-    SplitName | None,
+    Literal["test", "train", "all"] | None,
     typer.Option("--split", help="Of cifar10, cifar100 and mnist; by default test.", show_default=False),
 ]
 Groups = Annotated[
@@ -94,7 +64,7 @@ Train = Annotated[
     bool,
     typer.Option("--train", help="With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train."),
 ]
-ImagesOption = Annotated[
+Images = Annotated[
     str | None,
     typer.Option("--images", metavar="NAME", help="For hdf5: the dataset of images; by default images.", show_default=False),
 ]
@@ -144,17 +114,8 @@ Levels = Annotated[
     str | None,
     typer.Option("--levels", metavar="LIST", help="With the recipe 'pairs': of gradual degradations.", show_default=False),
 ]
-
-
-class Orders(StrEnum):
-    """Which orders of a pair are made."""
-
-    both = "both"
-    given = "given"
-
-
-OrdersOption = Annotated[
-    Orders | None,
+Orders = Annotated[
+    Literal["both", "given"] | None,
     typer.Option("--orders", help="With the recipe 'pairs': also second before first, or not; by default both.", show_default=False),
 ]
 PerClass = Annotated[
@@ -173,8 +134,8 @@ PerSuperCategory = Annotated[
         show_default=False,
     ),
 ]
-FormatOption = Annotated[
-    Format | None,
+Format = Annotated[
+    Literal["folder", "hdf5", "both"] | None,
     typer.Option("--format", help="Image folders, HDF5 shards or both; by default what fits the size (plan says).", show_default=False),
 ]
 Optimize = Annotated[bool, typer.Option("--optimize", help="Smaller JPEG files (the same pixels), written more slowly.")]
@@ -189,11 +150,12 @@ Calibration = Annotated[
         show_default=False,
     ),
 ]
-CouplingOption = Annotated[
-    Coupling, typer.Option("--coupling", help="'independent': every severity draws anew; 'severity': severities share their draws.")
+Coupling = Annotated[
+    Literal["independent", "severity"],
+    typer.Option("--coupling", help="'independent': every severity draws anew; 'severity': severities share their draws."),
 ]
-ScaleOption = Annotated[
-    Scale | None,
+Scale = Annotated[
+    Literal["none", "side"] | None,
     typer.Option("--scale", help="'none': lengths as in the table; 'side': lengths grow with the image's short side.", show_default=False),
 ]
 Metrics = Annotated[
@@ -236,24 +198,14 @@ AnyShape = Annotated[
     typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
-
-
-class StoreName(StrEnum):
-    """How regions are stored."""
-
-    images = "images"
-    table = "table"
-
-
 Store = Annotated[
-    StoreName | None,
+    Literal["images", "table"] | None,
     typer.Option(
         "--store",
         help="Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
         show_default=False,
     ),
 ]
-
 View = Annotated[
     str | None,
     typer.Option(
@@ -264,7 +216,6 @@ View = Annotated[
         show_default=False,
     ),
 ]
-
 DisjointFrom = Annotated[
     list[Path] | None,
     typer.Option(

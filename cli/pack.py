@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,31 +15,16 @@ OTHER = "other"
 """The archive of corruptions that this release does not know."""
 
 
-class By(StrEnum):
-    """How a data set is divided into archives."""
-
-    family = "family"
-    corruption = "corruption"
-    set = "set"
-
-
-class Form(StrEnum):
-    """Kinds of archives."""
-
-    tar = "tar"
-    zip = "zip"
-
-
 def pack(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR2", help="Receives the archives and what goes with them; new or empty.")],
     by: Annotated[
-        By,
+        Literal["family", "corruption", "set"],
         typer.Option(
             "--by", help="An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set."
         ),
-    ] = By.family,
-    form: Annotated[Form, typer.Option("--format", help="Kind of archive; nothing is compressed in either.")] = Form.tar,
+    ] = "family",
+    form: Annotated[Literal["tar", "zip"], typer.Option("--format", help="Kind of archive; nothing is compressed in either.")] = "tar",
     max_bytes: Annotated[
         str, typer.Option("--max-bytes", metavar="SIZE", help="The largest archive, such as 50GB or 4GiB; what is larger is split.")
     ] = "50GB",
@@ -65,8 +49,8 @@ def pack(
             directory,
             out,
             family=lambda name: get_corruption(name).family if name in known else OTHER,
-            by=by.value,
-            form=form.value,
+            by=by,
+            form=form,
             max_bytes=largest,
             manifest_only=manifest_only,
             progress=progress.step,

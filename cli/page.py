@@ -7,27 +7,19 @@ from typing import Annotated
 
 import typer
 
-from .options import AsJson, Groups, ImagesOption, Labels
+from .options import AsJson, Groups, Images, Labels, OriginalSource
 from .output import put, put_json, put_notes, size
 
 
 def page(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source",
-            metavar="SOURCE",
-            help="The source of the data set, for its clean images; not needed for 'sample', nor where they are stored.",
-            show_default=False,
-        ),
-    ] = None,
+    source: OriginalSource = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Write the page there, and leave the data set as it is.", show_default=False),
     ] = None,
     labels: Labels = None,
-    images: ImagesOption = None,
+    images: Images = None,
     groups: Groups = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,9 +31,8 @@ def page(
 
     with Progress("page"):
         from ..generate.again.page_again import page as make_page
-        from ..generate.again.remake import Means
 
-        made = make_page(directory, out=out, means=Means(source, labels, images, groups))
+        made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups)
     if as_json:
         put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
         return

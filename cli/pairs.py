@@ -48,7 +48,7 @@ def chosen_recipe(recipe: str, given: Mapping[str, Any]) -> str | Recipe:
         options: dict[str, Any] = {"calibration": given["calibration"] or calibration_for(given["source"].partition(":")[0])}
         options |= {"severities": severities} if severities else {}
         options |= {"levels": levels} if levels else {}
-        options |= {"orders": given["orders"].value} if given["orders"] is not None else {}
+        options |= {"orders": given["orders"]} if given["orders"] else {}
         return pairs(first, second, **options)
     misplaced = [f"--first {','.join(first)}"] * bool(first) + ["--second"] * bool(second) + ["--levels"] * bool(levels)
     misplaced += ["--orders"] * (given["orders"] is not None)

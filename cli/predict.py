@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from .options import AsJson, Sets, split_globs
 from .output import duration, put, put_json, put_rows
-
-
-class Kind(StrEnum):
-    logits = "logits"
-    probs = "probs"
-    top = "top"
-    rank = "rank"
-
 
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="Where the model computes: cpu, cuda, cuda:1.")]
 
@@ -33,12 +24,12 @@ def predict(
     device: Device = "cpu",
     batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Images that go through the model at once.")] = 64,
     kind: Annotated[
-        Kind,
+        Literal["logits", "probs", "top", "rank"],
         typer.Option(
             "--kind",
             help="What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class.",
         ),
-    ] = Kind.logits,
+    ] = "logits",
     as_json: AsJson = False,
 ) -> None:
     """Ask a model about every image of a data set, and write what it says.
@@ -51,7 +42,7 @@ def predict(
     with Progress("predict") as progress:
         from ..scores.predict import predict as run
 
-        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind.value, progress=progress.step)
+        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind, progress=progress.step)
     if as_json:
         put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
         return

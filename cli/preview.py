@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .corrupt import Key
-from .options import AsJson, Calibration, Coupling, CouplingOption, Force, FrostTextures, Scale, ScaleOption, Seed, Sets, split_globs
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed, Sets, split_globs
 from .output import put, put_json
 from .progress import Progress
 
@@ -47,8 +47,8 @@ def preview(
     seed: Seed = 0,
     key: Key = None,
     calibration: Calibration = None,
-    coupling: CouplingOption = Coupling.independent,
-    scale: ScaleOption = None,
+    coupling: Coupling = "independent",
+    scale: Scale = None,
     frost_textures: FrostTextures = None,
     regions: Annotated[
         bool,
@@ -89,19 +89,19 @@ def preview(
     resolved = loaded.resolve(calibration)
     chosen = choose_shown(resolved.sets, split_globs(sets), resolved.table)
     resources = {} if frost_textures is None else {"textures": load_textures(frost_textures)}
-    maker = SetMaker(resolved.table.side, seed, coupling.value, (scale or Scale(loaded.scale)).value, resources)
+    maker = SetMaker(resolved.table.side, seed, coupling, scale or loaded.scale, resources)
     with Progress("preview") as progress:
-        made = _make(maker, chosen, pixels, used_key, progress)
+        images = _make(maker, chosen, pixels, used_key, progress)
     sheet = contact_sheet(
-        sheet_lines([(id, image) for id, image in made.items() if id != "clean"]),
+        sheet_lines([(id, image) for id, image in images.items() if id != "clean"]),
         clean=pixels,
         title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}",
     )
     write_atomic(out, sheet)
     if as_json:
-        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": list(made), "key": used_key, "seed": seed})
+        put_json({"ok": True, "path": str(out), "recipe": loaded.name, "sets": list(images), "key": used_key, "seed": seed})
     else:
-        put(f"{out}: {len(made)} sets of {loaded.name} on {used_key!r}")
+        put(f"{out}: {len(images)} sets of {loaded.name} on {used_key!r}")
 
 
 def _put_regions(pixels: NDArray[np.uint8], recipe: Recipe, seed: int, key: str, out: Path, *, as_json: bool) -> None:
@@ -121,10 +121,10 @@ def _make(maker: SetMaker, sets: Sequence[SetSpec], clean: NDArray[np.uint8], ke
 
     merged = merge_chains(sets, maker.seed, maker.coupling)
     aliases = {spec.id: spec.aliases for spec in merged}
-    made: dict[str, NDArray[np.uint8]] = {}
+    images_of: dict[str, NDArray[np.uint8]] = {}
     # The first call of a corruption on a machine compiles it: half a minute for all of them, and then never again.
     progress.step("sets", 0, len(merged))
     for count, (id, images) in enumerate(maker.images(maker.tree(merged), clean[None], [key]), 1):
-        made |= dict.fromkeys([id, *aliases[id]], images[0].copy())
+        images_of |= dict.fromkeys([id, *aliases[id]], images[0].copy())
         progress.step("sets", count, len(merged))
-    return {spec.id: made[spec.id] for spec in sets}
+    return {spec.id: images_of[spec.id] for spec in sets}

@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from .options import AsJson, Device, FrostTextures, Groups, ImagesOption, Jobs, Labels, Sets, Surrogate, split_globs
+from .build_options import REMAKE_OPTIONS, with_options
+from .options import AsJson, Sets, split_globs
 from .output import duration, put, put_json, size
 
 MOST_SHOWN = 5
 
 
+@with_options(REMAKE_OPTIONS)
 def rebuild(
     manifest: Annotated[
         Path, typer.Argument(metavar="MANIFEST", help="A manifest.json, or its folder; samples.jsonl and sets/ stand beside it.")
     ],
-    source: Annotated[
-        str | None,
-        typer.Option("--source", metavar="SOURCE", help="Where the samples came from; not needed for 'sample'.", show_default=False),
-    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The data set goes to DIR/<recipe>-<version>.")] = Path(
         "corruptset-out"
     ),
     sets: Sets = None,
-    jobs: Jobs = None,
-    labels: Labels = None,
-    images: ImagesOption = None,
-    groups: Groups = None,
-    frost_textures: FrostTextures = None,
-    surrogate: Surrogate = None,
-    device: Device = None,
     as_json: AsJson = False,
+    *,
+    given: Mapping[str, Any],
 ) -> None:
     """Make a data set again from its records and its source, and check it image by image against its digests.
 
@@ -43,20 +37,7 @@ def rebuild(
     with Progress("rebuild") as progress:
         from ..generate.again.rebuild import rebuild as run
 
-        rebuilt = run(
-            manifest,
-            source,
-            out,
-            sets=split_globs(sets),
-            jobs=jobs,
-            labels=labels,
-            images=images,
-            groups=groups,
-            frost_textures=frost_textures,
-            surrogate=surrogate,
-            device=device,
-            progress=progress,
-        )
+        rebuilt = run(manifest, out=out, sets=split_globs(sets), progress=progress, **given)
     built = rebuilt.built
     if as_json:
         put_json(

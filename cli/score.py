@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import ParameterError
 from .options import AsJson, Sets, split_globs
 from .output import put, put_json, put_notes, put_rows
 
@@ -52,7 +53,8 @@ def score(
         typer.Option(
             "--condition",
             metavar="CONDITION",
-            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, another one.",
+            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one "
+            "has right.",
             show_default=False,
         ),
     ] = None,
@@ -64,6 +66,16 @@ def score(
             "--out", "-o", metavar="FOLDER", help="Receives scores.json and sets.csv, for compare and report.", show_default=False
         ),
     ] = None,
+    maps: Annotated[
+        int | None,
+        typer.Option(
+            "--maps",
+            metavar="N",
+            min=1,
+            help="Of regions at every position: pictures of the first N images in FOLDER/maps.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a model's predictions of a data set by the measures of the papers that its sets come from.
@@ -72,9 +84,12 @@ def score(
     """
     from .progress import Progress
 
+    if maps is not None and out is None:
+        raise ParameterError("--maps needs --out FOLDER, in which the pictures go to FOLDER/maps.")
     with Progress("score") as progress:
         from .. import score as run
 
+        drawn = _write_maps(directory, predictions, out / "maps", maps) if maps is not None and out is not None else 0
         scores = run(
             directory,
             predictions,
@@ -90,7 +105,17 @@ def score(
         return
     put_scores(scores)
     if out is not None:
-        put(f"Written:   {out}")
+        put(f"Written:   {out}" + (f", maps of {drawn} image{'s' * (drawn > 1)}" if drawn else ""))
+
+
+def _write_maps(directory: Path, predictions: Path, folder: Path, images: int) -> int:
+    """Draw the maps of the first images, and return how many there are."""
+    from ..manifests.reader import open as open_data_set
+    from ..scores.fragile_maps import write_maps
+    from ..scores.prediction_files import read_predictions
+
+    data = open_data_set(directory)
+    return len(write_maps(data, read_predictions(predictions, data, sets=["clean"]).outcomes, folder, images))
 
 
 def put_scores(scores: Scores) -> None:
@@ -98,7 +123,7 @@ def put_scores(scores: Scores) -> None:
     put(f"{scores.model} on {scores.name}", style="bold")
     counted = next(iter(scores.sets.values())).n if scores.sets else 0
     only = f", {counted} of which count ({scores.condition})" if scores.condition else ""
-    put(f"{len(scores.sets)} sets of {scores.samples} images{only}\n")
+    put(f"{len(scores.sets)} set{'s' * (len(scores.sets) != 1)} of {scores.samples} images{only}\n")
     _put_headlines(scores)
     _put_corruptions(scores)
     _put_profiles(scores)

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ..errors import ParameterError
 from ..manifests.records.report import printable
-from .options import AsJson, Ladder
+from .options import AsJson
 from .output import chain, first_few, put, put_json, put_rows, settings, size, value
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def show(
         str, typer.Argument(metavar="NAME", help="A corruption, recipe (or recipe file), calibration, or the directory of a build.")
     ],
     ladder: Annotated[
-        Ladder | None,
+        Literal["evaluated", "text"] | None,
         typer.Option(
             "--ladder",
             help="Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
@@ -49,7 +49,7 @@ def show(
 
     make: Callable[[], dict[str, Any]]
     if name in corruption_names() and get_corruption(name).gradual is not None:
-        make, put_out = partial(gradual_json, name, (ladder or Ladder.evaluated).value), _put_gradual
+        make, put_out = partial(gradual_json, name, ladder or "evaluated"), _put_gradual
     elif name in corruption_names():
         make, put_out = partial(corruption_json, name), _put_corruption
     elif name in SHIPPED:
@@ -65,7 +65,7 @@ def show(
             "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         )
     if ladder is not None and put_out is not _put_gradual:
-        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} is none.")
+        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} has none.")
     record = make()
     if as_json:
         put_json(record)

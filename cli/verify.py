@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import AsJson, Device, FrostTextures, Groups, ImagesOption, Jobs, Labels, Surrogate, count_or_all
+from .build_options import REMAKE_OPTIONS, with_options
+from .options import AsJson, count_or_all
 from .output import first_few, put, put_json, put_notes, say, size
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 50
 
 
+@with_options(REMAKE_OPTIONS)
 def verify(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="The directory of a build (it holds manifest.json) or of a view (VIEW.json).")
@@ -43,18 +45,6 @@ def verify(
         bool,
         typer.Option("--repair", help="Make what is wrong or missing again from the source, leave the rest untouched, and verify again."),
     ] = False,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source", metavar="SOURCE", help="The source for --rederive and --repair; not needed for 'sample'.", show_default=False
-        ),
-    ] = None,
-    labels: Labels = None,
-    images: ImagesOption = None,
-    groups: Groups = None,
-    frost_textures: FrostTextures = None,
-    surrogate: Surrogate = None,
-    device: Device = None,
     calibration: Annotated[
         str | None,
         typer.Option(
@@ -64,8 +54,9 @@ def verify(
             show_default=False,
         ),
     ] = None,
-    jobs: Jobs = None,
     as_json: AsJson = False,
+    *,
+    given: Mapping[str, Any],
 ) -> None:
     """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
@@ -94,16 +85,9 @@ def verify(
                 directory,
                 rederive=count,  # type: ignore[arg-type]
                 repair=repair,
-                source=source,
-                labels=labels,
-                images=images,
-                groups=groups,
-                frost_textures=frost_textures,
-                surrogate=surrogate,
-                device=device,
                 calibration_side=side,
-                jobs=jobs,
                 progress=progress.step,
+                **given,
             )
     if as_json:
         put_json(report.as_json())

@@ -238,8 +238,8 @@ class _Making:
         if missing:
             check_space(self.directory, sum(p.images for p in missing) * spec.stored_bytes, "the build", SPACE_ADVICE)
             self._run(job, missing, opened, new, len(self.build.runs) * len(groups))
-            made = {(s, p.run.number): self._sidecar(p.name) for p in missing for s in p.sets}
-            opened = replace(opened, sidecars=opened.sidecars | made)
+            new_sidecars = {(s, p.run.number): self._sidecar(p.name) for p in missing for s in p.sets}
+            opened = replace(opened, sidecars=opened.sidecars | new_sidecars)
         self.progress(ProgressEvent("finishing"))
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:

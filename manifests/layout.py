@@ -75,7 +75,7 @@ def set_of_shard(path: str) -> str | None:
 
 
 def is_begun(directory: Path) -> bool:
-    """Return whether a build was begun in a directory; an empty `.corruptset/` makes none."""
+    """Return whether a build was started in a directory; an empty `.corruptset/` does not count."""
     return (directory / BUILD).exists() or (directory / PARTS_FOLDER).is_dir()
 
 

@@ -72,7 +72,7 @@ def _incomplete(directory: Path) -> str:
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
     inner = sorted(p.parent.name for p in directory.glob(f"*/{MANIFEST}"))[:3] if directory.is_dir() else []
-    hint = f" Perhaps {directory / inner[0]} was meant." if inner else ""
+    hint = f" Did you mean {directory / inner[0]}?" if inner else ""
     return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set.{hint} Resume a build with its own command."
 
 

@@ -78,9 +78,9 @@ def _checked_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int
     values = raw.double().cpu().numpy()
     are_probabilities = bool((values >= 0).all() and (np.abs(values.sum(axis=1) - 1) <= CLOSE_TO_ONE).all())
     if file.outputs == "probabilities" and not are_probabilities:
-        found = f"from {values.min():.3g} to {values.max():.3g}, with sums from {values.sum(axis=1).min():.3g}"
+        span = f"from {values.min():.3g} to {values.max():.3g}, with sums from {values.sum(axis=1).min():.3g}"
         raise ModelError(
-            f"outputs is 'probabilities', and {who[0].lower() + who[1:]} gives values {found}: expected 0 to 1 that sum to 1. "
+            f"outputs is 'probabilities', and {who[0].lower() + who[1:]} gives values {span}: expected 0 to 1 that sum to 1. "
             "Is it 'logits'?"
         )
     if file.outputs == "logits" and are_probabilities:
@@ -173,10 +173,10 @@ def _accuracy_in_another_order(logits: NDArray[np.float32], labels: NDArray[np.i
     right = judged = 0
     taken: set[int] = set()
     for label in np.unique(labels):
-        own = predicted[labels == label]
-        if len(own) >= 4:
-            most = int(np.bincount(own[::2]).argmax())
-            right += int((own[1::2] == most).sum()) if most not in taken else 0
-            judged += len(own[1::2])
+        outputs = predicted[labels == label]
+        if len(outputs) >= 4:
+            most = int(np.bincount(outputs[::2]).argmax())
+            right += int((outputs[1::2] == most).sum()) if most not in taken else 0
+            judged += len(outputs[1::2])
             taken.add(most)
     return right / judged if judged >= 8 else None

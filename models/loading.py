@@ -112,24 +112,24 @@ def _made(file: ModelFile, folder: Path) -> Any:
     torch = import_torch()
     module_name, _, attribute = (file.factory or "").partition(":")
     try:
-        with _found_beside(folder):
-            found: Any = importlib.import_module(module_name)
+        with _importable(folder):
+            target: Any = importlib.import_module(module_name)
     except Exception as e:
         raise ModelError(
             f"factory is {file.factory!r}, and its module cannot be imported: {type(e).__name__}: {first_line(e)}. "
-            f"It is looked for among the installed packages, and beside the model file in {folder}."
+            f"It is searched among the installed packages, and beside the model file in {folder}."
         ) from e
     for name in attribute.split("."):
-        if not hasattr(found, name):
-            raise ModelError(f"factory is {file.factory!r}, and {module_name} has no {attribute!r}.{suggest(name, dir(found))}")
-        found = getattr(found, name)
-    if not callable(found):
-        raise ModelError(f"factory is {file.factory!r}, which is a {type(found).__name__}; expected a function or class.")
+        if not hasattr(target, name):
+            raise ModelError(f"factory is {file.factory!r}, and {module_name} has no {attribute!r}.{suggest(name, dir(target))}")
+        target = getattr(target, name)
+    if not callable(target):
+        raise ModelError(f"factory is {file.factory!r}, which is a {type(target).__name__}; expected a function or class.")
     written = ", ".join(f"{key}={value!r}" for key, value in file.arguments.items())
     try:
         with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            network = found(**file.arguments)
+            network = target(**file.arguments)
     except Exception as e:
         raise ModelError(f"The factory {file.factory}({written}) fails: {type(e).__name__}: {first_line(e)}.") from e
     if not isinstance(network, torch.nn.Module):
@@ -138,7 +138,7 @@ def _made(file: ModelFile, folder: Path) -> Any:
 
 
 @contextmanager
-def _found_beside(folder: Path) -> Iterator[None]:
+def _importable(folder: Path) -> Iterator[None]:
     """Let modules of a folder be imported, after all others."""
     sys.path.append(str(folder))
     try:
@@ -150,9 +150,13 @@ def _found_beside(folder: Path) -> Iterator[None]:
 def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
     if all(name.startswith("module.") for name in state):  # torch.nn.DataParallel's names
         state = {name.removeprefix("module."): tensor for name, tensor in state.items()}
-    own = network.state_dict()
-    missing, unexpected = [n for n in own if n not in state], sorted(n for n in state if n not in own)
-    shapes = [f"{n} {tuple(t.shape)} in place of {tuple(own[n].shape)}" for n, t in state.items() if n in own and t.shape != own[n].shape]
+    expected = network.state_dict()
+    missing, unexpected = [n for n in expected if n not in state], sorted(n for n in state if n not in expected)
+    shapes = [
+        f"{n} {tuple(t.shape)} in place of {tuple(expected[n].shape)}"
+        for n, t in state.items()
+        if n in expected and t.shape != expected[n].shape
+    ]
     problems = [
         f"{len(names)} {what}: {', '.join(names[:SHOWN])}{', ...' * (len(names) > SHOWN)}"
         for what, names in (("missing", missing), ("that it has no place for", unexpected), ("of another shape", shapes))

@@ -158,8 +158,8 @@ def _line_of(text: str, keys: Iterable[str | int]) -> str:
     for key in keys:
         lines = text.split("\n")[max(line - 1, 0) :]
         begins = re.compile(rf"\s*\[?\s*[\"']?{re.escape(str(key))}[\"']?\s*[=\]]")
-        found = next((number for number, content in enumerate(lines, max(line, 1)) if begins.match(content)), None)
-        line = found or line
+        match = next((number for number, content in enumerate(lines, max(line, 1)) if begins.match(content)), None)
+        line = match or line
     return f"line {line}, " if line else ""
 
 

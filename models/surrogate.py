@@ -246,11 +246,11 @@ class Surrogate:
 def _loaded(path: Path, values: bytes, sha256: str, device: str) -> Network:
     """Return a network, loaded once a process; its weights must be those with this hash."""
     file = ModelFile.model_validate_json(values)
-    data, found = read_weights(path.parent / file.weights_name)
-    if found != sha256:
+    data, actual = read_weights(path.parent / file.weights_name)
+    if actual != sha256:
         raise ModelError(
-            f"The weights {path.parent / file.weights_name} changed: they are {found}, and {sha256} was expected. "
-            "Give the file that was used before, or begin anew."
+            f"The weights {path.parent / file.weights_name} changed: they are {actual}, and {sha256} was expected. "
+            "Give the file that was used before, or start again."
         )
     return Network(load_network(file, path.parent, data), file, check_device(device))
 
@@ -285,11 +285,11 @@ def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1, sha
     file = read_model_file(location)
     check_device(device)
     weights = location.parent / file.weights_name
-    found = read_weights(weights)[1]
-    if sha256 is not None and sha256 != found:
-        raise ModelError(f"The weights {weights} are {found}; expected {sha256}. Give the file that was used before, or begin anew.")
+    actual = read_weights(weights)[1]
+    if sha256 is not None and sha256 != actual:
+        raise ModelError(f"The weights {weights} are {actual}; expected {sha256}. Give the file that was used before, or start again.")
     order = None if file.classes == "index" else class_folders(location.parent / file.classes)
-    loaded = Surrogate(location, file, found, device, int(batch), 0, order)
+    loaded = Surrogate(location, file, actual, device, int(batch), 0, order)
     with loaded.running() as network:
         count = check_network(network, file, int(batch))
     if order is not None and len(order) != count:

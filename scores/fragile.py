@@ -36,7 +36,7 @@ class Flips:
     some: NDArray[np.bool_]
     """Whether one of them differs."""
     every: NDArray[np.bool_]
-    """Whether all do."""
+    """Whether all do, also where there are none."""
     count: NDArray[np.int64]
     """How many of them there are."""
 
@@ -203,7 +203,7 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
         some |= there & other
         every &= ~there | other
         count += there
-    return Flips(some, every & (count > 0), count)
+    return Flips(some, every, count)
 
 
 def _rates(

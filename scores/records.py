@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -171,13 +172,20 @@ class Scores(Record):
         ScoreError
             pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError as e:
-            raise ScoreError(f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas") from None
-        return pandas.DataFrame(self.rows()).set_index("set")
+        return data_frame(self.rows()).set_index("set")
 
     def __repr__(self) -> str:
         numbers = {name: getattr(self, name) for name in ("maude", "mce", "mean_accuracy", "rb_index", "style_gap")}
         known = [f"{name} {number:.4f}" for name, number in numbers.items() if number is not None]
         return f"<Scores of {self.model} on {self.name}: {', '.join([f'{len(self.sets)} sets', *known, f'{len(self.notes)} notes'])}>"
+
+    __str__ = __repr__
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return rows as a pandas DataFrame, or raise ScoreError where pandas is not installed."""
+    try:
+        import pandas
+    except ImportError as e:
+        raise ScoreError(f"to_pandas needs pandas, which cannot be imported ({e}). Install it with: pip install pandas") from None
+    return pandas.DataFrame(rows)

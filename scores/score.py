@@ -28,6 +28,7 @@ from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES
 from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
 from .set_choice import choose
+from .severity_curves import severity_curves
 from .styles import style_accuracies, style_gap
 from .two_factor import two_factor, two_factor_estimates
 
@@ -96,7 +97,8 @@ def score(
     evaluation = Evaluation(data, predicted, images)
     reference, no_baseline = None, list[str]()
     if baseline not in (None, ALEXNET):
-        reference = error_curves(Evaluation(data, read(baseline, sets=list(predicted.outcomes)), images))
+        needed = {name for ids in severity_curves(evaluation.records).values() for name in ids} | ({CLEAN} & predicted.outcomes.keys())
+        reference = error_curves(Evaluation(data, read(baseline, sets=sorted(needed)), images))
     elif not (no_baseline := why_not_alexnet(data, counting.text)):
         reference = alexnet_curves()
     tell("resampling", 0, 0)
@@ -170,6 +172,7 @@ def _scored(
         resamples=_resamples(images, estimates),
         notes=[
             *absence_notes(evaluation, curves, no_baseline, kinds),
+            *_undefined(tables | {"": estimates}),
             *fragile.notes,
             *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
         ],
@@ -219,6 +222,15 @@ def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Return what has a finite value."""
     values = {name: value(estimate) for name, estimate in estimates.items()}
     return {name: one for name, one in values.items() if one is not None}
+
+
+def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
+    """Return a note on the scores whose formula divides by 0."""
+    names = [f"{table} of {name}" if table else name for table, rows in tables.items() for name, row in rows.items() if value(row) is None]
+    if not names:
+        return []
+    why = "a baseline without errors, or that loses nothing under a corruption, or an accuracy of 0"
+    return [f"These have no value, because they would be divided by 0 ({why}): {first_few(names)}."]
 
 
 def _resamples(images: Images, estimates: Mapping[str, Estimate]) -> Resamples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import pickle
@@ -20,9 +21,14 @@ WNIDS = ["n02123045", "n01440764", "n01532829"]
 """In the order of their ILSVRC2012 ids, which is not the sorted one."""
 
 
+@functools.cache
+def _pictures():
+    return [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
+
+
 def crops(count, seed=0):
     """Crops of 32x32 of photographs, and labels that are not sorted."""
-    pictures = [skimage.data.astronaut(), skimage.data.chelsea(), skimage.data.coffee()]
+    pictures = _pictures()
     rng = np.random.default_rng(seed)
     found = []
     for i in range(count):

@@ -38,3 +38,9 @@ def no_power_cuts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda descriptor: None)
         yield
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have pytest-xdist hand out files in their order: by itself it ends with files of few tests, of which some take longest."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False

@@ -18,11 +18,11 @@ DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posteri
 
 def bare(model: str = "net", **changes: Any) -> dict[str, Any]:
     """Return the JSON of scores that has nothing but one clean set."""
-    empty = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "intervals")}
+    empty = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style")}
     missing = dict.fromkeys([name for name in Scores.model_fields if name not in empty])
     known = {
         "schema_version": SCORES_VERSION, "digest": DIGEST, "name": "small-c 1.0.0", "model": model, "samples": 200,
-        "sets": {"clean": set_score(0.9)}, "notes": [],
+        "sets": {"clean": set_score(0.9)}, "intervals": {"clean_accuracy": [0.88, 0.92]}, "notes": [],
     }  # fmt: skip
     return {**empty, **missing, **known, **changes}
 

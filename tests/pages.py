@@ -1,4 +1,4 @@
-"""docs/use-it-with.md as code: its blocks, and how to run them as a reader does."""
+"""docs/use-it-with.md and docs/evaluate.md as code: their blocks, and how to run them as a reader does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/use-it-with.md"
-BLOCKS = re.findall(r"```(sh|python)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+EVALUATE = ROOT / "docs/evaluate.md"
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Return a page's blocks of shell and Python: the kind and the text of each."""
+    return re.findall(r"```(sh|python)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+
+
+BLOCKS = blocks(PAGE)
 LINES = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if not line.startswith("pip ")]
 """The page's commands in their order, but those that install loaders."""
 
@@ -50,8 +58,7 @@ def corruptset_runs(line: str) -> None:
         sys.argv = before
 
 
-def run(text: str) -> dict[str, Any]:
-    """Run a snippet and return its names."""
-    names: dict[str, Any] = {}
+def run(text: str, **names: Any) -> dict[str, Any]:
+    """Run a snippet, with names that stand before it, and return its names."""
     exec(text, names)
     return names

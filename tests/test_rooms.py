@@ -99,8 +99,8 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith(
-        "['abandon', 'build', 'compare', 'corrupt', 'load_surrogate', 'open', 'pairs', 'plan', 'predict', 'rebuild', 'report', "
-        "'score', 'verify'] 0."
+        "['abandon', 'build', 'compare', 'corrupt', 'load_surrogate', 'open', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', "
+        "'rebuild', 'report', 'score', 'verify'] 0."
     )
 
 
@@ -117,7 +117,7 @@ FLOORS = {
         "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
         "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "severity_curves", "error_curves", "profiles", "two_factor", "styles",
-        "conditions", "comparability", "absences", "score", "comparison", "compare", "results_page", "report",
+        "conditions", "comparability", "absences", "score", "comparison", "compare", "results_page", "report", "pairs",
     ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""

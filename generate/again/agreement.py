@@ -28,7 +28,7 @@ def differing(record: SampleRecord, sample: Sample, sha256: str) -> list[str]:
 
 
 def differing_classes(manifest: Manifest, source: Source) -> list[str]:
-    """Return where a source calls a class otherwise than a manifest; nothing where it only numbers what the manifest names.
+    """Return where a source and a manifest have different names for a class; nothing where the source only numbers classes.
 
     The folders of another kind of source may be others: only its names count.
     """

@@ -19,7 +19,6 @@ from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
 from ..plan.build_spec import BuildSpec
 from ..plan.job import CheckedSample
-from ..plan.options import worker_count
 from ..plan.recipe_build import mean_size
 from ..plan.resources import ResourceOptions
 from ..plan.set_maker import SetMaker
@@ -41,6 +40,7 @@ from .agreement import (
     refuse_unrecorded_textures,
 )
 from .recorded_regions import recorded_table, region_source
+from .remake_options import RemakeOptions
 
 PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
@@ -86,10 +86,10 @@ class RecordedBuild(BuildSpec):
         for i in spread(len(samples), count):
             digest = pixel_digest(load_clean(self.source, samples[i], self.preprocessing))
             if digest != self.records[i].pixels:
-                problems.append(f"{samples[i].sample.id}: the clean pixels come out as {digest}, recorded is {self.records[i].pixels}")
+                problems.append(f"{samples[i].sample.id}: the clean pixels are {digest}, recorded is {self.records[i].pixels}")
         if problems:
             raise VerificationError(
-                f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized otherwise here "
+                f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized differently here "
                 f"({len(problems)} of the {count} looked at):\n{listed(problems)}\n"
                 f"{library_advice(self.manifest, 'pillow')} Nothing was written."
             )
@@ -100,12 +100,11 @@ def recorded_build(
     records: Sequence[SampleRecord],
     where: Path,
     source: Source,
+    options: RemakeOptions,
     *,
     sets: Sequence[str] | None = None,
-    jobs: int | None = None,
-    resources: ResourceOptions = ResourceOptions(),
 ) -> RecordedBuild:
-    """Return the build of a manifest, so that it can be made from `source`.
+    """Return the build of a manifest, so that it can be made from `source`, the one that the options name (`opened_source`).
 
     Raises
     ------
@@ -117,7 +116,7 @@ def recorded_build(
         A pattern of `sets` matches none of the manifest's sets.
     """
     refuse_unrecorded_code(manifest, where)
-    refuse_unrecorded_textures(manifest, records, resources.frost_textures, where)
+    refuse_unrecorded_textures(manifest, records, options.frost_textures, where)
     by_id = {s.id: s for s in source.samples}
     absent = [f"{r.id}: is not in the source" for r in records if r.id not in by_id]
     if absent:
@@ -135,7 +134,7 @@ def recorded_build(
         version=manifest.version,
         source=source,
         classes=tuple(manifest.classes),  # a source in another form may have other folders
-        # groups may come from a CSV that is not at hand
+        # groups may come from a CSV that the user does not have
         selected=tuple(s if s.group is not None else replace(s, group=r.group) for r in records for s in (by_id[r.id],)),
         sets=tuple(recorded_sets),
         asked=asked,
@@ -143,10 +142,10 @@ def recorded_build(
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=maker_of(manifest, where, resources, [s for s in recorded_sets if s.id in asked]),
+        maker=maker_of(manifest, where, options.resources, [s for s in recorded_sets if s.id in asked]),
         metrics=identity_of(manifest)["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
-        workers=worker_count(jobs),
+        workers=options.workers,
         page=any(file.path == PAGE for file in manifest.files),
         manifest=manifest,
         records=tuple(records),
@@ -194,9 +193,7 @@ def side_of(manifest: Manifest) -> int:
     return shipped(str(calibration)).side
 
 
-def opened_source(
-    data: DataSet, source: str | Source | None, labels: str | Path | None, images: str | None, groups: str | Path | None = None
-) -> Source:
+def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     """Return the source that a data set is to be made again from, with the splits that it was made of.
 
     Raises
@@ -204,6 +201,7 @@ def opened_source(
     SourceError
         None was named, and the data set is not of ``sample``.
     """
+    source, groups = options.source, options.groups
     if source is None:
         if data.manifest.source.name != "sample":
             raise SourceError(
@@ -217,5 +215,5 @@ def opened_source(
     split = selection.get("split") if scheme in SPLIT_SOURCES else None
     if groups is None and scheme in GROUPED_SOURCES and selection.get("grouping") is not None:
         groups = str(selection["grouping"])
-    opened = open_source(source, labels=labels, split=None if split is None else str(split), images=images, groups=groups)
-    return region_source(data, opened)
+    split = None if split is None else str(split)
+    return region_source(data, open_source(source, labels=options.labels, split=split, images=options.images, groups=groups))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 from ...corruptions.registry import Images
 from ...errors import BuildError, MachineError, SourceError, VerificationError
@@ -25,7 +26,7 @@ from ..sources.source import Source
 from ..work.worker import load_clean
 from .agreement import library_advice
 from .from_manifest import opened_source
-from .remake import Means
+from .remake_options import RemakeKeywords, RemakeOptions
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class PageMade:
 
 
 def page(
-    directory: str | Path, *, source: str | Source | None = None, out: str | Path | None = None, means: Means | None = None
+    directory: str | Path, source: str | Source | None = None, *, out: str | Path | None = None, **options: Unpack[RemakeKeywords]
 ) -> PageMade:
     """Make the page of a finished data set: index.html, in it or elsewhere.
 
@@ -56,8 +57,8 @@ def page(
         Where clean images come from, if they are not stored; not needed for a build of ``sample``.
     out : path, optional
         A file to write instead; the data set is then left as it is.
-    means : Means, optional
-        What else the source needs: labels, the name of a dataset, groups.
+    **options
+        What else the source needs: the fields labels, images and groups of `corruptset.generate.again.remake_options.RemakeOptions`.
 
     Returns
     -------
@@ -80,8 +81,7 @@ def page(
     data = DataSet(root)
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
-    means = means or Means(source)
-    clean_of = clean_images(data, means)
+    clean_of = clean_images(data, RemakeOptions(source=source, **options))
     has_clean = clean_of is not None or "clean" in data
     if out is not None:
         text = build_page(data, clean_of)
@@ -98,7 +98,7 @@ def page(
     return PageMade(root / PAGE, data.digest, (root / PAGE).stat().st_size, has_clean)
 
 
-def clean_images(data: DataSet, means: Means) -> CleanOf | None:
+def clean_images(data: DataSet, options: RemakeOptions) -> CleanOf | None:
     """Return what makes the clean images of a data set that does not store them; None where its source was not named.
 
     Raises
@@ -106,9 +106,9 @@ def clean_images(data: DataSet, means: Means) -> CleanOf | None:
     SourceError
         The source cannot be read, or is another one; also later, when an image is asked for.
     """
-    if "clean" in data or (means.source is None and data.manifest.source.name != "sample"):
+    if "clean" in data or (options.source is None and data.manifest.source.name != "sample"):
         return None
-    source = opened_source(data, means.source, means.labels, means.images, means.groups)
+    source = opened_source(data, options)
     by_id = {sample.id: sample for sample in source.samples}
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.jsonl import read_jsonl
@@ -15,15 +15,15 @@ from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
 from ..build import Built, Progress, make_build
 from ..commit.interruption import resumable
-from ..plan.resources import ResourceOptions
 from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
 from .agreement import library_advice
 from .from_manifest import opened_source, recorded_build, specs_of
+from .remake_options import RemakeKeywords, RemakeOptions
 
 ENOUGH = 1000
-"""After so many images that come out otherwise the rest is not worth making."""
+"""After so many images that differ, the rest is not made."""
 SHOWN = 5
 
 
@@ -53,14 +53,8 @@ def rebuild(
     out: str | Path = "corruptset-out",
     *,
     sets: Sequence[str] | None = None,
-    jobs: int | None = None,
-    labels: str | Path | None = None,
-    images: str | None = None,
-    groups: str | Path | None = None,
-    frost_textures: str | Path | None = None,
-    surrogate: str | Path | None = None,
-    device: str | None = None,
     progress: Progress | None = None,
+    **options: Unpack[RemakeKeywords],
 ) -> Rebuilt:
     """Make a data set again from its source and its records, and check every image against them.
 
@@ -76,22 +70,11 @@ def rebuild(
         The data set goes to ``<out>/<name>-<version>``.
     sets : sequence of str, optional
         Globs over set ids and aliases; by default all of the manifest's.
-    jobs : int, optional
-        Processes; by default one a core.
-    labels : path, optional
-        What `build` was given: it says where labels come from.
-    images : str, optional
-        The name of the dataset of images, for ``hdf5``. Splits are those of the records.
-    groups : path, optional
-        The CSV of groups that `build` was given, to compare it with the records; they stand in those.
-    frost_textures : path, optional
-        The directory of the user's own frost textures that the data set was made with.
-    surrogate : path, optional
-        The file of the model whose gradients some of the sets follow, and on which `device` it computes. Another machine makes other
-        pixels of those sets.
-    device : str, optional
     progress : callable, optional
         Told how far it is.
+    **options
+        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups, frost_textures, surrogate,
+        device, jobs.
 
     Returns
     -------
@@ -100,10 +83,10 @@ def rebuild(
     Raises
     ------
     SourceError
-        The source is another one: the difference begins with its bytes. Nothing was written.
+        The source is another one: its bytes differ. Nothing was written.
     VerificationError
-        The release contradicts itself, corruptions have other revisions here, or the first images are decoded otherwise (nothing was
-        written); or images came out otherwise (what came out right is kept, and no manifest is written).
+        The release contradicts itself, corruptions have other revisions here, or the first images are decoded differently (nothing was
+        written); or images differ (those that are equal are kept, and no manifest is written).
     BuildError
         The directory holds another build.
     MachineError, Interrupted
@@ -117,17 +100,10 @@ def rebuild(
                 f"{place.directory} is the release itself. Choose another --out; or make what is missing in place: "
                 f"corruptset verify {place.directory} --repair --source SOURCE."
             )
+        remake = RemakeOptions(source=source, **options)
         asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
         release = read_release(data, asked)
-        spec = recorded_build(
-            data.manifest,
-            release.samples,
-            data.path,
-            opened_source(data, source, labels, images, groups),
-            sets=sets,
-            jobs=jobs,
-            resources=ResourceOptions(frost_textures, surrogate, device or "cpu"),
-        )
+        spec = recorded_build(data.manifest, release.samples, data.path, opened_source(data, remake), remake, sets=sets)
         comparison = Comparison(release, place.directory)
         built = make_build(spec, place.directory, progress or (lambda event: None), comparison)
     _refuse_other_sets(built, data.manifest)
@@ -136,7 +112,7 @@ def rebuild(
 
 @dataclass
 class Comparison:
-    """Compares parts with a release as they are made; a part with an image that came out otherwise is not kept."""
+    """Compares parts with a release as they are made; a part with an image that differs is not kept."""
 
     release: Release
     directory: Path
@@ -173,14 +149,14 @@ class Comparison:
             self.refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
-        """Compare what an earlier call committed; raise if anything came out otherwise."""
+        """Compare what an earlier call committed; raise if anything differs."""
         for path in sidecars:
             if path not in self.seen:
                 self.part(path)
         self.refuse()
 
     def refuse(self) -> None:
-        """Raise `VerificationError` with where differences begin, if there are any."""
+        """Raise `VerificationError` with the step that differs first, if images differ."""
         if not self.clean and not self.corrupted:
             return
         manifest = self.release.data.manifest
@@ -199,8 +175,8 @@ class Comparison:
         if by_set:
             lines.append(f"  {library_advice(manifest, 'numba', 'numpy', 'opencv-python-headless')}")
         raise VerificationError(
-            f"The images come out otherwise than {self.release.path} says ({self.compared} were compared). Where the difference begins:\n"
-            f"{listed(lines)}\nWhat came out right is kept in {self.directory}, without a manifest: with that mended, the same "
+            f"The images differ from those of {self.release.path} ({self.compared} were compared). The first difference is in:\n"
+            f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
             "command makes the rest."
         )
 
@@ -214,7 +190,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
-    """Raise if a set of a finished build that was there before is another than the manifest's."""
+    """Raise if a set of a finished build that existed before differs from the manifest's."""
     wanted = {s.id: s.pixel_digest for s in manifest.sets}
     problems = [
         f"{s.id}: has {s.pixel_digest}, expected {wanted[s.id]}"
@@ -223,7 +199,7 @@ def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
     ]
     if problems:
         raise VerificationError(
-            f"{built.directory} was there before, and its sets are not those of the manifest:\n{listed(problems)}\n"
+            f"{built.directory} existed before, and its sets are not those of the manifest:\n{listed(problems)}\n"
             "Choose another --out, or delete that directory."
         )
 

@@ -1,11 +1,11 @@
-"""`verify`: a data set against its manifest, and against its source: samples made again must come out as they are stored."""
+"""`verify`: a data set against its manifest, and against its source: samples made again must equal the stored ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,10 @@ from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
-from ..plan.options import worker_count
-from ..plan.resources import ResourceOptions
 from ..sources.source import Source
 from .agreement import differing_classes, matched, refuse_unrecorded_code, refuse_unrecorded_textures
 from .from_manifest import maker_of, opened_source, specs_of, spread
-from .remake import Means
+from .remake_options import RemakeKeywords, RemakeOptions
 from .repair import repair as mend
 from .repaired_files import Repaired
 
@@ -44,15 +42,9 @@ def verify(
     rederive: int | Literal["all"] | None = None,
     repair: bool = False,
     source: str | Source | None = None,
-    labels: str | Path | None = None,
-    images: str | None = None,
-    groups: str | Path | None = None,
     calibration_side: int | None = None,
-    frost_textures: str | Path | None = None,
-    surrogate: str | Path | None = None,
-    device: str | None = None,
-    jobs: int | None = None,
     progress: Progress | None = None,
+    **options: Unpack[RemakeKeywords],
 ) -> VerificationReport:
     """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels; and samples made again.
 
@@ -64,31 +56,20 @@ def verify(
         How far to climb.
     rederive : int or "all", optional
         So many samples, spread evenly, are made again from the source under every set: their pixel digests and, encoded
-        again, their stored bytes must be equal. So lossy files are checked too.
+        again, their stored bytes must be equal. So lossy files are checked too. Of a set that follows a model's gradients, up to
+        `TOLERATED` of its values may differ; the report notes how many do.
     repair : bool
         Make again, from the records and the source, what is wrong or missing, leave the rest untouched, and verify again. The report
         says what was mended; what could not be is a problem of kind ``unmended``.
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
-    labels : path, optional
-        What `build` was given: it says where labels come from.
-    images : str, optional
-        The name of the dataset of images, for ``hdf5``. Splits are those of the data set.
-    groups : path, optional
-        The CSV of groups that `build` was given: to compare it with the records, or where samples.jsonl is lost.
     calibration_side : int, optional
         The reference side of the calibration, in place of the one in the manifest.
-    frost_textures : path, optional
-        The directory of the user's own frost textures that the build was made with.
-    surrogate : path, optional
-        The file of the model whose gradients some of the sets follow. Another machine makes other pixels of them: up to `TOLERATED` of a
-        set's values may differ, and how many do is noted in the report.
-    device : str, optional
-        Where the model computes: ``cpu``, ``cuda``.
-    jobs : int, optional
-        Processes; None is one a core.
     progress : callable, optional
         Called with the step, what is done and the total.
+    **options
+        The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups, frost_textures, surrogate,
+        device, jobs.
 
     Returns
     -------
@@ -111,16 +92,14 @@ def verify(
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     report_progress = progress or (lambda step, done, total: None)
-    workers = worker_count(jobs)
-    resources = ResourceOptions(frost_textures, surrogate, device or "cpu")
+    remake = RemakeOptions(source=source, **options)
     repaired: Repaired | None = None
     if repair:
-        before = verify_directory(directory, jobs=workers, progress=progress)
+        before = verify_directory(directory, jobs=remake.workers, progress=progress)
         if before.ok and rederive is None:
             before.mended = []
             return before
-        means = Means(source, labels, images, groups, resources, workers)
-        repaired = Repaired() if before.ok else mend(directory, before, means, report_progress)
+        repaired = Repaired() if before.ok else mend(directory, before, remake, report_progress)
     rederived = 0
     notes: list[str] = []
 
@@ -130,15 +109,14 @@ def verify(
         report_progress(step, done, total)
 
     def again(data: DataSet, count: int | None) -> Iterator[Problem]:
-        opened = opened_source(data, source, labels, images, groups)
-        return made_again(data, count, opened, side=calibration_side, resources=resources, progress=counted, notes=notes)
+        return made_again(data, count, remake, side=calibration_side, progress=counted, notes=notes)
 
     report = verify_directory(
         directory,
         level=level,
         rederive=None if rederive is None else again,
         rederive_count=None if rederive == "all" else rederive,
-        jobs=workers,
+        jobs=remake.workers,
         progress=progress,
     )
     report.checked["rederived"] = rederived
@@ -152,14 +130,13 @@ def verify(
 def made_again(
     data: DataSet,
     count: int | None,
-    source: Source,
+    options: RemakeOptions,
     *,
     side: int | None = None,
-    resources: ResourceOptions = ResourceOptions(),
     progress: Progress,
     notes: list[str],
 ) -> Iterator[Problem]:
-    """Make samples again under every set and yield what comes out otherwise; `notes` gets how much sets that follow a model differ.
+    """Make samples again under every set and yield what differs; `notes` gets how much sets that follow a model differ.
 
     Raises
     ------
@@ -168,14 +145,14 @@ def made_again(
     VerificationError
         Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
     """
-    manifest = data.manifest
+    manifest, source = data.manifest, opened_source(data, options)
     samples = matched(data, source)
     for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
     refuse_unrecorded_code(manifest, data.path)
-    refuse_unrecorded_textures(manifest, data.samples, resources.frost_textures, data.path)
+    refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
     sets = specs_of(manifest)
-    maker = maker_of(manifest, data.path, resources, sets, side)
+    maker = maker_of(manifest, data.path, options.resources, sets, side)
     tree = maker.tree(sets)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
@@ -188,7 +165,7 @@ def made_again(
         clean = preprocess(source.load(samples[index]).image, preprocessing)
         digest = pixel_digest(clean)
         if digest != sample.pixels:
-            reason = f"the clean pixels come out as {digest}, not {sample.pixels}: another release of Pillow decodes or resizes otherwise"
+            reason = f"the clean pixels are {digest}, not {sample.pixels}: another release of Pillow decodes or resizes differently"
             yield Problem("samples.jsonl", "rederive", f"{sample.id}: {reason}")
             continue
         for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
@@ -229,7 +206,7 @@ class _Deviation:
 def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:
     got = pixel_digest(image)
     if got != record.pixels:
-        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels come out as {got}, not {record.pixels}")
+        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels are {got}, not {record.pixels}")
         return
     encoded: str | None = None
     for stored in record.files:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,34 +14,22 @@ from ...manifests.records.report import Progress
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, groups
-from ..plan.resources import ResourceOptions
 from ..sinks.sink import Run, Sink
 from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
 from .agreement import matched
 from .from_manifest import RecordedBuild, opened_source, recorded_build
-
-
-@dataclass(frozen=True)
-class Means:
-    """What is needed to make samples again; the options of `verify`."""
-
-    source: str | Source | None = None
-    labels: str | Path | None = None
-    images: str | None = None
-    groups: str | Path | None = None
-    resources: ResourceOptions = field(default_factory=ResourceOptions)
-    jobs: int = 1
+from .remake_options import RemakeOptions
 
 
 class Remake:
     """Makes parts again; the source is opened and compared with its digest when it is first needed."""
 
-    def __init__(self, root: Path, manifest: Manifest, means: Means, progress: Progress, scratch: Path) -> None:
+    def __init__(self, root: Path, manifest: Manifest, options: RemakeOptions, progress: Progress, scratch: Path) -> None:
         self.root = root
         self.manifest = manifest
-        self.means = means
+        self.options = options
         self.progress = progress
         self.scratch = scratch
 
@@ -53,21 +41,14 @@ class Remake:
     @cached_property
     def source(self) -> Source:
         """What it was made from."""
-        return opened_source(self.data, self.means.source, self.means.labels, self.means.images, self.means.groups)
+        return opened_source(self.data, self.options)
 
     @cached_property
     def spec(self) -> RecordedBuild:
         """The build, with all its sets."""
         matched(self.data, self.source)
-        return recorded_build(
-            self.manifest,
-            self.data.samples,
-            self.root,
-            self.source,
-            sets=[s.id for s in self.manifest.sets],
-            jobs=self.means.jobs,
-            resources=self.means.resources,
-        )
+        sets = [s.id for s in self.manifest.sets]
+        return recorded_build(self.manifest, self.data.samples, self.root, self.source, self.options, sets=sets)
 
     @cached_property
     def build(self) -> CheckedBuild:
@@ -104,5 +85,5 @@ class Remake:
             self.progress("repair", count, len(parts))
 
         job = replace(self.job, directory=folder, sinks=tuple(sinks), token=f"{self.job.token}-{name}")
-        run(job, parts, jobs=self.means.jobs, done=done)
+        run(job, parts, jobs=self.options.workers, done=done)
         return folder

@@ -45,13 +45,14 @@ from ..commit.locks import extended, locked
 from ..page.build_page import build_page
 from .agreement import library_advice
 from .page_again import clean_images
-from .remake import Means, Remake
+from .remake import Remake
+from .remake_options import RemakeOptions
 from .repaired_files import Repaired, RepairedFiles
 from .repaired_images import repair_images, repair_rows
 from .repaired_samples import samples_text
 
 
-def repair(directory: str | Path, before: VerificationReport, means: Means, progress: Progress) -> Repaired:
+def repair(directory: str | Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Repaired:
     """Make again what a verification found wrong or missing.
 
     Parameters
@@ -59,7 +60,7 @@ def repair(directory: str | Path, before: VerificationReport, means: Means, prog
     directory : path
     before : VerificationReport
         What is wrong, as `verify_directory` says it at its highest level.
-    means : Means
+    options : RemakeOptions
     progress : callable
         Called with the step, what is done and the total.
 
@@ -94,7 +95,7 @@ def repair(directory: str | Path, before: VerificationReport, means: Means, prog
     with resumable(root), locked(root):
         shutil.rmtree(root / SCRATCH, ignore_errors=True)
         files = RepairedFiles(root, manifest, outcome, absent)
-        _Repair(files, Remake(root, manifest, means, progress, files.scratch), progress).all(before)
+        _Repair(files, Remake(root, manifest, options, progress, files.scratch), progress).all(before)
     return outcome
 
 
@@ -174,7 +175,7 @@ class _Repair:
         if rows:
             repair_rows(self.files, self.remake, rows)
         if {SAMPLES, *map(set_path, rows)} & set(files.outcome.mended):
-            report = verify_directory(files.root, jobs=self.remake.means.jobs, progress=self.progress)
+            report = verify_directory(files.root, jobs=self.remake.options.workers, progress=self.progress)
         repair_images(files, self.remake, {p.path for p in report.problems})
         self._texts()
         self._checksums()
@@ -211,8 +212,8 @@ class _Repair:
 
     def _page(self) -> bytes:
         data = self.remake.data
-        means = self.remake.means if "clean" in data else replace(self.remake.means, source=self.remake.source)
-        return build_page(data, clean_images(data, means))
+        options = self.remake.options if "clean" in data else replace(self.remake.options, source=self.remake.source)
+        return build_page(data, clean_images(data, options))
 
     def _beside_images(self, paths: Sequence[str]) -> None:
         """Make labels and lists of a view again."""

@@ -54,8 +54,8 @@ class RepairedFiles:
         """Put a file that was made aside in its place, if its bytes are the recorded ones."""
         actual = sha256_file(aside) if aside.exists() else None
         if actual != sha256:
-            what = "nowhere" if actual is None else f"as {actual}, recorded is {sha256}"
-            return self.outcome.leave(path, f"made again, it comes out {what}. {advice}")
+            difference = "it does not appear" if actual is None else f"it is {actual}, recorded is {sha256}"
+            return self.outcome.leave(path, f"made again, {difference}. {advice}")
         target = self.root / path
         try:
             if (obstacle := self._obstacle(path)) is not None:

@@ -53,7 +53,7 @@ def _selection(files: RepairedFiles, remake: Remake) -> list[tuple[Sample, str]]
         if source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)]) == files.manifest.source.digest:
             return list(zip(candidate, hashes, strict=True))
     reason = (
-        "which samples of the source it lists cannot be found out again: it was a list of ids, their groups are not known (--groups), "
+        "which samples of the source it lists is not known: it was a list of ids, their groups are not known (--groups), "
         "or the source is another one; fetch it again"
     )
     files.outcome.leave(SAMPLES, reason)

@@ -38,19 +38,19 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
     """
     root = Path(directory)
     if not (root / MANIFEST).exists() and not is_begun(root):
-        raise BuildError(f"{root} holds no build. Give the --out and the recipe that it was begun with.")
+        raise BuildError(f"{root} holds no build. Give the --out and the recipe that it was started with.")
     with resumable(root), locked(root):
         wait_for_workers(root)
-        settle(root)  # what was decided stands
+        settle(root)  # an end that began is completed
         base = finished(root)
         state = extended(root) if base is not None else read_unfinished(root)
         if base is None and state is None:
-            raise BuildError(f"{root} has no manifest.json, and its build.json is damaged or gone: nothing there is finished. Delete it.")
+            raise BuildError(f"{root} has no manifest.json, and its build.json is damaged or missing: nothing is finished. Delete it.")
         if state is None:
             return ()
         named = {s.id for s in base.sets} if base is not None else set()
         new = tuple(s for s in state.sets if s not in named)
-        # Sidecars first: what is taken back half must not count as committed.
+        # Sidecars first: a set whose files are half removed must not count as committed.
         shutil.rmtree(root / PARTS_FOLDER, ignore_errors=True)
         _remove(root, state, new, base)
         shutil.rmtree(root / WORK_FOLDER, ignore_errors=True)
@@ -61,9 +61,9 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
 
 def _remove(root: Path, state: Unfinished, sets: tuple[str, ...], base: Manifest | None) -> None:
     """Remove the files of sets; what a manifest names stays. No set lies within another's folder, as recipes refuse that."""
-    own = set_files(state, sets)
+    files = set_files(state, sets)
     shards = [p.relative_to(root).as_posix() for p in (root / SHARDS).rglob("*.h5")]
-    below = {*own.places, *(set_path(s) for s in sets), *(p for p in shards if p in own)}
+    below = {*files.places, *(set_path(s) for s in sets), *(p for p in shards if p in files)}
     keep = {MANIFEST, SHA256SUMS}
     if base is not None:
         keep |= {f.path for f in base.files}

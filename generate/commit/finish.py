@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -129,9 +130,15 @@ def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: S
             "sets": [s.as_json() for s in sets],
             "files": [r.as_json() for r in files],
             "views": views,
-            "environment": {name: version(name) for name in LIBRARIES},
+            "environment": dict(_environment()),
         }
     )
+
+
+@cache
+def _environment() -> Mapping[str, str]:
+    """Return library -> version. To read them takes longer than many a small set, so a process does it once."""
+    return {name: version(name) for name in LIBRARIES}
 
 
 def _sorted_paths(sink: Sink) -> dict[str, list[str]]:

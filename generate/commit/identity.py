@@ -37,7 +37,7 @@ IDENTITY = (
 )
 
 
-def difference(here: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+def difference(present: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     """Return what differs, one line a field.
 
     Examples
@@ -45,7 +45,7 @@ def difference(here: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
     >>> difference({"seed": 0, "source": {"name": "sample"}}, {"seed": 1, "source": {"name": "folder"}})
     ['seed: here 0, asked for 1', "source.name: here 'sample', asked for 'folder'"]
     """
-    return list(_differences("", here, asked))
+    return list(_differences("", present, asked))
 
 
 def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: CheckedBuild) -> None:
@@ -76,11 +76,11 @@ def _refuse(directory: Path, problems: Sequence[str]) -> None:
 
 
 def _changed_samples(directory: Path, samples: Sequence[tuple[str, int, str]]) -> list[str]:
-    """Return what has become of the source since the build was begun, one line a sample; nothing where that was not written down."""
+    """Return how the source changed since the build was started, one line a sample; nothing where the samples were not recorded."""
     before: dict[str, tuple[int, str]]
     try:
-        if (said := read_hashed(directory / SOURCE)) is not None:
-            before = {id: (label, sha256) for id, label, sha256 in json.loads(said)}
+        if (recorded := read_hashed(directory / SOURCE)) is not None:
+            before = {id: (label, sha256) for id, label, sha256 in json.loads(recorded)}
         else:
             before = {s.id: (s.label, s.sha256) for s in read_jsonl(directory / SAMPLES, SampleRecord)}
     except (ValueError, VerificationError):
@@ -100,22 +100,23 @@ def _changed_samples(directory: Path, samples: Sequence[tuple[str, int, str]]) -
 
 
 def identity_of(manifest: Manifest) -> dict[str, Any]:
+    """Return what the build of a manifest is."""
     record = manifest.as_json()
     images = {s.metrics.images if s.metrics is not None else 0 for s in manifest.sets}
     views = [{key: value for key, value in view.items() if key != "sets"} for view in record["views"]]
     return {key: record.get(key, []) for key in IDENTITY} | {"views": views, "metrics": max(images, default=0)}
 
 
-def _differences(where: str, here: Any, asked: Any) -> Iterator[str]:
-    if isinstance(here, Mapping) and isinstance(asked, Mapping):
-        for key in [*here, *(k for k in asked if k not in here)]:
-            yield from _differences(f"{where}.{key}" if where else str(key), here.get(key), asked.get(key))
-    elif isinstance(here, list) and isinstance(asked, list) and len(here) == len(asked):
-        for i, (one, other) in enumerate(zip(here, asked, strict=True)):
+def _differences(where: str, present: Any, asked: Any) -> Iterator[str]:
+    if isinstance(present, Mapping) and isinstance(asked, Mapping):
+        for key in [*present, *(k for k in asked if k not in present)]:
+            yield from _differences(f"{where}.{key}" if where else str(key), present.get(key), asked.get(key))
+    elif isinstance(present, list) and isinstance(asked, list) and len(present) == len(asked):
+        for i, (one, other) in enumerate(zip(present, asked, strict=True)):
             name = one.get("id", i) if isinstance(one, Mapping) else i
             yield from _differences(f"{where}[{name}]", one, other)
-    elif here != asked:
-        yield f"{where}: here {_short(here)}, asked for {_short(asked)}"
+    elif present != asked:
+        yield f"{where}: here {_short(present)}, asked for {_short(asked)}"
 
 
 def _short(value: Any) -> str:

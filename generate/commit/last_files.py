@@ -1,7 +1,7 @@
 """The end of a build: its last files are written aside, then they take their places one right after the other, manifest.json last.
 
-So a finished data set that is extended is what its manifest says until the last moment. Once `finish.json` stands the end is decided: who
-has the lock next takes it to its end, without the source.
+So a finished data set that is extended is what its manifest says until the last moment. Once `finish.json` stands, whoever has the lock
+next puts the files in place, without the source.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class LastFiles:
 
 
 def settle(directory: Path) -> None:
-    """Take an end that was decided to its end; nothing where there is none. The lock must be held."""
+    """Put the last files of a build in place, if `finish.json` says that they are complete. The lock must be held."""
     data = read_hashed(directory / FINISH)
     files: list[tuple[str, str]] = [] if data is None else json.loads(data)
-    left = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
-    now = {target: aside for aside, target in left}
+    moves = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
+    now = {target: aside for aside, target in moves}
     # A file is aside or in its place. Where one was damaged meanwhile, the build makes all of them again.
     sound = all(_is(now.get(directory / path, directory / path), sha256) for path, sha256 in files)
-    for some in (left[:-1], left[-1:]) if sound else ():
+    for some in (moves[:-1], moves[-1:]) if sound else ():
         for aside, target in some:
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(aside, target)

@@ -12,12 +12,12 @@ _OLD_BASE = f"{WORK_FOLDER}/{MANIFEST}"
 
 
 def refuse_place(directory: Path) -> None:
-    """Raise `BuildError` if nearest is no place for a directory, or it cannot be written to."""
+    """Raise `BuildError` if a directory cannot be made or written to."""
     nearest = directory.absolute()
     while not os.path.lexists(nearest):
         nearest = nearest.parent
     if not nearest.is_dir():
-        raise BuildError(f"{nearest} is not a folder; expected was a place for {directory}. Choose another --out.")
+        raise BuildError(f"{nearest} is not a folder, so {directory} cannot lie in it. Choose another --out.")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise BuildError(
             f"{nearest} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "

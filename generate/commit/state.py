@@ -36,11 +36,11 @@ class BuildState:
     base: Manifest | None
     """Of the finished build."""
     unfinished: Unfinished | None
-    """What was begun: the build itself, or an extension of the finished one."""
+    """What is not finished: the build itself, or an extension of the finished one."""
 
     @property
     def sets(self) -> list[str]:
-        """The sets that stand or were begun."""
+        """The sets that are finished or were started."""
         return self.unfinished.sets if self.unfinished is not None else self.base_sets
 
     @property
@@ -50,7 +50,7 @@ class BuildState:
 
     @property
     def identity(self) -> dict[str, Any] | None:
-        """What the build there is; None where there is none."""
+        """What the build in the directory is; None where there is none."""
         if self.base is not None:
             return identity_of(self.base)
         return self.unfinished.identity if self.unfinished is not None else None
@@ -104,7 +104,7 @@ def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequenc
     origin = Origin.of(build.identity, resources)
     places = set_paths(sinks, sets)
     sidecars, foreign = _committed(directory, origin, set(sets) - set(state.base_sets))
-    # Images of foreign sidecars are there still, and so are those of a build whose build.json is gone.
+    # Images of foreign sidecars are still there, and so are those of a build whose build.json is missing.
     if foreign or (state.unfinished is None and (directory / PARTS_FOLDER).exists()):
         sweep(directory, state.base, sidecars, places)
     (directory / PARTS_FOLDER).mkdir(parents=True, exist_ok=True)

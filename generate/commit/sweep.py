@@ -1,4 +1,4 @@
-"""Take away images and rows that no record of a build names: of another build, or of one whose build.json is gone."""
+"""Remove images and rows that no record of a build names: of another build, or of one whose build.json is missing."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from .shown_samples import CleanOf, ShownSamples
 MOST_SHOWN = 600
 """Sets with a picture; of more, so many spread evenly, and the others stand in the tables alone."""
 _MOST_DRAWN = 5
+_MOST_NAMED = 100
 MOST_LISTED = 2000
 """Sets in tables; of more, so many."""
 
@@ -160,14 +161,20 @@ def stage_text(stage: StageRecord) -> str:
     return f"{stage.corruption}{number}" + (f" ({parameters})" if parameters else "")
 
 
+def _together(ids: Sequence[str]) -> list[str]:
+    """Return set ids as one line, not too long."""
+    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
+    return [", ".join(ids[:_MOST_NAMED]) + more] if ids else []
+
+
 def _odd(manifest: Manifest, without_picture: int) -> list[tuple[str, list[str]]]:
     """Return what is odd or left out: headings with lines."""
     local = [s.id for s in manifest.sets if not s.reproducible]
     extra = [s.id for s in manifest.sets if s.role == "validation"]
     found = [
         ("Samples left out of the source as unusable", [f"{e.path}: {e.reason}" for e in manifest.excluded]),
-        ("Sets that another machine makes slightly otherwise, because a model's gradients go into them", local),
-        ("Sets for tuning, not for testing (role validation)", extra),
+        ("Sets that another machine makes slightly otherwise, because a model's gradients go into them", _together(local)),
+        ("Sets for tuning, not for testing (role validation)", _together(extra)),
         ("Textures that went into pixels", [f"{t.name}: {t.sha256}" for t in manifest.textures]),
         ("Models whose gradients some sets follow", [f"{s.get('name')}: weights {s.get('weights')}" for s in manifest.surrogates]),
         ("Sets without a picture here", [f"{without_picture} of {len(manifest.sets)}"] if without_picture else []),

@@ -31,7 +31,7 @@ class _Preprocessing(BaseModel):
         return None
 
     def size(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) that an image of this size comes out with."""
+        """Return the (width, height) of the clean image of an image of this size."""
         raise NotImplementedError
 
     def as_json(self) -> dict[str, Any]:
@@ -164,13 +164,13 @@ def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
     Raises
     ------
     VerificationError
-        No build has such a one; says which settings are wrong.
+        No build has such a preprocessing; says which settings are wrong.
     """
     try:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
         raise VerificationError(
-            f"The manifest's preprocessing is none that a build has, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
+            f"No build has the manifest's preprocessing, so nothing can be made again from it:\n{listed(field_mistakes(e))}\n"
             "Run `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e
     if isinstance(preprocessing, SurrogateInput) and (preprocessing.width is None or preprocessing.height is None):

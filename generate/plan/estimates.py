@@ -1,4 +1,4 @@
-"""Estimates of bytes, time and memory: said before a build, and never part of what it writes.
+"""Estimates of bytes, time and memory: printed before a build; nothing that a build writes depends on them.
 
 Bytes come from constants measured over all sets of `imagenet-c-all` on the eight photographs at 224x224, so a set of
 smooth or noisy images may be half or twice that. Time is in units of one JPEG encode, which is measured when the

@@ -1,4 +1,4 @@
-"""What a build's workers are told: the checked samples, and the job."""
+"""What a build's workers get: the checked samples, and the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A build and its source, one inside the other: refused, because each command lists the source's folder anew."""
+"""A build and its source, one inside the other: refused, because each command lists the source's folder again."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class BuildKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions:
-    """What `build` and `plan` can be told beside a recipe and a source.
+    """The options of `build` and `plan`, beside a recipe and a source.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class Outline:
     size: tuple[int, int] | None
     """(Width, height) of an image; None where it is the source's own."""
     source: str
-    """What it was published for, or is meant for, in words."""
+    """What it was published for, or is made for, in words."""
     samples: int | None
     """Images of that source, where the number is known."""
     images: int | None

@@ -14,11 +14,6 @@ from ..regions.region_source import samples_of
 from .job import CheckedSample
 
 
-def regions_of_image(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> Regions:
-    """Return the regions of an image."""
-    return regions_of(sample_id, grids_of(table, seed, sample_id, width, height))
-
-
 class RegionSamples(Sequence[CheckedSample]):
     """The regions of images, image by image; those of the last image are kept.
 
@@ -73,7 +68,8 @@ class RegionSamples(Sequence[CheckedSample]):
     def _regions(self, number: int) -> Regions:
         if self._held is None or self._held[0] != number:
             image = self.images[number]
-            self._held = number, regions_of_image(self.table, self.seed, image.sample.id, image.width, image.height)
+            grids = grids_of(self.table, self.seed, image.sample.id, image.width, image.height)
+            self._held = number, regions_of(image.sample.id, grids)
         return self._held[1]
 
 

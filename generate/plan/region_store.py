@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...errors import BuildError
+from ...manifests.regions.grids import regions_of
 from ..pixels.encoding import Encoding, PngEncoding
 from ..pixels.preprocessing import Preprocessing, Unchanged
 from ..recipes.recipe import Recipe
@@ -17,7 +18,6 @@ from ..sinks.stored_size import stored_bytes
 from ..sources.check import Checked
 from .estimates import DECODE_ENCODES, STAGE_ENCODES, START_SECONDS, STORE_ENCODES, encode_seconds
 from .options import BuildOptions
-from .region_samples import regions_of_image
 
 Store = Literal["images", "table"]
 TABLE_ABOVE = 20 * 10**9
@@ -148,7 +148,7 @@ def _units(size: tuple[int, int]) -> float:
 
 def _counts(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> tuple[int, int]:
     grids = grids_of(table, seed, sample_id, width, height)
-    return len(regions_of_image(table, seed, sample_id, width, height)), len(grids)
+    return len(regions_of(sample_id, grids)), len(grids)
 
 
 def _notes(table: RegionTable, probed: Checked) -> list[str]:

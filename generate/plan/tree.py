@@ -78,10 +78,10 @@ def stages_applied(root: Node) -> int:
 
 def gradients(root: Node) -> int:
     """Return how many gradients of a model one walk asks for."""
-    own = 0
+    asked = 0
     if root.stage is not None and get_corruption(root.stage.corruption).needs_model:
-        own = int(root.stage.parameters.get("steps", 1))
-    return own + sum(gradients(child) for child in root.children.values())
+        asked = int(root.stage.parameters.get("steps", 1))
+    return asked + sum(gradients(child) for child in root.children.values())
 
 
 def stages_naive(sets: Iterable[SetSpec]) -> int:
@@ -115,7 +115,7 @@ def walk(
     ----------
     root : Node
     clean : (N, H, W, C) ndarray of uint8
-        As `corruptions.stages.check_images` returns it; it is remaining untouched.
+        As `corruptions.stages.check_images` returns it; it is not changed.
     keys : (N,) ndarray of uint64
         The samples' keys.
     side : int

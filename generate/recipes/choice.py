@@ -1,4 +1,4 @@
-"""Which sets of a recipe are meant: globs over ids and aliases."""
+"""Which sets of a recipe are chosen: globs over ids and aliases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     sets : sequence of SetSpec
         The recipe's.
     globs : sequence of str or None
-        Shell patterns; None is all. ``clean``, said outright, adds the clean set where the recipe has none.
+        Shell patterns; None is all. ``clean``, named exactly, adds the clean set where the recipe has none.
 
     Raises
     ------

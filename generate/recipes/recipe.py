@@ -236,7 +236,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     where : str
         What errors call it.
     folder : Path, optional
-        Where a calibration that is a table file, and a surrogate's file, are looked for.
+        Where a calibration that is a table file, and a surrogate's file, are searched.
 
     Raises
     ------

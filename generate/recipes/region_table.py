@@ -72,9 +72,9 @@ class RegionTable(RecipeTable):
         if self.kind == "embed":
             unused = [name for name in ("fractions", "out", "fit") if getattr(self, name) is not None]
             problems = [f"{name} is not of kind embed, which has sides and a canvas" for name in unused]
-            return problems + ["canvas is missing: the pixels of a side of what images are embedded in"] * (self.canvas is None)
+            return problems + ["canvas is missing: the side, in pixels, of what images are embedded in"] * (self.canvas is None)
         problems = ['canvas goes with kind = "embed"'] * (self.canvas is not None)
-        return problems + ["out is missing: the pixels of a side that crops come out with"] * (self.out is None)
+        return problems + ["out is missing: the side of the crops, in pixels"] * (self.out is None)
 
     def _problems_of_sides(self) -> list[str]:
         given = [name for name in ("fractions", "sides") if getattr(self, name) is not None]
@@ -158,12 +158,12 @@ def parse_region_table(record: Mapping[str, Any]) -> RegionTable:
     Raises
     ------
     VerificationError
-        It is none that a build has.
+        No build has such regions.
     """
     try:
         return RegionTable.model_validate({key: value for key, value in record.items() if key != "store"})
     except ValidationError as e:
         raise VerificationError(
-            f"The regions of the manifest's recipe are none that a build has, so nothing can be made again from it:\n"
+            f"No build has the regions of the manifest's recipe, so nothing can be made again from it:\n"
             f"{listed(field_mistakes(e))}\nRun `corruptset verify` on the data set, and fetch manifest.json again."
         ) from e

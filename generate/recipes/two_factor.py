@@ -118,7 +118,7 @@ def with_severities(recipe: Recipe, severities: Sequence[int]) -> Recipe:
     Raises
     ------
     RecipeError
-        It has no pairs, or a severity is none.
+        It has no pairs, or there is no such severity.
     """
     if not recipe.pairs:
         raise RecipeError(f"The recipe {recipe.name} has no pairs whose severities could be given; --sets picks some of its sets.")

@@ -75,7 +75,7 @@ class SetWriter:
         return not self._missing
 
     def finish(self) -> None:
-        """Write what is written once per run; the images are gone afterwards."""
+        """Write what is written once per run, and free the images."""
         rows = next((sink_set.rows for sink_set in self._sets if sink_set.rows is not None), None)
         if rows is not None:
             self.pixels = batch_hashes(rows)

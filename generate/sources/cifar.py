@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError, listed
 from .labels import check_labels, named_classes
-from .pickles import Array, Latin, Refused, Span, Text, load_fields, texts, whole_numbers
+from .pickles import Array, Refused, load_fields, texts, whole_numbers
 from .places import PIECE, Place, opened, read_place
-from .rows import RowSource, Table, held_bytes, wanted_splits
+from .rows import RowSource, Table, pickled_pixels, wanted_splits
 from .tarred import Look, list_tar
 
 SHAPE = (32, 32, 3)
@@ -254,18 +254,8 @@ def _read_pickle(data_set: DataSet, place: Place, file: BinaryIO, split: str, wh
         raise Refused(f"has data of {array.dtype} {array.shape}{order}; expected rows of {PIXELS} bytes (u1)")
     if len(labels) != rows:
         raise Refused(f"has {rows} rows and {len(labels)} {key}")
-    span = array.data
-    if not isinstance(span, Span) or isinstance(span, Text):
-        raise Refused("has data that is no array")
-    pixels, size = place.part(span.offset, span.size), span.size
-    if isinstance(span, Latin) and rows * PIXELS < size <= 2 * rows * PIXELS:
-        try:
-            size = len(held_bytes(pixels, latin=True))
-        except UnicodeError:
-            raise Refused("has data of text whose letters are no bytes") from None
-    if size != rows * PIXELS:
-        raise Refused(f"does not hold the bytes of {rows} rows of {PIXELS}: they take {size:,}")
-    return Batch(Table(split, pixels, rows, SHAPE, planes=True, latin=isinstance(span, Latin)), labels)
+    pixels, latin = pickled_pixels(array, place, rows * PIXELS, f"{rows} rows")
+    return Batch(Table(split, pixels, rows, SHAPE, planes=True, latin=latin), labels)
 
 
 def _read_binary(data_set: DataSet, place: Place, file: BinaryIO, split: str, which: str) -> Batch:

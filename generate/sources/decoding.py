@@ -139,7 +139,7 @@ def _opened(data: bytes) -> Image.Image:
     except Exception as e:
         raise BadSample(_damage(picture.format or "image", e)) from None
     if frames != 1:
-        raise BadSample(f"holds {frames} pictures (an animation or several pages): save the one that is meant as a file of its own")
+        raise BadSample(f"holds {frames} pictures (an animation or several pages): save the one you want as a file of its own")
     return picture
 
 

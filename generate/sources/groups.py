@@ -22,12 +22,12 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class HoldOut:
-    """Which groups are held out of training, and which side of that is meant."""
+    """Which groups are held out of training, and whether their samples or all others are taken."""
 
     groups: tuple[str, ...]
     """Names, or shell patterns."""
     train: bool = False
-    """Whether the samples of all other groups are meant, which are those to train with."""
+    """Whether the samples of all other groups are taken, which are those to train with."""
     lenient: bool = False
     """Whether a pattern may match no group: a recipe's, which knows no source."""
 

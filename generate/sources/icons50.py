@@ -25,9 +25,9 @@ from .groups import group_problem
 from .image_files import FolderSource, Note, TarSource, describe
 from .labels import numbered_classes, whole_labels
 from .object_arrays import MAGIC, Read, column_numbers, column_texts, load_saved_fields
-from .pickles import Array, Latin, Refused, Span, Text
+from .pickles import Array, Refused, Span
 from .places import Place, read_place, reading
-from .rows import RowSource, Table, held_bytes
+from .rows import RowSource, Table, pickled_pixels
 from .source import Sample
 from .tarred import tarfile_like
 
@@ -156,18 +156,8 @@ def _table(fields: dict[str, Any], place: Place) -> Table:
     if array.dtype != "u1" or min(height, width) < LEAST_SIDE or height * width > MAX_PIXELS or not shape[0] or array.fortran:
         order = ", stored column by column" if array.fortran else ""
         raise Refused(f"has images of {array.dtype} {shape}{order}; expected bytes (u1) of shape (icons, 3, 32, 32)")
-    span, size = array.data, shape[0] * height * width * 3
-    if not isinstance(span, Span) or isinstance(span, Text):
-        raise Refused("has images that are no array")
-    pixels, stored = place.part(span.offset, span.size), span.size
-    if isinstance(span, Latin) and size < stored <= 2 * size:
-        try:
-            stored = len(held_bytes(pixels, latin=True))
-        except UnicodeError:
-            raise Refused("has images of text whose letters are no bytes") from None
-    if stored != size:
-        raise Refused(f"does not hold the {size:,} bytes of its {shape[0]} icons: they take {stored:,}")
-    return Table("data", pixels, shape[0], (height, width, 3), planes=planes, latin=isinstance(span, Latin))
+    pixels, latin = pickled_pixels(array, place, shape[0] * height * width * 3, "images")
+    return Table("data", pixels, shape[0], (height, width, 3), planes=planes, latin=latin)
 
 
 def _groups(fields: dict[str, Any], grouping: str, rows: int, read: Read) -> Sequence[str]:
@@ -175,11 +165,8 @@ def _groups(fields: dict[str, Any], grouping: str, rows: int, read: Read) -> Seq
     names = column_texts(fields[grouping], read)
     if len(names) != rows:
         raise Refused(f"has {rows} icons and {len(names)} in {grouping!r}")
-    wrong = [f"row {i}: {'has no ' + grouping if not name else problem}" for i, name in enumerate(names) if (problem := _problem(name))]
+    problems = [group_problem(name) if name else f"has no {grouping}" for name in names]
+    wrong = [f"row {i}: {problem}" for i, problem in enumerate(problems) if problem is not None]
     if wrong:
         raise Refused(f"has {len(wrong)} icons without a group:\n{listed(wrong, 10)}\n")
     return names
-
-
-def _problem(name: str) -> str | None:
-    return group_problem(name) if name else "is empty"

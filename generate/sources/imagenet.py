@@ -53,28 +53,28 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource:
     SourceError
         The path is not there or is something else, there are no labels, or images and labels do not agree.
     """
-    found = _find(rest, labels)
-    listing = found.listing
+    image_set = _find(rest, labels)
+    listing = image_set.listing
     flat = [path for path in listing.images if "/" not in path]
     if not listing.images:
-        raise SourceError(f"The source imagenet:{rest}: {found.path} holds no image.{describe(listing.notes)}")
+        raise SourceError(f"The source imagenet:{rest}: {image_set.path} holds no image.{describe(listing.notes)}")
     if flat and len(flat) < len(listing.images):
         raise SourceError(
-            f"The source imagenet:{rest}: {found.path} holds {len(flat)} images of its own beside {len(listing.images) - len(flat)} "
+            f"The source imagenet:{rest}: {image_set.path} holds {len(flat)} images of its own beside {len(listing.images) - len(flat)} "
             "in folders. Expected all flat, or all in wnid folders."
         )
     if flat:
-        truth = _find_truth(rest, found, labels)
-        wnid_of, wnids = _label_flat(listing.images, truth, found.path), truth.wnids
+        truth = _find_truth(rest, image_set, labels)
+        wnid_of, wnids = _label_flat(listing.images, truth, image_set.path), truth.wnids
     else:
         given = read_truth(labels.expanduser()) if labels is not None else None
         wnid_of, wnids = _label_folders(rest, listing, given)
     classes = tuple(ClassRecord(index=i, name=wnid, folder=wnid) for i, wnid in enumerate(wnids))
     label_of = {wnid: i for i, wnid in enumerate(wnids)}
     images = list_samples([(path, label_of[wnid]) for path, wnid in wnid_of.items()], _stem, classes, listing.notes)
-    if found.tar is not None:
-        return TarSource("imagenet", images, found.tar, found.root)
-    return FolderSource("imagenet", images, found.path, found.listed)
+    if image_set.tar is not None:
+        return TarSource("imagenet", images, image_set.tar, image_set.root)
+    return FolderSource("imagenet", images, image_set.path, image_set.listed)
 
 
 def _stem(path: str) -> str:
@@ -125,15 +125,15 @@ def _without_devkit(listing: Listing) -> Listing:
     )
 
 
-def _find_truth(rest: str, found: _ImageSet, labels: Path | None) -> Truth:
+def _find_truth(rest: str, image_set: _ImageSet, labels: Path | None) -> Truth:
     if labels is not None:
         return read_truth(labels.expanduser().resolve())
-    folder = found.path if found.tar is None else found.path.parent
-    devkit = find_devkit(folder, folder.parent) if found.tar is None else find_devkit(folder)
+    folder = image_set.path if image_set.tar is None else image_set.path.parent
+    devkit = find_devkit(folder, folder.parent) if image_set.tar is None else find_devkit(folder)
     if devkit is None:
         raise SourceError(
-            f"The source imagenet:{rest}: {found.path} holds {len(found.listing.images)} images without class folders, so their labels "
-            f"must come from elsewhere. Put {WHERE} beside it, or give the devkit or a file of labels with --labels."
+            f"The source imagenet:{rest}: {image_set.path} holds {len(image_set.listing.images)} images without class folders, so their "
+            f"labels must come from elsewhere. Put {WHERE} beside it, or give the devkit or a file of labels with --labels."
         )
     return read_truth(devkit)
 
@@ -172,5 +172,5 @@ def _label_folders(rest: str, listing: Listing, truth: Truth | None) -> tuple[di
     expected = {path: truth.wnid_of.get(_stem(path), "not named") for path in listing.images}
     wrong = [f"{path}: {expected[path]}" for path, wnid in wnid_of.items() if expected[path] != wnid]
     if wrong:
-        raise SourceError(f"{len(wrong)} images lie in other folders than {truth.path} says:\n{listed(wrong, 10)}\nSort them anew.")
+        raise SourceError(f"{len(wrong)} images lie in other folders than {truth.path} says:\n{listed(wrong, 10)}\nSort them again.")
     return wnid_of, tuple(sorted({*truth.wnids, *listing.folders}))

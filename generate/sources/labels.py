@@ -142,5 +142,5 @@ def check_labels(labels: NDArray[np.int64], low: int, high: int, where: str) -> 
         rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
         raise SourceError(
             f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected {low} to {high}. "
-            "Download it again, or make it anew."
+            "Download it again, or make it again."
         )

@@ -1,4 +1,4 @@
-"""Listing an image folder: which files are images, which are none of our business, which cannot be used."""
+"""Listing an image folder: which files are images, which are ignored, which cannot be used."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Listing:
 
 
 def ignored(name: str) -> bool:
-    """Whether a file or folder of this name is none of the data set's: hidden, or left by an operating system.
+    """Whether a file or folder of this name does not belong to the data set: hidden, or left by an operating system.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Places: bytes at offsets of files, gzipped or not, which archives and tables of rows are read from.
 
 The standard library unpacks a gzipped file from its beginning. Each process keeps the last one open, so rows that are read in
-order cost one pass over it, whatever its size, and a few kilobytes of memory; to go back begins the file anew.
+order cost one pass over it, whatever its size, and a few kilobytes of memory; to go back, the file is read again from its beginning.
 """
 
 from __future__ import annotations

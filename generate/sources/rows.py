@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...errors import SourceError
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
+from .pickles import Array, Latin, Refused, Span, Text
 from .places import PIECE, Place, Stamp, read_place, reading, stamp
 from .source import BadSample, Loaded, Sample, Source
 
@@ -84,6 +85,30 @@ def _held_bytes(place: Place, latin: bool, stamped: Stamp) -> bytes | bytearray:
     return data
 
 
+def pickled_pixels(array: Array, place: Place, size: int, what: str) -> tuple[Place, bool]:
+    """Return where the `size` bytes of an array lie in a pickle at a place, and whether they are stored as text (`Table.latin`).
+
+    Raises
+    ------
+    Refused
+        They are not there; `what` is what the error calls them.
+    SourceError
+        The file cannot be read.
+    """
+    span = array.data
+    if not isinstance(span, Span) or isinstance(span, Text):
+        raise Refused(f"has {what} that are no array")
+    pixels, stored = place.part(span.offset, span.size), span.size
+    if isinstance(span, Latin) and size < stored <= 2 * size:
+        try:
+            stored = len(held_bytes(pixels, latin=True))
+        except UnicodeError:
+            raise Refused(f"has {what} of text whose letters are no bytes") from None
+    if stored != size:
+        raise Refused(f"has {what} of {size:,} bytes by their shape, and they take {stored:,}")
+    return pixels, isinstance(span, Latin)
+
+
 class RowSource(Source):
     """Rows of one or more tables; ids are ``<split>/<row, five digits>``.
 
@@ -117,7 +142,7 @@ class RowSource(Source):
 
 
 def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "test") -> tuple[str, ...]:
-    """Return the splits that are meant, in the order that they are read in: test before train.
+    """Return the splits to read, in the order that they are read in: test before train.
 
     Examples
     --------

@@ -79,7 +79,7 @@ class SampleSource(Source):
         try:
             image = decode((self.folder / photograph.file).read_bytes())
         except OSError as e:
-            raise BadSample(f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image anew") from None
+            raise BadSample(f"cannot be read from the installed scikit-image ({e.strerror}): install scikit-image again") from None
         sha256 = sha256_bytes(image.data)
         if sha256 != photograph.sha256:
             raise BadSample(

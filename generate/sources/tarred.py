@@ -116,7 +116,7 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
             if problem is not None:
                 tar.notes.append((name, problem))
             elif member.isreg() and name in tar.files:
-                tar.notes.append((name, "is in the archive twice: make the archive anew, with one of them"))
+                tar.notes.append((name, "is in the archive twice: make the archive again, with one of them"))
             elif member.isreg():
                 if zipped:
                     check_expanded(path, member.offset_data + member.size)
@@ -154,15 +154,15 @@ def _looks_like(path: Path) -> str:
 
 def _problem(name: str, member: tarfile.TarInfo) -> str | None:
     if name.startswith("/") or ".." in name.split("/"):
-        return "has a name that leads out of the archive: nothing is read under it; make the archive anew with plain relative names"
+        return "has a name that leads out of the archive: nothing is read under it; make the archive again with plain relative names"
     if member.issym() or member.islnk():
         return f"is a link to {member.linkname!r}: links in an archive are not followed; put the file itself there"
     if member.isdir():
         return None
     if not member.isreg():
-        return "is a device, a pipe or another thing that is no file: make the archive anew without it"
+        return "is a device, a pipe or another thing that is no file: make the archive again without it"
     if member.sparse is not None:
-        return "is stored as a sparse file: make the archive anew without --sparse"
+        return "is stored as a sparse file: make the archive again without --sparse"
     if member.size > MAX_FILE_BYTES:
         return f"has {member.size:,} bytes, more than the {MAX_FILE_BYTES:,} that one file may have: leave it out"
     return None
@@ -174,7 +174,7 @@ def list_images(tar: Tar, root: str = "") -> Listing:
     for name in sorted(tar.files):
         path = name.removeprefix(root)
         if name.startswith(root) and not any(ignored(part) for part in path.split("/")):
-            listing.add(path, name, "make the archive anew without it")
+            listing.add(path, name, "make the archive again without it")
     listing.folders = sorted({path.partition("/")[0] for path in listing.images if "/" in path})
     return listing
 

@@ -152,7 +152,7 @@ def _option(subject: Subject, unplaced: Sequence[SetRef]) -> str:
 
 def _advice(subject: Subject, option: str, example: tuple[str, str]) -> str:
     if subject.manifest is None:
-        return f"Choose what fits with {option}, or build without --view: `corruptset export` can be told which sets a name is."
+        return f"Choose what fits with {option}, or build without --view: `corruptset export` takes a file that says which sets a name is."
     which, line = example
     how = f"--severities FILE {which} (TOML: [severities], then a line such as {line} for each)"
     return f"Choose what fits with {option}, or say with {how}."

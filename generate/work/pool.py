@@ -47,7 +47,7 @@ class Workers:
         self.pool.shutdown(wait=False)
 
     def stop(self) -> None:
-        """Stop the workers here and now; nothing where they end by themselves."""
+        """Stop the workers at once; nothing where they end by themselves."""
         if not self._ended:
             self._ended = True
             with _without_loky_traceback():
@@ -96,7 +96,7 @@ def machine_error(error: OSError, directory: object) -> MachineError:
 
 
 def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
-    # In a file, once for all workers; its name is that of what a killed build leaves behind.
+    # One file for all workers; its name is that of a temporary file, which the next build removes if this one is killed.
     file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
@@ -158,7 +158,7 @@ def _one_pool(file: str, missing: dict[str, Part], jobs: int, done: Done) -> boo
     except BrokenProcessPool:
         return True
     finally:
-        # Workers that are done end by themselves while the build is finished; others are stopped here and now.
+        # Workers that are done end by themselves while the build is finished; others are stopped at once.
         if finished:
             workers.end()
         else:
@@ -169,9 +169,9 @@ def _one_pool(file: str, missing: dict[str, Part], jobs: int, done: Done) -> boo
 def _without_loky_traceback() -> Iterator[None]:
     """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
 
-    Told to kill them, the thread forgets what was submitted, kills, and then looks once more at what is queued: a task
-    submitted a moment before is a KeyError there, after all that it had to do is done (joblib 1.5). It would stand on
-    the user's screen above the sentence that says how to resume.
+    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a task
+    submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
+    on the user's screen above the sentence that says how to resume.
     """
     before = threading.excepthook
 

@@ -91,7 +91,7 @@ def _working(job: Job) -> Iterator[None]:
 
 
 def check_parent(job: Job) -> None:
-    """End a worker whose parent is gone."""
+    """End a worker whose parent has ended."""
     if job.parent is not None and os.getppid() != job.parent:
         os._exit(1)
 

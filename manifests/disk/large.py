@@ -61,7 +61,7 @@ class LargeFile:
             self.abandon()
 
     def abandon(self) -> None:
-        """Close the file as it is."""
+        """Close the file, complete or not."""
         with contextlib.suppress(OSError):  # of bytes that do not fit any more
             self._file.close()
 

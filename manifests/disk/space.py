@@ -1,4 +1,4 @@
-"""Free space: what is about to be written must fit, or nothing is begun."""
+"""Free space: what is to be written must fit, or nothing starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...errors import MachineError
 
 
 def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
-    """Refuse to begin where there is too little room.
+    """Refuse to start where there is too little space.
 
     Parameters
     ----------

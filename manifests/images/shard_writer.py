@@ -149,7 +149,7 @@ def _image(file: Any) -> bytes:
     """Return the bytes of a file in memory.
 
     HDF5 1.14 (h5py before 3.16) takes the mark "open for writing" out of them and leaves the checksum of the first block as it was: no
-    reader opens such a file. HDF5 2.0 computes the checksum anew, and so does this: both give the same file.
+    reader opens such a file. HDF5 2.0 computes the checksum again, and so does this: both give the same file.
     """
     file.flush()
     return sealed(file.id.get_file_image())

@@ -201,7 +201,7 @@ class ShardCache:
         return shard
 
     def _leave_parents(self) -> None:
-        """Start anew in a process that was forked."""
+        """Start with no open shard, in a process that was forked."""
         if self._pid != os.getpid():
             # a thread that does not exist in this process may hold the lock
             _INHERITED.append(self._open)

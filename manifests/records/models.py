@@ -41,7 +41,7 @@ Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 def _given(value: str | None) -> str | None:
     if value is None:
-        raise ValueError("is null; what a sample has not is left out")
+        raise ValueError("is null; what a sample does not have is left out")
     return value
 
 
@@ -209,7 +209,7 @@ class ClassRecord(Record):
 
 
 class ExcludedRecord(Record):
-    """A bad sample that the build was told to do without."""
+    """A bad sample that the build left out, as the user asked."""
 
     path: str
     reason: str

@@ -70,5 +70,5 @@ def other_schema(data: bytes) -> str | None:
         return f"{versions}: it was made by a newer one. Update corruptset, or use {by}."
     return (
         f"{versions}: the digest of schema 1 does not cover class names. Run the same `corruptset build` command with another --out: its "
-        f"pixels and the pixel_digest of every set come out the same, the digest of the whole is new. Or use {by}."
+        f"pixels and the pixel_digest of every set stay the same, the digest of the whole is new. Or use {by}."
     )

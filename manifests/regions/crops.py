@@ -94,7 +94,7 @@ class CutCrops(Crops):
     rows : sequence of RegionRow
         Of this image; one at least.
     side : int, optional
-        Of the regions that are meant.
+        Only regions of this side.
 
     Raises
     ------
@@ -131,7 +131,7 @@ class CutCrops(Crops):
 
 
 def row_problem(row: RegionRow, width: int, height: int) -> str | None:
-    """Return why a row of regions.jsonl is none of an image of this size, or None."""
+    """Return why a row of regions.jsonl does not fit an image of this size, or None."""
     if row.fit == "embed":
         width = height = row.out
     elif row.fit == "pad" and row.side > row.out:

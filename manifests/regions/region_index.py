@@ -37,7 +37,7 @@ class RegionIndex:
         if not len(crops):
             sides = sorted({row.side for row in rows} | {s.region.side for s in samples if s.region is not None})
             if sides:
-                there = ", ".join(map(str, sides))
-                raise UnknownCorruption(f"The data set has no regions of side {side} of the image {sample_id!r}; there are sides {there}.")
+                present = ", ".join(map(str, sides))
+                raise UnknownCorruption(f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {present}.")
             raise UnknownCorruption(f"The data set has no regions of an image {sample_id!r}: name an image by its id in the source.")
         return crops

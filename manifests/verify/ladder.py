@@ -78,7 +78,7 @@ def verify_directory(
     -----
     manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else). SHA256SUMS is covered by the
     manifest. Where PARTIAL.json stands, `report.absent` names the sets that it says are in archives which were not unpacked: they are not
-    looked for. Whoever changes both consistently, images included, makes another data set: it has another digest.
+    checked. Whoever changes both consistently, images included, makes another data set: it has another digest.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}.")

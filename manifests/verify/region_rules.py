@@ -18,8 +18,8 @@ def region_problems(manifest: Manifest, samples: Sequence[SampleRecord], rows: S
     if store not in (None, "images", "table"):
         yield Problem(MANIFEST, "records", f"the recipe's regions are stored as {store!r}; expected 'images' or 'table'")
     if (rows is not None) != (store == "table"):
-        said, listed = ("a", "none") if store == "table" else ("no", "one")
-        yield Problem(MANIFEST, "records", f"the recipe says that there is {said} {REGIONS}, and files lists {listed}")
+        expected, listed = ("a", "none") if store == "table" else ("no", "one")
+        yield Problem(MANIFEST, "records", f"the recipe says that there is {expected} {REGIONS}, and files lists {listed}")
     for s in samples:
         if (s.region is not None) != (store == "images"):
             is_one, are = ("is no region", "are") if s.region is None else ("is a region", "are not")

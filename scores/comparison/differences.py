@@ -77,7 +77,7 @@ def point_scores(scores: Scores) -> dict[str, float]:
     """Return the scores that are one number each, as fractions, by the name that they have among the resamples."""
     clean = scores.sets.get("clean")
     named: dict[str, float | None] = {"clean_accuracy": None if clean is None else clean.accuracy}
-    named |= {name: getattr(scores, name, None) for name in HEADLINES}
+    named |= {name: getattr(scores, name) for name in HEADLINES}
     if scores.two_factor is not None:
         fields = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
         named |= {f"two_factor.{name}": getattr(scores.two_factor, name) for name in fields}

@@ -44,12 +44,13 @@ def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]
 def summary(entries: Sequence[Entry]) -> Table:
     """Return the scores that are one number each, with their intervals."""
     wanted: list[tuple[Column, Callable[[Scores], float | None], str]] = [
-        (Column("clean accuracy"), lambda s: s.sets["clean"].accuracy if "clean" in s.sets else None, "clean"),
+        (Column("clean accuracy"), lambda s: s.sets["clean"].accuracy if "clean" in s.sets else None, "clean_accuracy"),
         (Column("mean accuracy"), lambda s: s.mean_accuracy, "mean_accuracy"),
         (Column("mAUDE"), lambda s: s.maude, "maude"),
         (Column("relative mAUDE"), lambda s: s.relative_maude, "relative_maude"),
         (Column("mCE"), lambda s: s.mce, "mce"),
         (Column("relative mCE"), lambda s: s.relative_mce, "relative_mce"),
+        (Column("CV %", "number"), lambda s: None if s.two_factor is None else s.two_factor.cv_percent, "two_factor.cv_percent"),
         (Column("RB-index", "number"), lambda s: s.rb_index, "rb_index"),
         (Column("style gap"), lambda s: s.style_gap, "style_gap"),
     ]
@@ -59,7 +60,7 @@ def summary(entries: Sequence[Entry]) -> Table:
         if any(get(e.scores) is not None for e in entries):
             columns += _with_ends(column)
             for row, e in zip(rows, entries, strict=True):
-                row += [get(e.scores), *_ends(_interval(e.scores, name))]
+                row += [get(e.scores), *_ends(e.scores.intervals.get(name))]
     return Table("summary", "Scores that are one number, with intervals of 95 % over resamples of the images", columns, rows)
 
 
@@ -143,7 +144,7 @@ def _by_model(
 def first_below(entries: Sequence[Entry]) -> Table | None:
     """Return the level at which the accuracy first falls below thresholds (Swingler 2022)."""
     keys = [(name, threshold) for name in _profiles(entries) for threshold in ("0.9", "0.5", "0.1")]
-    columns = [Column("degradation", "text"), Column("accuracy below", "number"), *(Column(e.label, "whole") for e in entries)]
+    columns = [Column("degradation", "text"), Column("accuracy below %", "whole"), *(Column(e.label, "whole") for e in entries)]
     rows = []
     for name, threshold in keys:
         levels: list[Cell] = []
@@ -151,7 +152,7 @@ def first_below(entries: Sequence[Entry]) -> Table | None:
             profile = e.scores.mean_profile if name == MEAN else e.scores.profiles.get(name)
             below = None if profile is None else profile.first_below.get(threshold)
             levels.append(None if profile is None else "never" if below is None else below.level)
-        rows.append([name, float(threshold), *levels])
+        rows.append([name, round(100 * float(threshold)), *levels])
     return Table("degradation", "First level at which the accuracy is below a threshold", columns, rows)
 
 
@@ -280,10 +281,6 @@ def differences_table(found: Sequence[Difference]) -> Table:
     rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]
     notes = ["A difference exceeds its interval of 95 % over paired resamples of the images where the interval does not have 0 in it."]
     return Table("differences", "Differences between models", columns, rows, notes)
-
-
-def _interval(scores: Scores, name: str) -> tuple[float, float] | None:
-    return scores.sets["clean"].interval if name == "clean" and "clean" in scores.sets else scores.intervals.get(name)
 
 
 def _with_ends(column: Column) -> list[Column]:

@@ -217,7 +217,7 @@ def fragile(entries: Sequence[Entry]) -> Figure | None:
             panel.errorbar(places, values, yerr=arms, color=style.color, marker=style.marker, linestyle=style.linestyle, elinewidth=0.8)
         panel.set_title(RATES[name])
         panel.set_xticks(range(len(groups)), [_size(group) for group in groups])
-    panels[0].set_ylim(bottom=0)
+    panels[0].set_ylim(bottom=-0.03 * panels[0].get_ylim()[1])
     drawn.supxlabel("side of the regions", fontsize=9)
     drawn.supylabel("fragile anchors, %", fontsize=9)
     _legend_of_models(drawn, panels[0], entries, sorted({number for own in points.values() for number, _, _ in own}))
@@ -233,7 +233,7 @@ def order_effects(entries: Sequence[Entry]) -> Figure | None:
     shown = [(e, t.order_effects) for e in entries if (t := e.scores.two_factor) is not None and t.order_effects]
     if not shown:
         return None
-    stages = list(dict.fromkeys(stage for _, effects in shown for o in effects for stage in o.first.split("+")))
+    stages = sorted({stage for _, effects in shown for o in effects for stage in o.first.split("+")})
     most = max(abs(100 * o.difference) for _, effects in shown for o in effects) or 1.0
     columns = min(2, len(shown))
     rows = -(-len(shown) // columns)
@@ -248,7 +248,9 @@ def order_effects(entries: Sequence[Entry]) -> Figure | None:
         drawn_matrix = panel.imshow(matrix, cmap="PuOr", vmin=-most, vmax=most)
         for y, x in zip(*np.nonzero(~np.isnan(matrix)), strict=True):
             colour = "white" if abs(matrix[y, x]) > 0.6 * most else INK
-            panel.text(x, y, f"{matrix[y, x]:+.1f}", ha="center", va="center", fontsize=6, color=colour)
+            panel.text(
+                x, y, f"{matrix[y, x]:+.1f}".replace("+0.0", "0").replace("-0.0", "0"), ha="center", va="center", fontsize=6, color=colour
+            )
         panel.set_title(short(entry.label))
         panel.set_xticks(range(len(stages)), stages, rotation=90, fontsize=7)
         panel.set_yticks(range(len(stages)), stages, fontsize=7)

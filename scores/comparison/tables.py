@@ -7,9 +7,10 @@ import io
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ...manifests.records.report import printable
+from ..records import data_frame
 
 Kind = Literal["text", "whole", "percent", "points", "number"]
 Cell = str | int | float | None
@@ -91,6 +92,17 @@ class Table:
         comments = "".join(f"% {line}\n" for text in (self.title, *self.notes) for line in printable(text).splitlines())
         rows = "".join(f"{line}\n" for line in body)
         return f"{comments}\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\n\\hline\n{rows}\\hline\n\\end{{tabular}}\n"
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, its columns by their titles; fractions are 0..1.
+
+        Raises
+        ------
+        ScoreError
+            pandas is not installed.
+        """
+        titles = [column.title for column in self.columns]
+        return data_frame([dict(zip(titles, row, strict=True)) for row in self.rows])
 
     def _body(self, escape: Callable[[str], str]) -> list[list[str]]:
         return [[escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]

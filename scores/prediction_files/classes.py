@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 SAFE_EXPONENT = 60.0
 """Up to here (and down to its negative) sums of exponentials of a million classes keep float32's accuracy."""
 
-Memory = dict[str, NDArray[Any]]
+Memory = dict[object, NDArray[Any]]
 """Working memory that is used again: fresh memory of a block's size costs more than what is computed in it."""
 
 
-def _working(memory: Memory, name: str, shape: tuple[int, int], dtype: type[np.generic]) -> NDArray[Any]:
+def _working(memory: Memory, name: object, shape: tuple[int, int], dtype: type[np.generic]) -> NDArray[Any]:
     rows, columns = shape
     kept = memory.get(name)
     if kept is None or kept.shape[1] != columns or len(kept) < rows:
@@ -65,7 +65,7 @@ class Scored:
     def _taken(self, values: NDArray[Any], chosen: NDArray[np.intp]) -> NDArray[Any]:
         if len(chosen) == len(values):
             return values
-        out = _working(self._memory, f"taken {values.dtype}", (len(chosen), values.shape[1]), values.dtype.type)
+        out = _working(self._memory, values.dtype, (len(chosen), values.shape[1]), values.dtype.type)
         return values.take(chosen, axis=0, out=out, mode="clip")
 
     def singles(self) -> NDArray[np.float32]:
@@ -142,7 +142,8 @@ class Halves(Scored):
         out: NDArray[np.float32] = _working(self._memory, "single", self.values.shape, np.float32)
         bits = out.view(np.int32)
         # exponent and fraction in the places of float32's, then 2**(127 - 15) for the difference of the biases: exact, subnormal ones too
-        np.left_shift(self._bits, 13, out=bits, dtype=np.int32)
+        bits[...] = self._bits
+        np.left_shift(bits, 13, out=bits)
         np.bitwise_and(bits, np.int32(-0x70002000), out=bits)
         out *= np.float32(2.0**112)
         return out

@@ -39,8 +39,6 @@ class CsvFile:
     ----------
     path : Path
     columns : dict of str to Column
-    other : list of str
-        Names of the other columns.
 
     Raises
     ------
@@ -62,8 +60,6 @@ class CsvFile:
         self.columns = {
             name: Column(_TYPES[NAMES[name]], len(places) if name in _NUMBERED else None, None) for name, places in self._places.items()
         }
-        used = {place for places in self._places.values() for place in places}
-        self.other = [name for place, name in enumerate(self._names) if place not in used]
 
     def _lines(self) -> Iterator[list[str]]:
         self._file.seek(0)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..outcomes import Outcome
-from .findings import FEW, RowFindings
 
 FIELDS: dict[str, type[np.generic]] = {
     "correct": np.bool_,
@@ -18,7 +17,7 @@ FIELDS: dict[str, type[np.generic]] = {
     "probability": np.float32,
     "predicted": np.int32,
 }
-"""Of an outcome: 14 bytes an image."""
+"""Of an outcome: 14 bytes an image, and one more says that it is there."""
 
 
 class Gathering:
@@ -38,41 +37,25 @@ class Gathering:
         # an operating system gives pages of memory when they are written: sets and fields that stay empty cost none
         self._fields = {name: np.empty((len(self.sets), images), dtype) for name, dtype in FIELDS.items()}
         self._there = np.zeros((len(self.sets), images), np.bool_)
-        self._known: dict[int, set[str]] = {}
+        self._known: dict[int, Set[str]] = {}
 
-    def put(
-        self, outcome: Outcome, numbers: NDArray[np.intp], rows: NDArray[np.intp], findings: RowFindings, shown: Callable[[int], str]
-    ) -> None:
-        """Take what became of some rows.
+    def put(self, outcome: Outcome, number: int, rows: NDArray[np.intp]) -> None:
+        """Take what became of some images of a set: of n rows, the set's number in `sets`, and the n rows of samples.jsonl."""
+        self._there[number, rows] = True
+        given = {name: values for name in FIELDS if (values := getattr(outcome, name)) is not None}
+        for name, values in given.items():
+            self._fields[name][number, rows] = values
+        self._known[number] = self._known.get(number, given.keys()) & given.keys()
 
-        Parameters
-        ----------
-        outcome : Outcome
-            Of n rows.
-        numbers : (n,) ndarray of int
-            Of the sets, in `sets`.
-        rows : (n,) ndarray of int
-            Of the images, 0..images-1.
-        findings : RowFindings
-            Is told of rows that were there before.
-        shown : callable
-            Place in the block -> how the row is called.
-        """
-        places = numbers * self.images + rows
-        there = self._there.reshape(-1)
-        _, first = np.unique(places, return_index=True)
-        again = there[places]
-        if len(first) < len(places):
-            again[np.setdiff1d(np.arange(len(places)), first)] = True
-        if again.any():
-            at = np.flatnonzero(again)
-            findings.add("twice", len(at), map(shown, at[:FEW].tolist()))
-        there[places] = True
-        given = {name for name in FIELDS if getattr(outcome, name) is not None}
-        for name in given:
-            self._fields[name].reshape(-1)[places] = getattr(outcome, name)
-        for number in np.unique(numbers).tolist():
-            self._known[number] = self._known.get(number, given) & given
+    def again(self, number: int, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which of some rows of a set are there already, or stand further ahead in `rows`."""
+        again: NDArray[np.bool_] = self._there[number, rows]
+        _, first = np.unique(rows, return_index=True)
+        if len(first) < len(rows):
+            later = np.ones(len(rows), np.bool_)
+            later[first] = False
+            again |= later
+        return again
 
     def missing(self, number: int) -> NDArray[np.intp]:
         """Return the rows of a set that nothing was said of."""

@@ -23,6 +23,8 @@ HEAD_FIELDS = ("model", "digest")
 """Texts that an archive may hold beside its columns."""
 MOST_DIRECTORY = 1 << 22
 """Bytes that are read of an archive at once but for its arrays: its directory has a hundred bytes an array."""
+_LOCAL_HEADER = 30
+"""Bytes before a member's name."""
 _MOST_DEFLATED = 1032
 """Times that deflate can shorten."""
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OverflowError)
@@ -41,8 +43,8 @@ class NpzFile:
     ----------
     path : Path
     columns : dict of str to Column
-    other : list of str
-        Names of the other arrays.
+    shapes : dict of str to (shape, type, bytes before the elements)
+        Of the arrays that are known.
 
     Raises
     ------
@@ -60,12 +62,11 @@ class NpzFile:
                 self._archive = zipfile.ZipFile(self._file)
             self._arrays = {info.filename[:-4]: info for info in self._archive.infolist() if info.filename.endswith(".npy")}
             self._check_members()
-            self._shapes = {name: self._read_header(name) for name in (*NAMES, *HEAD_FIELDS) if name in self._arrays}
+            self.shapes = {name: self._read_header(name) for name in (*NAMES, *HEAD_FIELDS) if name in self._arrays}
+            self.columns = {name: _column(name, *self.shapes[name]) for name in NAMES if name in self.shapes}
         except BaseException:
             self._file.close()
             raise
-        self.columns = {name: _column(name, *self._shapes[name]) for name in NAMES if name in self._shapes}
-        self.other = sorted(self._arrays.keys() - self._shapes.keys())
 
     def _check_members(self) -> None:
         names = self._archive.namelist()
@@ -97,13 +98,18 @@ class NpzFile:
         BadTable
             It is something else than one text.
         """
-        if name not in self._shapes:
+        if name not in self.shapes:
             return None
-        shape, dtype, begin = self._shapes[name]
+        shape, dtype, begin = self.shapes[name]
         if dtype.kind != "U" or shape not in ((), (1,)) or dtype.itemsize > MOST_HEADER:
             raise BadTable(f"has {name} of {dtype}, shape {_shown(shape)}; expected one text")
         with _damage(), self._archive.open(self._arrays[name]) as stream:
             return str(np.frombuffer(stream.read()[begin:], dtype)[0])
+
+    def bytes_of(self, name: str) -> _Stored | _Deflated:
+        """Return the bytes of an array, from its header on."""
+        info = self._arrays[name]
+        return _Stored(self._file, info) if info.compress_type == zipfile.ZIP_STORED else _Deflated(self._archive, info)
 
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield some columns, a block of rows at a time; a block's arrays are used again for the next one.
@@ -115,9 +121,9 @@ class NpzFile:
         """
         count = block_rows([self.columns[name] for name in names])
         with _damage():
-            streams = {name: _Rows(self._archive, self._arrays[name], *self._shapes[name]) for name in names}
+            streams = {name: _Rows(self, name, count) for name in names}
             for first in range(0, self.columns[names[0]].rows or 0, count):
-                yield {name: stream.take(first, count) for name, stream in streams.items()}
+                yield {name: stream.take(first) for name, stream in streams.items()}
             for stream in streams.values():
                 stream.finish()
 
@@ -144,26 +150,71 @@ class _Guarded(io.BufferedReader):
 
 
 class _Rows:
-    """The rows of an array in an archive, in their order."""
+    """The rows of an array in an archive, in their order, a block at a time in memory that is used again."""
 
-    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, shape: tuple[int, ...], dtype: np.dtype[Any], begin: int) -> None:
-        self._stream = archive.open(info)
-        self._stream.read(begin)
-        self._shape, self._dtype = shape, dtype
+    def __init__(self, archive: NpzFile, name: str, most: int) -> None:
+        self._shape, dtype, begin = archive.shapes[name]
+        self._block = np.empty((most, *self._shape[1:]), dtype)
         self._native = dtype.newbyteorder("=")
-        self._name = info.filename
+        self._name = name
+        self._bytes = archive.bytes_of(name)
+        self._bytes.skip(begin)
 
-    def take(self, first: int, count: int) -> NDArray[Any]:
-        shape = (min(count, self._shape[0] - first), *self._shape[1:])
-        wanted = math.prod(shape) * self._dtype.itemsize
-        data = self._stream.read(wanted)
-        if len(data) != wanted:
+    def take(self, first: int) -> NDArray[Any]:
+        block = self._block[: self._shape[0] - first]
+        if not self._bytes.fill(block):
             raise BadTable(f"is cut off in {self._name}")
-        return np.frombuffer(data, self._dtype).astype(self._native, copy=False).reshape(shape)
+        return block.astype(self._native, copy=False)
 
     def finish(self) -> None:
-        """Read the end, at which the archive's checksum is held against what was read."""
-        self._stream.read(1)
+        self._bytes.finish()
+
+
+class _Stored:
+    """The bytes of a member that is not compressed, read where they lie: `zipfile` copies each twice and needs fresh memory for it."""
+
+    def __init__(self, file: io.BufferedReader, info: zipfile.ZipInfo) -> None:
+        self._file, self._crc, self._expected = file, 0, info.CRC
+        file.seek(info.header_offset)
+        head = file.read(_LOCAL_HEADER)
+        self._at = info.header_offset + len(head) + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
+
+    def skip(self, count: int) -> None:
+        self._file.seek(self._at)
+        self._crc = zlib.crc32(self._file.read(count))
+        self._at += count
+
+    def fill(self, block: NDArray[Any]) -> bool:
+        self._file.seek(self._at)
+        data = block.reshape(-1).view(np.uint8).data
+        self._at += block.nbytes
+        full = self._file.readinto(data) == block.nbytes
+        self._crc = zlib.crc32(data, self._crc)
+        return full
+
+    def finish(self) -> None:
+        if self._crc != self._expected:
+            raise BadTable("is damaged: its checksum is another one. Write or copy it again")
+
+
+class _Deflated:
+    """The bytes of a member that is compressed."""
+
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+        self._stream = archive.open(info)
+
+    def skip(self, count: int) -> None:
+        self._stream.read(count)
+
+    def fill(self, block: NDArray[Any]) -> bool:
+        data = np.frombuffer(self._stream.read(block.nbytes), np.uint8)
+        full = len(data) == block.nbytes
+        if full:
+            block.reshape(-1).view(np.uint8)[:] = data
+        return full
+
+    def finish(self) -> None:
+        self._stream.read(1)  # at its end the checksum is held against what was read
 
 
 def _header(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any], int]:

@@ -58,7 +58,7 @@ def read_predictions(
 
     Notes
     -----
-    Files are read a block of rows at a time: memory holds the outcomes (14 bytes an image of a set) and one block. Pickled arrays are
+    Files are read a block of rows at a time: memory holds the outcomes (15 bytes an image of a set) and one block. Pickled arrays are
     never loaded.
     """
     path, names, findings = Path(path), SetNames(data, sets), Findings()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..outcomes import Outcome
-from .classes import Scored, counted, scored
+from .classes import Memory, Scored, counted, scored
 
 Kind = Literal["logits", "probs", "top", "rank"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,7 +39,7 @@ class Reduction:
 
     def __init__(self, classes: int) -> None:
         self._classes = classes
-        self._memory: dict[str, NDArray[Any]] = {}
+        self._memory: Memory = {}
 
     def outcome(self, kind: Kind, arrays: Mapping[str, NDArray[Any]], labels: NDArray[np.integer]) -> tuple[Outcome, Faults]:
         """Return what a block comes down to, and what is wrong with it; the outcome of a faulty row means nothing.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...manifests.reader import DataSet
+from ..outcomes import Outcome
 from .findings import FEW, RowFindings, few
 from .gathering import Gathering
 from .reduction import COLUMNS, Reduction
@@ -43,27 +44,41 @@ class RowReader:
 
     def take(self, table: Table, layout: Layout, set_id: str | None) -> list[str]:
         """Read all rows of a table, of one set or of those that its column `set_id` names; return what is wrong with them."""
-        findings, unknown = RowFindings(), dict[str, int]()
+        findings, unknown, columns = RowFindings(), dict[str, int](), COLUMNS[layout.kind]
         counts = np.zeros(len(self._numbers), np.intp)
         first = 0
         for block in table.blocks(layout.columns if set_id is not None else ("set_id", *layout.columns)):
-            size = len(block[COLUMNS[layout.kind][0]])
+            size = len(block[columns[0]])
             numbers = np.full(size, self._numbers[set_id]) if set_id is not None else self._set_numbers(block["set_id"], unknown)
-            rows = self._rows(layout.key, block, numbers, counts, findings)
+            # a column of one set's is all of one number
+            present = [self._numbers[set_id]] if set_id is not None else np.unique(numbers).tolist()
+            rows = self._rows(layout.key, block, numbers, present, counts, findings)
             kept = np.flatnonzero((numbers >= 0) & (rows >= 0))
-            arrays = {name: block[name] if len(kept) == size else block[name][kept] for name in COLUMNS[layout.kind]}
-            numbers, rows = numbers[kept], rows[kept]
-            outcome, faults = self._reduction.outcome(layout.kind, arrays, self._labels[rows])
+            if len(kept) < size:
+                numbers, rows, block = numbers[kept], rows[kept], {name: block[name][kept] for name in columns}
+            outcome, faults = self._reduction.outcome(layout.kind, block, self._labels[rows])
             for problem, faulty in faults.items():
-                at = (first + kept[np.flatnonzero(faulty)[:FEW]]).tolist()
-                findings.add(problem, int(faulty.sum()), map(table.place, at))
-            self._gathering.put(outcome, numbers, rows, findings, self._shown(numbers, rows, set_id is None))
+                findings.add(problem, int(faulty.sum()), map(table.place, (first + kept[np.flatnonzero(faulty)[:FEW]]).tolist()))
+            for number in present:
+                if number >= 0:
+                    self._put(outcome, number, rows, numbers == number if len(present) > 1 else None, layout.key, findings)
             first += size
             self._tell(size)
         lines = findings.lines()
         if unknown:
             lines.append(f"has {sum(unknown.values()):,} rows of sets that the data set does not have: {few(unknown)}")
         return lines
+
+    def _put(
+        self, outcome: Outcome, number: int, rows: NDArray[np.intp], own: NDArray[np.bool_] | None, key: str | None, findings: RowFindings
+    ) -> None:
+        """Put the outcome of one set's rows where it belongs: of all rows, or of those that are its `own`."""
+        if own is not None:
+            outcome, rows = outcome.rows(own), rows[own]
+        if key is not None and (again := np.flatnonzero(self._gathering.again(number, rows))).size:
+            name = self._gathering.sets[number]
+            findings.add("twice", len(again), (f"{name} {row} ({self._ids[row]})" for row in rows[again[:FEW]].tolist()))
+        self._gathering.put(outcome, number, rows)
 
     def missing(self, set_id: str | None) -> list[str]:
         """Return which rows of a set are missing; of all that must be there where it is None."""
@@ -77,16 +92,6 @@ class RowReader:
                 named = few((f"{row} ({self._ids[row]})" for row in rows[:FEW].tolist()), len(rows))
                 lines.append(f"lacks {len(rows):,} of {self.images:,} rows{where}: {named}")
         return lines
-
-    def _shown(self, numbers: NDArray[np.intp], rows: NDArray[np.intp], named: bool) -> Callable[[int], str]:
-        """Return how the image of a row of the block is called."""
-
-        def shown(at: int) -> str:
-            row = int(rows[at])
-            where = f"{self._gathering.sets[int(numbers[at])]} " if named else ""
-            return f"{where}{row} ({self._ids[row]})"
-
-        return shown
 
     def _set_numbers(self, given: NDArray[Any], unknown: dict[str, int]) -> NDArray[np.intp]:
         """Return the number of each row's set."""
@@ -103,28 +108,34 @@ class RowReader:
         return numbers[places]
 
     def _rows(
-        self, key: str | None, block: dict[str, NDArray[Any]], numbers: NDArray[np.intp], counts: NDArray[np.intp], findings: RowFindings
+        self,
+        key: str | None,
+        block: Mapping[str, NDArray[Any]],
+        numbers: NDArray[np.intp],
+        present: list[int],
+        counts: NDArray[np.intp],
+        findings: RowFindings,
     ) -> NDArray[np.intp]:
         """Return the row of samples.jsonl that each row of a block is of; -1 where there is none."""
-        images = self.images
         if key == "index":
             given = block["index"]
-            rows, problem = given, f"with an index outside 0 to {images - 1:,}"
+            rows, problem = given, f"with an index outside 0 to {self.images - 1:,}"
         elif key == "id":
             self._row_of = self._row_of or {name: row for row, name in enumerate(self._ids)}
             given = block["id"]
             rows, problem = np.array([self._row_of.get(name, -1) for name in given.tolist()], np.intp), "whose id is of no sample"
         else:
-            rows = np.empty(len(numbers), np.intp)
-            for number in np.unique(numbers).tolist():
-                of_set = np.flatnonzero(numbers == number)
-                begin = counts[number] if number >= 0 else 0
-                rows[of_set] = np.arange(begin, begin + len(of_set))
+            rows = given = np.zeros(len(numbers), np.intp)
+            for number in present:
+                own = np.flatnonzero(numbers == number) if len(present) > 1 else slice(None)
+                count = len(rows[own])
                 if number >= 0:
-                    counts[number] += len(of_set)
-            given, problem = rows, f"too many: a set has {images:,}"
-        outside = ((rows < 0) | (rows >= images)) & (numbers >= 0)
+                    rows[own] = np.arange(counts[number], counts[number] + count)
+                    counts[number] += count
+            problem = f"too many: a set has {self.images:,}"
+        outside = (rows < 0) | (rows >= self.images)
         if outside.any():
-            shown = given[np.flatnonzero(outside)[:FEW]].tolist()
-            findings.add(problem, int(outside.sum()), map(repr, shown))
-        return np.where(outside, -1, rows).astype(np.intp)
+            outside &= numbers >= 0
+            findings.add(problem, int(outside.sum()), map(repr, given[np.flatnonzero(outside)[:FEW]].tolist()))
+            rows = np.where(outside, -1, rows)
+        return rows.astype(np.intp, copy=False)

@@ -31,7 +31,10 @@ def files_of_sets(folder: Path, names: SetNames, findings: Findings) -> dict[str
         near = suggest(unknown[0], names.all())
         are = f"{len(unknown):,} files are" if len(unknown) > 1 else "1 file is"
         names_given = few(f"{name}.npz" for name in unknown)
-        findings.add(f"{are} of no set of the data set: {names_given}.{near} Rename or delete what is none")
+        findings.add(
+            f"{are} of no set of the data set: {names_given}.{near} Rename or delete what is none; a file of many sets "
+            "is given itself, in place of its folder"
+        )
     for set_id, files in found.items():
         if len(files) > 1:
             findings.add(f"the set {set_id} is there {len(files)} times: {few(_relative(file, folder) for file in files)}. Keep one")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .reduction import COLUMNS, KINDS, Kind
 
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 19
 """Of the widest column in a block: with what is computed of it, it stays in a processor's cache."""
 MOST_ROWS = 1 << 14
 """In a block."""

@@ -16,7 +16,26 @@ from corruptset.cli.app import app
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-NAMES = ["list", "show", "plan", "build", "verify", "rebuild", "export", "page", "pack", "unpack", "predict", "corrupt", "preview"]
+NAMES = [
+    "list",
+    "show",
+    "plan",
+    "build",
+    "verify",
+    "rebuild",
+    "export",
+    "page",
+    "pack",
+    "unpack",
+    "predict",
+    "score",
+    "compare",
+    "report",
+    "pairs-sheet",
+    "pairs-score",
+    "corrupt",
+    "preview",
+]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
 

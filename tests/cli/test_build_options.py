@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from corruptset.cli.build_options import BUILD_OPTIONS
-from corruptset.generate.plan.options import BuildKeywords, BuildOptions
+import pytest
+
+from corruptset.cli import options
+from corruptset.cli.build_options import BUILD_OPTIONS, REMAKE_OPTIONS
+from corruptset.corruptions.stages import Coupling, Scale
+from corruptset.generate.again.remake_options import RemakeKeywords, RemakeOptions
+from corruptset.generate.plan.options import BuildKeywords, BuildOptions, Split
+from corruptset.generate.plan.region_store import Store
+from corruptset.generate.sinks.containers import Format
 
 
 def test_the_commands_options_are_those_of_a_build() -> None:
@@ -14,3 +21,17 @@ def test_the_commands_options_are_those_of_a_build() -> None:
     fields = {field.name: field.default for field in dataclasses.fields(BuildOptions)}
     assert get_type_hints(BuildKeywords) == get_type_hints(BuildOptions)
     assert {name: default for name, (_, default) in BUILD_OPTIONS.items()} == {n: d for n, d in fields.items() if n != "disjoint_from"}
+
+
+def test_the_commands_options_are_those_of_what_is_made_again() -> None:
+    hints = get_type_hints(RemakeOptions)
+    assert get_type_hints(RemakeKeywords) == {name: hint for name, hint in hints.items() if name != "source"}
+    assert list(REMAKE_OPTIONS) == list(hints)
+
+
+@pytest.mark.parametrize("choices", [Coupling, Scale, Split, Store, Format], ids=["Coupling", "Scale", "Split", "Store", "Format"])
+def test_the_commands_choices_are_those_of_the_rooms(choices: Any, request: pytest.FixtureRequest) -> None:
+    """The command line does not import a room to say what an option may be."""
+    option = get_args(getattr(options, request.node.callspec.id))[0]
+    literal = next((kind for kind in get_args(option) if get_args(kind)), option)
+    assert get_args(literal) == get_args(choices)

@@ -19,9 +19,8 @@ FULL = Path("/dev/full")
 BUILD = ["build", "cifar10-c", "--source", "sample", "--samples", "2", "--sets", "contrast/*", "--jobs", "2", "--any-shape", "--json"]
 
 
-@pytest.mark.parametrize(
-    "closed", ["2>&-", pytest.param("<&- 2>&-", marks=pytest.mark.ci), pytest.param("<&- >&- 2>&-", marks=pytest.mark.ci)]
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
 def test_a_build_with_workers_whose_streams_are_closed(tmp_path: Path, closed: str) -> None:
     line = f'exec "$0" "$@" {closed}'
     done = subprocess.run(["sh", "-c", line, COMMAND, *BUILD, "--out", tmp_path / "out"], capture_output=True, text=True)

@@ -24,9 +24,9 @@ def check(target: str, count: int, *, seed: int = 0) -> None:
     assert counts.memory < fuzzing.MEMORY
 
 
-@pytest.mark.parametrize("target", ["jpeg", "cifar-pickle", "npy", "manifest"])
+@pytest.mark.parametrize("target", ["cifar-pickle", "manifest"])
 def test_a_few_mutations(target: str) -> None:
-    check(target, 60)
+    check(target, 30)
 
 
 @pytest.mark.ci

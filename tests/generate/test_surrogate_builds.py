@@ -195,19 +195,15 @@ def test_an_extension_takes_the_same_model(model: Path, source: str, tmp_path: P
 def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp_path: Path) -> None:
     """A model that computes a little otherwise passes while few values differ; one that computes something else does not."""
 
-    from corruptset.generate.again.from_manifest import opened_source
     from corruptset.generate.again.rederive import TOLERATED, made_again
-    from corruptset.generate.plan.resources import ResourceOptions
+    from corruptset.generate.again.remake_options import RemakeOptions
 
     def rederived(noise: float) -> tuple[list[str], list[str]]:
         file = with_noise(model, tmp_path / f"noise-{noise}", noise)
         data = corruptset.open(chains.directory)
         data.manifest = data.manifest.model_copy(update={"surrogates": [corruptset.load_surrogate(file).record()]})
         notes: list[str] = []
-        resources = ResourceOptions(surrogate=file)
-        problems = made_again(
-            data, None, opened_source(data, source, None, None), resources=resources, progress=lambda *_: None, notes=notes
-        )
+        problems = made_again(data, None, RemakeOptions(source=source, surrogate=file), progress=lambda *_: None, notes=notes)
         return sorted({p.detail for p in problems}), notes
 
     problems, notes = rederived(0.0)

@@ -70,7 +70,7 @@ def test_incomplete_builds_say_how_to_go_on(tmp_path: Path, templates: Make) -> 
     with pytest.raises(IncompleteBuild, match="does not exist"):
         load_manifest(tmp_path / "nowhere")
     # the directory that was meant, one below
-    with pytest.raises(IncompleteBuild, match=r"Perhaps .*tiny-c-1\.0\.0 was meant"):
+    with pytest.raises(IncompleteBuild, match=r"Did you mean .*tiny-c-1\.0\.0\?"):
         load_manifest(templates().parent)
 
 

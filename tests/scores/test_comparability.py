@@ -29,6 +29,7 @@ def make(tmp_path_factory) -> Callable[..., DataSet]:
 
     def changed(**fields: Any) -> DataSet:
         other = corruptset.open(data.path)
+        other.__dict__["samples"] = data.samples
         other.manifest = data.manifest.model_validate(data.manifest.as_json() | fields)
         return other
 

@@ -19,7 +19,7 @@ def samples(tmp_path_factory):
     return unbuilt.data_set(tmp_path_factory.mktemp("data"), count=11).samples
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(st.lists(st.booleans(), min_size=11, max_size=11), st.integers(0, 2**53 - 1))
 def test_all_images_first_and_then_each_resample(samples, flags, seed):
     images = images_of(samples, np.ones(11, bool), seed)

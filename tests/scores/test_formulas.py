@@ -8,19 +8,21 @@ from pathlib import Path
 import numpy as np
 import plain_scores
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corruptset.scores.formulas import aude, corruption_error, cv_percent, ratio, rb_index, relative_corruption_error
 
 shares = st.integers(1, 99).map(lambda percent: percent / 100)
 six = st.lists(shares, min_size=6, max_size=6)
+quick = settings(deadline=None, max_examples=50)
 
 
 def arrays(values: list[float]) -> list[np.ndarray]:
     return [np.array([v, v]) for v in values]
 
 
+@quick
 @given(six)
 def test_aude_is_the_area_by_the_trapezoid_rule(errors):
     area = aude(arrays(errors))
@@ -36,6 +38,7 @@ def test_aude_of_a_curve_that_is_known():
     assert aude(arrays([0, 1, 0, 0, 0, 0]))[0] == pytest.approx(0.2)
 
 
+@quick
 @given(six, six)
 def test_corruption_errors(mine, others):
     clean, *errors = mine
@@ -47,6 +50,7 @@ def test_corruption_errors(mine, others):
         assert got[0] == pytest.approx(sum(e - clean for e in errors) / below, rel=1e-6)
 
 
+@quick
 @given(shares, st.lists(shares, min_size=1, max_size=9))
 def test_rb_index_grows_with_what_is_lost(clean, others):
     index = rb_index(np.array([clean]), [np.array([other]) for other in others])[0]
@@ -58,6 +62,7 @@ def test_rb_index_grows_with_what_is_lost(clean, others):
     assert index == pytest.approx(0, abs=1e-9) or np.sign(index) == np.sign(flipped)
 
 
+@quick
 @given(st.lists(shares, min_size=1, max_size=12))
 def test_cv_is_of_the_population(accuracies):
     assert cv_percent(arrays(accuracies))[0] == pytest.approx(plain_scores.cv_percent(accuracies), abs=1e-9)

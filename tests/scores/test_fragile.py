@@ -181,6 +181,8 @@ def test_predictions_that_do_not_fit():
     left = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
     with pytest.raises(VerificationError, match="2 anchors lack shrunk regions"):
         fragile_scores(data_of(left), {"clean": outcome_of([True] * len(left))})
+    with pytest.raises(VerificationError, match="9 anchors lack shrunk regions"):
+        fragile_scores(data_of(exhaustive("a", 6, [4], shrunk=False)), {"clean": outcome_of([True] * 9)})
     with pytest.raises(VerificationError, match="a sample twice"):
         fragile_scores(data_of([*records, records[0]]), {"clean": outcome_of([True] * 53)})
 

@@ -8,6 +8,8 @@ import numpy as np
 import plain_scores
 import pytest
 import unbuilt
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from plain_scores import FIFTEEN, accuracy, mean
 
 import corruptset
@@ -120,6 +122,7 @@ def test_a_perfect_model_and_a_constant_one(data):
     assert perfect.intervals["maude"] == (0, 0)
     # the baseline is as bad on clean images: a loss relative to none is no number
     assert (perfect.relative_mce, perfect.relative_ce) == (None, {})
+    assert any("divided by 0" in note and "relative_ce of brightness" in note and "and 15 more" in note for note in perfect.notes)
     constant = corruptset.score(data, predicted(np.zeros(count, np.int64)), baseline=predicted(np.zeros(count, np.int64)))
     share = float((labels == 0).mean())
     assert {round(s.accuracy, 12) for s in constant.sets.values()} == {round(share, 12)}
@@ -129,8 +132,9 @@ def test_a_perfect_model_and_a_constant_one(data):
     assert constant.rb_index == pytest.approx(0)
 
 
-def test_permuting_images_with_their_rows_changes_no_score(tmp_path, data, predictions, scores):
-    order = np.random.default_rng(5).permutation(40)
+@settings(max_examples=5, deadline=None)
+@given(st.permutations(range(40)))
+def test_permuting_images_with_their_rows_changes_no_score(data, predictions, scores, order):
     moved = {
         name: Outcome(**{part: values[order] for part, values in vars(outcome).items()}) for name, outcome in predictions.outcomes.items()
     }
@@ -138,6 +142,7 @@ def test_permuting_images_with_their_rows_changes_no_score(tmp_path, data, predi
     assert again.maude == pytest.approx(scores.maude)
     assert again.aude == pytest.approx(scores.aude)
     assert again.sets["fog/3"].rank == pytest.approx(scores.sets["fog/3"].rank)
+    assert again.rb_index == pytest.approx(scores.rb_index)
 
 
 def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predictions):
@@ -188,6 +193,8 @@ def test_as_a_table_and_in_words(scores):
     assert list(frame.columns) == ["n", "accuracy", "top5", "rank", "probability", "low", "high"]
     assert frame.loc["fog/3", "accuracy"] == scores.sets["fog/3"].accuracy
     assert repr(scores).startswith("<Scores of made up on imagenet-c-all 1.0.0: 96 sets, maude 0.")
+    assert str(scores) == repr(scores)
+    assert len(repr(scores)) < 200
 
 
 def test_pandas_is_asked_for_where_it_is_needed(scores, monkeypatch):
@@ -219,3 +226,17 @@ def test_predictions_of_something_else(data, predictions):
     ):
         with pytest.raises(PredictionError, match=says):
             corruptset.score(data, wrong)
+
+
+def test_a_baseline_needs_what_error_curves_need(tmp_path):
+    data = unbuilt.data_set(tmp_path, "two-factor-69")
+    mixed = unbuilt.data_set(tmp_path / "mixed", only=lambda name: name.startswith("fog/") or name == "snow/3")
+    other = unbuilt.made_up(mixed, 1, "other")
+    del other.outcomes["snow/3"]
+    scores = corruptset.score(mixed, unbuilt.made_up(mixed), baseline=other)
+    assert (list(scores.ce), scores.baseline) == (["fog"], "other")
+    del other.outcomes["fog/3"]
+    with pytest.raises(PredictionError, match="lack the sets fog/3"):
+        corruptset.score(mixed, unbuilt.made_up(mixed), baseline=other)
+    nothing = replace(other, outcomes={"clean": unbuilt.made_up(data).outcomes["clean"]})
+    assert corruptset.score(data, unbuilt.made_up(data), baseline=nothing).ce == {}

@@ -9,7 +9,8 @@ import unbuilt
 
 import corruptset
 
-GROUPS = ["microsoft", "apple", "apple", "google"] * 10
+GROUPS = [*["microsoft", "apple", "apple", "google"] * 9, "apple", "apple", "apple", "rare"]
+"""A third of the resamples have no image of the last one."""
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def test_each_group_and_the_gap(data):
     wanted = {g: plain_scores.accuracy([c for c, of in zip(correct, GROUPS, strict=True) if of == g]) for g in sorted(set(GROUPS))}
     assert scores.style == pytest.approx(wanted)
     assert scores.style_gap == pytest.approx(max(wanted.values()) - min(wanted.values()))
-    for resample in range(5):
+    for resample in range(20):
         shares: dict[str, list[bool]] = {}
         for row in plain_scores.drawn(0, 40, resample):
             shares.setdefault(GROUPS[row], []).append(correct[row])
@@ -37,7 +38,7 @@ def test_of_images_that_count_only(data):
     predictions = unbuilt.made_up(data)
     predictions.outcomes["clean"].correct[:] = np.array([group != "google" for group in GROUPS])
     scores = corruptset.score(data, predictions, condition="correct@clean")
-    assert scores.style == {"apple": 1.0, "microsoft": 1.0}
+    assert scores.style == {"apple": 1.0, "microsoft": 1.0, "rare": 1.0}
 
 
 def test_one_group_has_no_gap(tmp_path):

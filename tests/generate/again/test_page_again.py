@@ -113,12 +113,12 @@ def test_a_repair_makes_it_again(copied: Path, shared: layouts.Shared) -> None:
 def test_parts_and_unfinished_builds_are_refused(copied: Path, tmp_path: Path) -> None:
     archives = archive_paths(packed(copied, tmp_path / "bag", by="set"))
     part = unpack([a for a in archives if "metadata" not in a.name][:1], tmp_path / "part")
-    corruptset.verify(part.directory).raise_for_problems()
-    assert not (part.directory / PAGE).exists()
+    corruptset.verify(part.path).raise_for_problems()
+    assert not (part.path / PAGE).exists()
     with pytest.raises(BuildError, match="Unpack its other archives first"):
-        page(part.directory)
+        page(part.path)
     with pytest.raises(IncompleteBuild):
         page(tmp_path / "nothing")
     whole = unpack(archives, tmp_path / "whole")
-    assert (whole.directory / PAGE).read_bytes() == (copied / PAGE).read_bytes()
-    corruptset.verify(whole.directory).raise_for_problems()
+    assert (whole.path / PAGE).read_bytes() == (copied / PAGE).read_bytes()
+    corruptset.verify(whole.path).raise_for_problems()

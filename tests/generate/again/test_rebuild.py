@@ -148,7 +148,7 @@ def test_other_decoding_of_the_first_images_is_refused_before_anything_is_writte
 ) -> None:
     real = recorded.load_clean
     monkeypatch.setattr(recorded, "load_clean", lambda *a: real(*a) ^ np.uint8(1))
-    with pytest.raises(VerificationError, match=r"(?s)byte for byte, .*decoded or resized otherwise here \(8 of the 8 looked at\)"):
+    with pytest.raises(VerificationError, match=r"(?s)byte for byte, .*decoded or resized differently here \(8 of the 8 looked at\)"):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not (tmp_path / "out").exists()
 
@@ -226,7 +226,7 @@ def test_parts_of_an_earlier_call_are_compared_too(
         with pytest.raises(Killed):
             rebuild(release, out=tmp_path / "out", jobs=1)
     assert len(list((tmp_path / "out").glob("*/.corruptset/parts/*.json"))) == 1
-    with pytest.raises(VerificationError, match=r"(?s)come out otherwise than .* \(\d+ were compared\).*corruption: \d+ images of"):
+    with pytest.raises(VerificationError, match=r"(?s)images differ from those of .* \(\d+ were compared\).*corruption: \d+ images of"):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert not list((tmp_path / "out").glob("*/manifest.json"))
     assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
@@ -239,9 +239,7 @@ def test_a_finished_build_of_other_pixels_is_no_result(
     with monkeypatch.context() as patch:
         patch.setattr(set_maker, "walk", lambda *a, **o: ((s, images ^ np.uint8(s == "contrast/1")) for s, images in real(*a, **o)))
         made = build(small_recipe, "sample", tmp_path / "out", jobs=1)
-    with pytest.raises(
-        VerificationError, match=r"was there before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"
-    ):
+    with pytest.raises(VerificationError, match=r"existed before, and its sets are not those of the manifest:\n  contrast/1: has blake3:"):
         rebuild(release, out=tmp_path / "out", jobs=1)
     assert (made.directory / "manifest.json").exists()
 

@@ -55,7 +55,7 @@ def test_other_clean_pixels_are_told_apart(whole: Built, monkeypatch: pytest.Mon
     monkeypatch.setattr(verifying, "preprocess", lambda *a: real(*a) ^ np.uint8(1))
     report = corruptset.verify(whole.directory, rederive=3, jobs=1)
     assert [p.path for p in report.problems] == ["samples.jsonl"] * 3
-    assert "the clean pixels come out as" in report.problems[0].detail
+    assert "the clean pixels are" in report.problems[0].detail
 
 
 def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_lossy_files_of_another_encoder_are_said(copy: Callable[..., Path], monk
     assert report.mended == ["contact.png"]
     assert {(p.path, p.kind) for p in report.problems} == {(image, "hash"), (image, "unmended")}
     (said,) = (p.detail for p in report.problems if p.kind == "unmended")
-    assert "made again, it comes out as sha256:" in said
+    assert "made again, it is sha256:" in said
     assert "opencv-python-headless" in said
 
 

@@ -77,7 +77,7 @@ def test_equal_to_what_pytorch_msssim_said(corruption: str, severity: int) -> No
 
 @pytest.mark.ci
 def test_equal_to_pytorch_msssim_on_fifty_pairs() -> None:
-    reference = pytest.importorskip("pytorch_msssim", reason="pytorch-msssim is not installed (the extra `test` has it)")
+    reference = pytest.importorskip("pytorch_msssim", reason="pytorch-msssim is not installed (the extra `metrics`)")
     torch = pytest.importorskip("torch")
 
     def tensor(image: Image) -> object:

@@ -29,13 +29,13 @@ CLEAN = "\n[[sets]]\nclean = true\n"
         ("sides = [12]\nout = 32\nmode = 'all'", "regions, mode is 'all'; expected one of 'sampled' or 'exhaustive'"),
         ("out = 32", "regions: has neither fractions nor sides; expected exactly one of fractions and sides"),
         ("sides = [12]\nfractions = [0.2]\nout = 32", "regions: has fractions and sides; expected exactly one of fractions and sides"),
-        ("sides = [12]", "regions: out is missing: the pixels of a side that crops come out with"),
+        ("sides = [12]", "regions: out is missing: the side of the crops, in pixels"),
         ("sides = [12, 16, 12]\nout = 32", "regions: 12 stands in sides twice"),
         ("sides = [12, 40]\nout = 32\nfit = 'pad'", "regions: sides: 40 do not fit on the 32 pixels of the canvas"),
         ("sides = [12]\nout = 32\nmode = 'exhaustive'\nblocks = 3",
          'regions: blocks and block go with mode = "sampled"; exhaustive takes every position'),
         ("sides = [12]\nout = 32\ncanvas = 32", 'regions: canvas goes with kind = "embed"'),
-        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the pixels of a side of what images are embedded in"),
+        ("kind = 'embed'\nsides = [12]", "regions: canvas is missing: the side, in pixels, of what images are embedded in"),
         ("kind = 'embed'\nsides = [12]\ncanvas = 32\nout = 32", "regions: out is not of kind embed, which has sides and a canvas"),
         ("kind = 'embed'\nsides = [12, 33]\ncanvas = 32", "regions: sides: 33 do not fit on the 32 pixels of the canvas"),
         ("sides = [12]\nout = 32\nside = 3",
@@ -127,13 +127,15 @@ def test_all_places_are_taken_where_there_are_fewer() -> None:
     [("fragile-cifar10-exhaustive", 2290), ("location-cifar10", 21**2 + 13**2), ("fragile-cifar10", None), ("fragile-imagenet", None)],
 )
 def test_shipped_recipes(name: str, per_image: int | None) -> None:
-    from corruptset.generate.plan.region_samples import regions_of_image
+    from corruptset.generate.regions.block_draws import grids_of
+    from corruptset.manifests.regions.grids import regions_of
 
     loaded = load_recipe(name)
     assert loaded.regions is not None
     assert [spec.id for spec in loaded.resolve().sets] == ["clean"]
     width, height = (500, 375) if name == "fragile-imagenet" else (32, 32)
-    counts = {len(regions_of_image(loaded.regions, 0, f"test/{i:05d}", width, height)) for i in range(20)}
+    ids = [f"test/{i:05d}" for i in range(20)]
+    counts = {len(regions_of(name, grids_of(loaded.regions, 0, name, width, height))) for name in ids}
     if per_image is not None:
         assert counts == {per_image}
     elif name == "fragile-imagenet":

@@ -178,7 +178,7 @@ print(json.dumps([good, peak() - before]))
 
 
 @pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="the peak of a process is read from /proc")
-@pytest.mark.parametrize("form", ["bytes", "text", "binary"])
+@pytest.mark.parametrize("form", ["bytes", *(pytest.param(form, marks=pytest.mark.ci) for form in ("text", "binary"))])
 def test_memory_does_not_grow_with_a_batch(tmp_path, form):
     """37 MB in one batch, after one of 600 kB: of a row its name, its label and its digest are held; text is held as a whole."""
     paths = []

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from corruptset.errors import VerificationError
-from corruptset.manifests.disk.jsonl import json_line, read_jsonl
-from corruptset.manifests.records.models import SampleRecord
+from corruptset.manifests.disk.jsonl import json_line, read_jsonl, row_at
+from corruptset.manifests.records.models import ImageRecord, SampleRecord
 
 ZERO = "sha256:" + "0" * 64
 
@@ -76,3 +76,40 @@ def test_a_bad_line_is_named(tmp_path: Path, change: Callable[[bytes], bytes], s
 def test_a_missing_jsonl_is_named(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match=r"nowhere.jsonl: cannot be read"):
         list(read_jsonl(tmp_path / "nowhere.jsonl", SampleRecord))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 17])
+def test_a_row_is_found_by_its_number_without_the_others(tmp_path: Path, count: int) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        ImageRecord.model_validate(
+            {
+                "index": i,
+                "pixels": f"blake3:{'0' * 64}",
+                "files": [{"path": "x" * (1 + i * 7 % 50), "row": i, "bytes": 1, "sha256": ZERO}],
+            }
+        )
+        for i in range(count)
+    ]
+    path.write_bytes(b"".join(map(json_line, rows)))
+    assert [row_at(path, ImageRecord, i) for i in range(count)] == rows
+    for absent in (-1, count, count + 100):
+        with pytest.raises(VerificationError, match="there is no row"):
+            row_at(path, ImageRecord, absent)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n\n\n", b"not json\n" * 5, b'{"index": "2"}\n', b"[1]\n"])
+def test_of_a_file_that_holds_no_rows_none_is_found(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(text)
+    with pytest.raises(VerificationError, match="there is no row 2"):
+        row_at(path, ImageRecord, 2)
+
+
+def test_a_row_that_is_no_record_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"index": 0}\n{"index": 1}\n')
+    with pytest.raises(VerificationError, match="row 1"):
+        row_at(path, ImageRecord, 1)
+    with pytest.raises(VerificationError, match="cannot be read"):
+        row_at(tmp_path / "none.jsonl", ImageRecord, 1)

@@ -112,7 +112,7 @@ def test_both_ways_to_store_regions_give_the_slow_pixels(regions: str, tmp_path:
     for data in (stored, whole):
         with pytest.raises(UnknownCorruption, match=r"no regions of an image 'data/7'"):
             data.crops("data/7")
-        with pytest.raises(UnknownCorruption, match=r"no regions of side 13 of the image .data/0.; there are sides 1?2?"):
+        with pytest.raises(UnknownCorruption, match=r"no regions of side 13 of the image .data/0.; it has sides 1?2?"):
             data.crops("data/0", side=13)
         with pytest.raises(IndexError, match="there is no crop 99999"):
             data.crops("data/0")[99999]

@@ -67,13 +67,13 @@ def test_other_curves_have_a_table_of_their_own():
 
 
 def test_first_levels_below_thresholds(three):
-    rows = {(r["degradation"], r["accuracy below"]): r for r in rows_of(three["degradation"])}
+    rows = {(r["degradation"], r["accuracy below %"]): r for r in rows_of(three["degradation"])}
     assert {name for name, _ in rows} == {*made_scores.DEGRADATIONS, "mean"}
     for (name, threshold), row in rows.items():
         for number in range(3):
             scores = made_scores.full(number)
             profile = scores["mean_profile"] if name == "mean" else scores["profiles"][name]
-            level = next((i for i, value in enumerate(profile["accuracy"]) if value < threshold), "never")
+            level = next((i for i, value in enumerate(profile["accuracy"]) if value < threshold / 100), "never")
             assert row[f"net-{number}"] == level
     assert "never" in [row["net-0"] for row in rows.values()]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corruptset.errors import ScoreError
 from corruptset.scores.comparison.tables import Column, Table, latex_text, markdown_text
 
 NASTY = '50%_of {a}\\b & c$ #1 ~x^2 <i> | "q" *[0]'
@@ -82,3 +84,12 @@ def test_control_characters_are_written_as_escapes():
 @pytest.mark.parametrize(("text", "wanted"), [("gaussian_noise", "gaussian_noise"), ("_x_", r"\_x\_"), ("a__b", r"a\_\_b")])
 def test_underscores_inside_words_stay_in_markdown(text, wanted):
     assert markdown_text(text) == wanted
+
+
+def test_a_table_for_pandas(monkeypatch):
+    frame = TABLE.to_pandas()
+    assert list(frame.columns) == ["model", "error", "gain", "CV %", "level"]
+    assert frame["error"][0] == 0.12346
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ScoreError, match="pip install pandas"):
+        TABLE.to_pandas()

@@ -1,0 +1,112 @@
+"""`corruptset pairs-score KEY ANSWERS...`: what people's answers to a sheet come to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson
+from .output import put, put_json, put_notes, put_rows
+
+if TYPE_CHECKING:
+    from ..scores.pairs.people_records import Gap, PeopleProfile, PeopleScores, Rate
+
+
+def pairs_score(
+    key: Annotated[
+        Path, typer.Argument(metavar="KEY", help="The key that pairs-sheet wrote beside its page, or the folder that it lies in.")
+    ],
+    answers: Annotated[
+        list[Path], typer.Argument(metavar="ANSWERS...", help="The files that people's browsers saved, or folders of them.")
+    ],
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Let the answers of people who stopped count too.")] = False,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the resamples that intervals come from.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Score the answers of people: the gap between the two members of pairs, or accuracy against level.
+
+    Intervals are over resamples of both people and images. Files that do not count are listed, with the reason.
+    """
+    from .progress import Progress
+
+    with Progress("pairs-score"):
+        from ..scores.pairs.pairs_score import pairs_score as run
+
+        scored = run(key, answers, unfinished=unfinished, seed=seed)
+    if as_json:
+        put_json(scored.as_json())
+        return
+    put_people_scores(scored)
+
+
+def put_people_scores(scored: PeopleScores) -> None:
+    """Print what people's answers come to."""
+    people = sum(scored.people.values())
+    groups = ", ".join(f"{count} of group {group}" for group, count in scored.people.items())
+    put(f"{people} {'person' if people == 1 else 'people'} ({groups}), {scored.answers} answers; chance is {scored.chance:.0%}\n")
+    if scored.members:
+        of_model = scored.model is not None
+        names = {"right": f"{scored.model} right", "wrong": f"{scored.model} wrong"} if of_model else {}
+        columns = ["member", "answers", "accuracy", "95 % interval", "cannot tell", "median time"]
+        rows = ([names.get(name, name), *_cells(rate)] for name, rate in scored.members.items())
+        put_rows(columns, rows, right=["answers", "accuracy", "cannot tell", "median time"])
+        put()
+    if scored.gap is not None:
+        gaps = {"all pairs": scored.gap, **(scored.gaps if len(scored.gaps) > 1 else {})}
+        put_rows(
+            ["gap", "pairs", "points", "95 % interval"], ([name, *_gap_cells(gap)] for name, gap in gaps.items()), right=["pairs", "points"]
+        )
+        put()
+    for name, profile in _profiles(scored).items():
+        _put_profile(name, profile, scored)
+    if scored.refused:
+        put_rows(["does not count", ""], ([one.file, one.reason] for one in scored.refused))
+        put()
+    put_notes(scored.notes)
+    put(f"Intervals: resamples of {scored.clusters}")
+    put(f"Study:     {scored.study}")
+
+
+def _profiles(scored: PeopleScores) -> dict[str, PeopleProfile]:
+    """Return what there is to print: of one degradation its own profile, of several their mean."""
+    if scored.mean_profile is None:
+        return {}
+    return scored.profiles if len(scored.profiles) == 1 else {f"{len(scored.profiles)} degradations": scored.mean_profile}
+
+
+def _put_profile(name: str, profile: PeopleProfile, scored: PeopleScores) -> None:
+    columns = [f"{name}: level", "answers", "accuracy", "95 % interval", "cannot tell", "median time"]
+    model = profile.model_accuracy
+    rows = [[str(level), *_cells(rate)] for level, rate in zip(profile.levels, profile.rates, strict=True)]
+    if model is not None:
+        columns.append(str(scored.model))
+        rows = [[*row, "-" if share is None else f"{share:.1%}"] for row, share in zip(rows, model, strict=True)]
+    put_rows(columns, rows, right=[c for c in columns if c != "95 % interval"])
+    put()
+    columns = ["first below", "people", "95 % interval"] + ([str(scored.model)] if profile.model_first_below is not None else [])
+    below = []
+    for threshold, found in profile.first_below.items():
+        row = [f"{float(threshold):.0%}", _level(found.level), f"{_level(found.interval[0])} to {_level(found.interval[1])}"]
+        below.append(row + ([_level(profile.model_first_below[threshold])] if profile.model_first_below is not None else []))
+    put_rows(columns, below)
+    put()
+
+
+def _level(level: int | None) -> str:
+    return "never" if level is None else f"level {level}"
+
+
+def _cells(rate: Rate) -> list[str]:
+    if rate.accuracy is None or rate.cannot_tell is None or rate.median_ms is None:
+        return [str(rate.answers), "-", "", "-", "-"]
+    between = "" if rate.interval is None else f"{rate.interval[0]:.1%} to {rate.interval[1]:.1%}"
+    return [str(rate.answers), f"{rate.accuracy:.1%}", between, f"{rate.cannot_tell:.1%}", f"{rate.median_ms / 1000:.1f} s"]
+
+
+def _gap_cells(gap: Gap) -> list[str]:
+    if gap.difference is None:
+        return [str(gap.pairs), "-", ""]
+    between = "" if gap.interval is None else f"{100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f}"
+    return [str(gap.pairs), f"{100 * gap.difference:+.1f}", between]

@@ -1,0 +1,145 @@
+"""`corruptset pairs-sheet DIR`: a page for a small study with people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson, Seed, Sets, numbers, split_globs
+from .output import put, put_json, size
+
+if TYPE_CHECKING:
+    from ..manifests.reader import DataSet
+
+
+class Change(StrEnum):
+    both = "both"
+    shift = "shift"
+    shrink = "shrink"
+
+
+class Correct(StrEnum):
+    top1 = "top1"
+    top5 = "top5"
+
+
+def pairs_sheet(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page (.html); its key goes beside it.")] = Path(
+        "pairs.html"
+    ),
+    n: Annotated[int, typer.Option("--n", metavar="N", min=1, help="Pictures that each person sees: pairs, or source images.")] = 40,
+    seed: Seed = 0,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions",
+            metavar="PREDICTIONS",
+            help="Of regions: what a model made of them; pairs are those of which it has one right. Without it they are drawn from all.",
+            show_default=False,
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            "--scores",
+            metavar="SCORES",
+            help="Of gradual degradations: a model's scores file, whose profile then stands beside people's.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: Sets = None,
+    change: Annotated[Change, typer.Option("--change", help="Of regions: which partners a region may have.")] = Change.both,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option("--sizes", metavar="GROUP", help="Of regions: only these groups, such as p40 or s16.", show_default=False),
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            "--levels", metavar="LIST", help="Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.", show_default=False
+        ),
+    ] = None,
+    correct: Annotated[Correct, typer.Option("--correct", help="When a model has an image right.")] = Correct.top1,
+    categories: Annotated[
+        str | None,
+        typer.Option(
+            "--categories",
+            metavar="FILE",
+            help="The answers: which classes go into which category (.toml); fragile-imagenet comes with corruptset. "
+            "By default the classes, where there are at most ten.",
+            show_default=False,
+        ),
+    ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            "--text", metavar="FILE", help="What people read: title, paragraphs, and after a line --- the end.", show_default=False
+        ),
+    ] = None,
+    enlarge: Annotated[
+        int | None,
+        typer.Option(
+            "--enlarge", metavar="N", min=1, help="Show each pixel as N by N; by default as many as fit into 256.", show_default=False
+        ),
+    ] = None,
+    smooth: Annotated[bool, typer.Option("--smooth", help="Let the browser smooth enlarged pictures, in place of square pixels.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page that asks people what they see: fragile pairs of regions, or gradual degradations, a level per image.
+
+    The page is one file that works without a network. Each person belongs to group A or B, sees one of every pair, and saves a file of
+    answers, which pairs-score reads with the key.
+    """
+    from .progress import Progress
+
+    with Progress("pairs-sheet") as progress:
+        from ..manifests.reader import open as open_data_set
+        from ..scores.pairs.sheet import pairs_sheet as run
+
+        data = open_data_set(directory)
+        sheet = run(
+            data,
+            out,
+            n=n,
+            seed=seed,
+            predictions=predictions,
+            scores=scores,
+            sets=split_globs(sets),
+            change=change.value,
+            sizes=split_globs(sizes),
+            levels=numbers(levels, "--levels"),
+            top5=correct is Correct.top5,
+            categories=answer_categories(data, categories),
+            text=text,
+            enlargement=enlarge,
+            smooth=smooth,
+            progress=progress.step,
+        )
+    if as_json:
+        key = sheet.key
+        shown = {"n": n, "study": key.study, "kind": key.kind, "model": key.model, "categories": key.categories}
+        put_json({"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, **shown})
+        return
+    what = "pairs" if sheet.key.kind == "pairs" else "images, each at one level"
+    of_model = f" of which {sheet.key.model} has one right" if sheet.key.model and sheet.key.kind == "pairs" else ""
+    put(f"{n} {what}{of_model}; {len(sheet.key.categories)} answers")
+    put(f"Study:     {sheet.key.study}")
+    put(f"Page:      {sheet.page} ({size(sheet.bytes)}), for people of group A {sheet.page.name}#A, of group B {sheet.page.name}#B")
+    put(f"Key:       {sheet.key_file} (keep it to yourself: it has the right answers)")
+
+
+def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | None:
+    """Return class -> category as a file says, or that which the data set's images were selected by, if it comes with corruptset."""
+    from ..generate.sources.super_categories import SHIPPED, read_super_categories
+
+    if given is not None:
+        return read_super_categories(given).category_of
+    selected = data.manifest.selection.get("per_super_category")
+    recorded = selected.get("sha256") if isinstance(selected, dict) else None
+    shipped = [read_super_categories(name) for name in SHIPPED] if recorded is not None else []
+    return next((one.category_of for one in shipped if one.record["sha256"] == recorded), None)

@@ -1,0 +1,89 @@
+"""Pictures of gradual degradations: each source image at one level for the people of a group, and at another one for the other group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from ...errors import StudyError
+from ...manifests.reader import DataSet
+from .seeded_order import in_turn, shuffled
+from .sheet_records import Group, Trial
+from .shown_pictures import Draw, Pixels
+
+CLEAN = "clean"
+
+
+class LevelPictures:
+    """The sets of a data set that are levels of gradual degradations, and the clean images as level 0.
+
+    Parameters
+    ----------
+    data : DataSet
+    ids : sequence of str
+        The sets that may be shown.
+    levels : sequence of int, optional
+        Only these.
+    """
+
+    def __init__(self, data: DataSet, ids: Sequence[str], levels: Sequence[int] | None) -> None:
+        self._data = data
+        self.corruption_of: dict[str, str | None] = {}
+        self.sets_at: dict[int, list[str]] = {}
+        for set_id in ids:
+            stages = data[set_id].record.stages
+            level = 0 if set_id == CLEAN else stages[0].level if len(stages) == 1 else None
+            if level is not None:
+                self.corruption_of[set_id] = stages[0].corruption if stages else None
+                self.sets_at.setdefault(level, []).append(set_id)
+        absent = sorted(set(levels or ()) - self.sets_at.keys())
+        if absent and self.sets_at:
+            raise StudyError(f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {_spans(self.sets_at)}.")
+        if levels is not None:
+            self.sets_at = {level: ids for level, ids in self.sets_at.items() if level in levels}
+
+    def __bool__(self) -> bool:
+        return any(level > 0 for level in self.sets_at)
+
+    def trials(self, count: int, draw: Draw) -> Iterator[tuple[Trial, Pixels]]:
+        """Yield the pictures of both groups: so many source images, levels as often as each other, and all degradations of a level in turn.
+
+        Raises
+        ------
+        StudyError
+            There are fewer source images.
+        """
+        samples = {sample.id: sample for sample in self._data.samples}
+        categories = draw.sources_of_categories({name: sample.label for name, sample in samples.items()})
+        sources = [source for source, _ in zip(in_turn([iter(c) for c in categories]), range(count), strict=False)]
+        if len(sources) < count:
+            raise StudyError(
+                f"{self._data.path} has {len(sources)} images with one of the answers, and {count} were asked for: people see each image "
+                f"at one level. --n {len(sources)} will do."
+            )
+        levels = shuffled(self.sets_at, draw.seed, "levels")
+        sets = {level: shuffled(ids, draw.seed, f"sets {level}") for level, ids in self.sets_at.items()}
+        for unit, source in enumerate(shuffled(sources, draw.seed, "units")):
+            for group, ahead in (("A", 0), ("B", (len(levels) + 1) // 2)):
+                level = levels[(unit + ahead) % len(levels)]
+                set_id = sets[level][(2 * (unit // len(levels)) + (ahead > 0)) % len(sets[level])]
+                sample = samples[source]
+                trial = Trial(
+                    id=draw.trial_id(group, set_id, source),
+                    group=cast(Group, group),
+                    unit=unit,
+                    source=source,
+                    sample=source,
+                    set=set_id,
+                    category=draw.choices.of_label[sample.label],
+                    member=None,
+                    change=None,
+                    right=None,
+                    corruption=self.corruption_of[set_id],
+                    level=level,
+                )
+                yield trial, self._data[set_id].image(sample.index)
+
+
+def _spans(levels: dict[int, list[str]]) -> str:
+    return f"{min(levels)} to {max(levels)}" if len(levels) > 2 else " and ".join(map(str, sorted(levels)))

@@ -1,0 +1,258 @@
+"""`pairs-sheet`: a page for a small study with people, and its key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...canonical import canonical_sha256
+from ...errors import StudyError
+from ...manifests.disk.atomic import write_atomic
+from ...manifests.layout import REGIONS
+from ...manifests.reader import DataSet
+from ...manifests.reader import open as open_data_set
+from ...pixels import pixel_digest
+from ..prediction_files.reading import read_predictions
+from ..records import Scores
+from ..scores_file import load_scores
+from ..set_choice import choose
+from .answer_choices import answer_choices
+from .level_pictures import CLEAN, LevelPictures
+from .region_pairs import RegionPairs
+from .sheet_page import Instructions, read_instructions, sheet_page
+from .sheet_records import STUDY_VERSION, StudyKey, Trial
+from .shown_pictures import Draw, Pixels
+
+SHOWN = 256
+"""Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page of 320."""
+
+Drawn = list[tuple[Trial, Pixels]]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What `pairs_sheet` wrote."""
+
+    page: Path
+    key_file: Path
+    key: StudyKey
+    bytes: int
+    """Of the page."""
+
+
+def pairs_sheet(
+    directory: str | Path | DataSet,
+    out: str | Path = "pairs.html",
+    *,
+    n: int = 40,
+    seed: int = 0,
+    predictions: str | Path | None = None,
+    scores: str | Path | Scores | None = None,
+    sets: Sequence[str] | None = None,
+    change: Literal["shift", "shrink", "both"] = "both",
+    sizes: Sequence[str] | None = None,
+    levels: Sequence[int] | None = None,
+    top5: bool = False,
+    categories: Mapping[str, str] | None = None,
+    text: str | Path | None = None,
+    enlargement: int | None = None,
+    smooth: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Sheet:
+    """Write a page that shows pictures of a data set to people, and its key, which has the right answers.
+
+    Of a data set of regions it shows pairs: a region and the same one a pixel further or two pixels smaller. Of one of gradual degradations
+    it shows each source image at one level. Each person sees the pictures of one of two groups, A and B, and so never both of a pair.
+
+    Parameters
+    ----------
+    directory : str, Path or DataSet
+        A finished data set.
+    out : str or Path
+        The page, ``.html``. The key goes beside it: ``pairs-key.json`` for ``pairs.html``.
+    n : int
+        Pictures that each person sees: pairs, or source images.
+    seed : int
+        What is drawn at random follows from it: pairs or images and their levels, groups, and names of pictures. The order in which a
+        person sees them follows from the study and the person.
+    predictions : str or Path, optional
+        Of regions: what a model made of them (`read_predictions`). Pairs are those of which it has one right. Without it, any.
+    scores : str, Path or Scores, optional
+        Of gradual degradations: a model's scores; its accuracy at each level goes into the key, and stands beside people's.
+    sets : sequence of str, optional
+        Ids, aliases or patterns. Of regions one set, by default ``clean``; of gradual degradations by default all of them and ``clean``.
+    change : {"shift", "shrink", "both"}
+        Which partners a region may have.
+    sizes : sequence of str, optional
+        Groups of regions (``p40``, ``s16``); by default all.
+    levels : sequence of int, optional
+        Of gradual degradations; 0 is the clean image. By default all.
+    top5 : bool
+        The model has an image right if its class is among the five most likely.
+    categories : mapping, optional
+        Class folder or name -> answer. By default the classes, where there are at most ten.
+    text : str or Path, optional
+        A text file: title, paragraphs, and after a line ``---`` what people read at the end.
+    enlargement : int, optional
+        Each pixel is shown as so many by so many; by default as many as fit into 256.
+    smooth : bool
+        The browser smooths enlarged pictures; by default each pixel is a square.
+    progress : callable, optional
+        Told (phase, done, in all).
+
+    Returns
+    -------
+    Sheet
+
+    Raises
+    ------
+    StudyError
+        The data set has no such pictures, or too few; answers that people cannot choose from; another study lies at `out`.
+    PredictionError, ScoreError, UnknownCorruption
+        Predictions or scores that are not of this data set; sets that it does not have.
+
+    References
+    ----------
+    Srivastava, Ben-Yosef and Boix 2019, "Minimal images in deep neural networks". Swingler 2022, "Degrading images to measure the
+    robustness of image recognition".
+    """
+    page = Path(out)
+    data = directory if isinstance(directory, DataSet) else open_data_set(directory)
+    _check(data, page, n, seed, enlargement)
+    instructions = read_instructions(text)
+    choices = answer_choices(data, categories)
+    draw = Draw(data.digest, seed, choices)
+    tell = progress or (lambda phase, done, total: None)
+    of_regions = any(file.path == REGIONS for file in data.manifest.files) or any(sample.region for sample in data.samples)
+    model, model_accuracy = None, dict[str, dict[str, float]]()
+    if of_regions:
+        _refuse(data, "regions", {"--scores": scores, "--levels": levels}, "--predictions says which regions a model has right")
+        set_id = _one_set(data, sets)
+        right = None
+        if predictions is not None:
+            read = read_predictions(predictions, data, sets=[set_id], progress=progress)
+            model, right = read.model, _right(read.outcomes[set_id].correct if not top5 else read.outcomes[set_id].top5)
+        tell("drawing pairs", 0, 0)
+        regions = RegionPairs(data, set_id, right, (change,) if change != "both" else ("shift", "shrink"), sizes)
+        drawn = list(regions.trials(regions.drawn(n, draw), draw))
+    else:
+        changes = None if change == "both" else change
+        _refuse(data, "levels", {"--predictions": predictions, "--change": changes, "--sizes": sizes}, "--scores has a model's profile")
+        pictures = LevelPictures(data, choose(data, sets), levels)
+        if not pictures:
+            raise StudyError(
+                f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is made of a build of "
+                "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30: docs/pairs.md."
+            )
+        if scores is not None:
+            model, model_accuracy = _profiles(scores, data, pictures)
+        drawn = list(pictures.trials(n, draw))
+    key = _key(data, drawn, draw, instructions, model, model_accuracy, enlargement, smooth)
+    return _write(page, key, instructions, drawn)
+
+
+def key_path(page: Path) -> Path:
+    """Return where the key of a page lies."""
+    return page.with_name(f"{page.stem}-key.json")
+
+
+def _check(data: DataSet, page: Path, n: int, seed: int, enlargement: int | None) -> None:
+    """Refuse numbers that mean nothing, and places that a page cannot lie in."""
+    if n < 1 or not 0 <= seed < 2**53 or (enlargement is not None and enlargement < 1):
+        raise StudyError(f"n is {n}, the seed {seed}, the enlargement {enlargement}: whole numbers, from 1, from 0, and from 1 upwards.")
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise StudyError(f"The page {page} is opened in a browser: give it a name that ends in .html.")
+    if data.path.resolve() in page.resolve().parents:
+        raise StudyError(
+            f"{page} lies in the data set, where `corruptset verify` would find a file too many. Give another place with --out."
+        )
+
+
+def _refuse(data: DataSet, what: str, given: Mapping[str, object], instead: str) -> None:
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise StudyError(f"{data.path} is a data set of {what}: {' and '.join(names)} says nothing of it; {instead}.")
+
+
+def _one_set(data: DataSet, sets: Sequence[str] | None) -> str:
+    if sets is None:
+        return CLEAN if CLEAN in data else data.set_ids[0]
+    chosen = choose(data, sets)
+    if len(chosen) > 1:
+        raise StudyError(f"Pairs are drawn from one set; {', '.join(sets)} means {len(chosen)}: {', '.join(chosen[:5])}, ...")
+    return chosen[0]
+
+
+def _right(right: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    if right is None:
+        raise StudyError("These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs.")
+    return right
+
+
+def _profiles(scores: str | Path | Scores, data: DataSet, pictures: LevelPictures) -> tuple[str, dict[str, dict[str, float]]]:
+    """Return a model's name, and its accuracy at every level of every degradation that is shown."""
+    read = scores if isinstance(scores, Scores) else load_scores(scores)
+    if read.digest != data.digest:
+        raise StudyError(f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}.")
+    found: dict[str, dict[str, float]] = {}
+    for level, ids in sorted(pictures.sets_at.items()):
+        for set_id in ids:
+            if set_id in read.sets:
+                found.setdefault(pictures.corruption_of[set_id] or CLEAN, {})[str(level)] = read.sets[set_id].accuracy
+    return read.model, found
+
+
+def _key(
+    data: DataSet,
+    drawn: Drawn,
+    draw: Draw,
+    text: Instructions,
+    model: str | None,
+    model_accuracy: dict[str, dict[str, float]],
+    enlargement: int | None,
+    smooth: bool,
+) -> StudyKey:
+    """Return the key; its study id is a hash of what people see."""
+    factor = enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in drawn))
+    shown = {
+        "version": STUDY_VERSION,
+        "categories": list(draw.choices.names),
+        "enlargement": factor,
+        "smooth": smooth,
+        "text": [text.title, list(text.before), list(text.after)],
+        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in drawn),
+    }
+    return StudyKey(
+        schema_version=STUDY_VERSION,
+        study=canonical_sha256(shown),
+        kind="levels" if drawn[0][0].member is None else "pairs",
+        digest=data.digest,
+        name=f"{data.manifest.name} {data.manifest.version}",
+        model=model,
+        seed=draw.seed,
+        categories=list(draw.choices.names),
+        classes=len(data.classes),
+        enlargement=factor,
+        smooth=smooth,
+        trials=sorted((trial for trial, _ in drawn), key=lambda trial: (trial.unit, trial.group)),
+        model_accuracy=model_accuracy,
+    )
+
+
+def _write(page: Path, key: StudyKey, text: Instructions, drawn: Drawn) -> Sheet:
+    files = {
+        key_path(page): (key.model_dump_json(indent=1) + "\n").encode(),
+        page: sheet_page(key, text, {trial.id: image for trial, image in drawn}),
+    }
+    for file, content in files.items():
+        if file.exists() and file.read_bytes() != content:
+            raise StudyError(f"{file} is there already, and is another one. People may have answered it: give another --out, or delete it.")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        write_atomic(file, content)
+    return Sheet(page, key_path(page), key, len(files[page]))

@@ -1,0 +1,52 @@
+"""`corruptset score --maps`: pictures of regions at every position."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from slow_regions import EXHAUSTIVE, SAMPLED, small_images, write_recipe, write_rows
+
+import corruptset
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """Build regions, write predictions of them, and return the arguments of score."""
+
+    def make(regions):
+        source = write_rows(tmp_path / "rows", small_images(2))
+        data = corruptset.open(corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", jobs=1, metrics=0).directory)
+        (tmp_path / "p").mkdir()
+        np.savez(
+            tmp_path / "p/clean.npz", logits=np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
+        )
+        (tmp_path / "p/predictions.json").write_text(json.dumps({"model": "dice", "digest": data.digest}))
+        return ["score", data.path, tmp_path / "p", "--maps", "1"]
+
+    return make
+
+
+def test_maps_of_the_first_images(scored, run, tmp_path):
+    done = run(*scored(EXHAUSTIVE), "--out", tmp_path / "s")
+    assert done.code == 0
+    assert "maps of 1 image" in done.out
+    (file,) = (tmp_path / "s/maps").rglob("*.png")
+    with Image.open(file) as picture:
+        assert picture.size[0] >= 640
+    fragile = json.loads((tmp_path / "s/scores.json").read_text())["fragile"]
+    assert set(fragile) == {"s26", "s29"}
+    assert 0 < fragile["s26"]["loose_shift"]["rate"] <= 1
+
+
+def test_maps_that_cannot_be_drawn(scored, run, tmp_path):
+    arguments = scored(SAMPLED)
+    done = run(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "--maps needs --out FOLDER" in done.err
+    done = run(*arguments, "--out", tmp_path / "s")
+    assert done.code == 2
+    assert "Maps need an anchor at every position" in done.err
+    assert not (tmp_path / "s").exists()

@@ -1,0 +1,279 @@
+"""Reading predictions: every kind, type, order and container gives the outcome that a plain loop gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import layouts
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from predictions import Arrays, joined, kinds, logits_of, plain_outcome, write_csv, write_folder
+
+import corruptset
+from corruptset.manifests.reader import DataSet
+from corruptset.scores.outcomes import Outcome
+from corruptset.scores.prediction_files import read_predictions
+
+SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
+KINDS = ["logits", "probs", "top", "rank"]
+TOLERANCE = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def data(shared: layouts.Shared) -> DataSet:
+    return corruptset.open(shared.build(sets=SETS))
+
+
+@pytest.fixture(scope="module")
+def predicted(data: DataSet) -> dict[str, np.ndarray]:
+    """Logits of each set."""
+    return {name: logits_of(len(data.samples), len(data.classes), seed=seed) for seed, name in enumerate(SETS)}
+
+
+def labels_of(data: DataSet) -> np.ndarray:
+    return np.array([sample.label for sample in data.samples])
+
+
+def of_kind(predicted: Mapping[str, np.ndarray], labels: np.ndarray, kind: str, dtype: str) -> dict[str, Arrays]:
+    """Return the arrays of each set, floats and whole numbers of types with this number of bits."""
+    bits = dtype.removeprefix("float")
+    return {
+        name: {
+            key: values.astype(dtype if values.dtype.kind == "f" else f"int{bits}")
+            for key, values in kinds(logits.astype(dtype) if kind == "logits" else logits, labels)[kind].items()
+        }
+        for name, logits in predicted.items()
+    }
+
+
+def check(found: Mapping[str, Outcome], kind: str, sets: Mapping[str, Arrays], labels: np.ndarray, tolerance: float = 1e-5) -> None:
+    """Hold outcomes against the plain loop; the rows of `sets` stand in the data set's order."""
+    assert found.keys() == sets.keys()
+    for name, arrays in sets.items():
+        for row, label in enumerate(labels.tolist()):
+            want = plain_outcome(kind, arrays, row, label)
+            for field, value in want.items():
+                column = getattr(found[name], field)
+                if value is None:
+                    assert column is None
+                elif field == "probability":
+                    assert column[row] == pytest.approx(value, rel=tolerance, abs=1e-30)
+                else:
+                    assert column[row] == value, (name, row, field)
+
+
+def shuffled(sets: Mapping[str, Arrays], keys: Mapping[str, Any], seed: int = 7) -> dict[str, dict[str, np.ndarray]]:
+    """Return each set's rows in an order of its own, with columns that say which rows they are."""
+    rng = np.random.default_rng(seed)
+    mixed = {}
+    for name, arrays in sets.items():
+        order = rng.permutation(len(next(iter(arrays.values()))))
+        mixed[name] = {key: np.asarray(values)[order] for key, values in {**arrays, **keys}.items()}
+    return mixed
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_type_order_and_container(data, predicted, kind, dtype, tmp_path):
+    labels = labels_of(data)
+    sets = of_kind(predicted, labels, kind, dtype)
+    index = np.arange(len(labels))
+    ids = np.array([sample.id for sample in data.samples])
+    by_index = shuffled(sets, {"index": index})
+    by_id = shuffled(sets, {"id": ids})
+    files = [
+        write_folder(tmp_path / "folder", sets),
+        write_folder(tmp_path / "compressed", by_index, compressed=True),
+        write_folder(tmp_path / "ids", by_id),
+        tmp_path / "one.npz",
+        tmp_path / "mixed.npz",
+        write_csv(tmp_path / "one.csv", joined(sets)),
+        write_csv(tmp_path / "ids.csv", joined(by_id)),
+    ]
+    np.savez(files[3], **joined(sets))
+    together = joined(by_index)
+    order = np.random.default_rng(1).permutation(len(together["set_id"]))
+    np.savez_compressed(files[4], **{key: values[order] for key, values in together.items()})
+    for path in files:
+        check(read_predictions(path, data).outcomes, kind, sets, labels)
+
+
+def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch):
+    labels = labels_of(data)
+    whole = {}
+    for size in (1 << 19, 200, 1):
+        monkeypatch.setattr("corruptset.scores.prediction_files.table.BLOCK_BYTES", size)
+        monkeypatch.setattr("corruptset.scores.prediction_files.csv_file.BLOCK_CELLS", size)
+        for kind in KINDS:
+            sets = of_kind(predicted, labels, kind, "float32")
+            together = joined(shuffled(sets, {"index": np.arange(len(labels))}))
+            np.savez(tmp_path / f"{kind}.npz", **together)
+            in_order = write_csv(tmp_path / f"{kind} in order.csv", joined(sets))
+            for path in (tmp_path / f"{kind}.npz", write_csv(tmp_path / f"{kind}.csv", together), in_order):
+                outcomes = read_predictions(path, data).outcomes
+                check(outcomes, kind, sets, labels)
+                for name, outcome in outcomes.items():
+                    for field, values in vars(outcome).items():
+                        np.testing.assert_array_equal(whole.setdefault((path, name, field), values), values)
+
+
+def test_kinds_say_the_same_wherever_they_can(data, tmp_path):
+    """Without ties: a rank of 0 is right although a class with a lower number may be as likely."""
+    labels = labels_of(data)
+    sets = {name: logits_of(len(labels), 10, seed=seed, ties=False) for seed, name in enumerate(SETS)}
+    found = {}
+    for kind in KINDS:
+        found[kind] = read_predictions(write_folder(tmp_path / kind, of_kind(sets, labels, kind, "float64")), data).outcomes
+    for name in SETS:
+        for kind, fields in (
+            ("probs", ["correct", "top5", "rank", "predicted"]),
+            ("top", ["correct", "top5", "predicted"]),
+            ("rank", ["correct", "top5", "rank"]),
+        ):
+            for field in fields:
+                np.testing.assert_array_equal(getattr(found[kind][name], field), getattr(found["logits"][name], field))
+        for kind in ("probs", "rank"):
+            np.testing.assert_allclose(found[kind][name].probability, found["logits"][name].probability, rtol=1e-5)
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.randoms(use_true_random=False), st.sampled_from(KINDS), st.booleans())
+def test_permuting_rows_with_their_index_changes_nothing(data, predicted, tmp_path, random, kind, single):
+    labels = labels_of(data)
+    sets = of_kind(predicted, labels, kind, "float16")
+    want = read_predictions(write_folder(tmp_path / "in order", sets), data).outcomes
+    mixed = joined({name: {**arrays, "index": np.arange(len(labels))} for name, arrays in sets.items()})
+    order = list(range(len(mixed["set_id"])))
+    random.shuffle(order)
+    mixed = {key: values[order] for key, values in mixed.items()}
+    path = tmp_path / "one.npz"
+    if single:
+        np.savez(path, **mixed)
+    else:
+        own = {name: mixed["set_id"] == name for name in SETS}
+        parts = {name: {key: values[rows] for key, values in mixed.items() if key != "set_id"} for name, rows in own.items()}
+        path = write_folder(tmp_path / "mixed", parts)
+    found = read_predictions(path, data).outcomes
+    for name, outcome in want.items():
+        for field, values in vars(outcome).items():
+            np.testing.assert_array_equal(getattr(found[name], field), values)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_big_endian_numbers(data, predicted, kind, tmp_path):
+    labels = labels_of(data)
+    sets = of_kind(predicted, labels, kind, "float32")
+    swapped = {
+        name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()} for name, arrays in sets.items()
+    }
+    check(read_predictions(write_folder(tmp_path, swapped), data).outcomes, kind, sets, labels)
+
+
+def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):
+    more = '[[sets]]\nclean = true\naliases = ["type 0"]\n[[sets]]\nchain = ["brightness-1"]\naliases = ["SP0.1GA0.2"]\n'
+    data = corruptset.open(shared.build(recipe={"name": "named", "more": more}))
+    labels = labels_of(data)
+    logits = logits_of(len(labels), len(data.classes))
+    both = {"type 0": kinds(logits, labels)["logits"], "SP0.1GA0.2": kinds(logits, labels)["rank"]}
+    found = read_predictions(write_folder(tmp_path / "p", both), data).outcomes
+    check({"clean": found["clean"]}, "logits", {"clean": both["type 0"]}, labels)
+    check({"brightness/1": found["brightness/1"]}, "rank", {"brightness/1": both["SP0.1GA0.2"]}, labels)
+    # one file with the id on some rows and the alias on others, and sets that alternate
+    together = joined({"type 0": both["type 0"], "brightness/1": both["type 0"]})
+    together["set_id"][:7] = "clean"
+    order = np.arange(40).reshape(2, 20).T.ravel()
+    np.savez(tmp_path / "one.npz", **{key: values[order] for key, values in together.items()})
+    found = read_predictions(tmp_path / "one.npz", data).outcomes
+    check(found, "logits", {"brightness/1": both["type 0"], "clean": both["type 0"]}, labels)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 10])
+def test_top_of_fewer_or_more_classes(data, predicted, count, tmp_path):
+    labels = labels_of(data)
+    sets = {name: {"top": np.argsort(-logits, axis=1, kind="stable")[:, :count]} for name, logits in predicted.items()}
+    for name, outcome in read_predictions(write_folder(tmp_path, sets), data).outcomes.items():
+        np.testing.assert_array_equal(outcome.correct, sets[name]["top"][:, 0] == labels)
+        if count < 5:
+            assert outcome.top5 is None
+        else:
+            assert outcome.top5.tolist() == [label in row[:5] for label, row in zip(labels, sets[name]["top"].tolist(), strict=True)]
+
+
+def test_whose_predictions_they_are(data, predicted, tmp_path):
+    labels = labels_of(data)
+    sets = of_kind(predicted, labels, "top", "float64")
+    folder = write_folder(tmp_path / "my-net", sets)
+    found = read_predictions(folder, data)
+    assert (found.model, found.digest) == ("my-net", None)
+    (folder / "predictions.json").write_text(json.dumps({"model": "ResNet-50", "digest": data.digest, "kind": "top", "more": [1]}))
+    found = read_predictions(folder, data)
+    assert (found.model, found.digest) == ("ResNet-50", data.digest)
+    np.savez(tmp_path / "one.npz", **joined(sets))
+    assert read_predictions(tmp_path / "one.npz", data).model == "one"
+    np.savez(tmp_path / "one.npz", **joined(sets), model="VGG", digest=data.digest, labels=np.zeros(3))
+    found = read_predictions(tmp_path / "one.npz", data)
+    assert (found.model, found.digest) == ("VGG", data.digest)
+    write_csv(tmp_path / "two.csv", joined(sets))
+    (tmp_path / "two.json").write_text(json.dumps({"model": "AlexNet"}))
+    assert read_predictions(tmp_path / "two.csv", data).model == "AlexNet"
+
+
+def test_chosen_sets_and_clean(data, predicted, tmp_path):
+    labels = labels_of(data)
+    sets = of_kind(predicted, labels, "top", "float64")
+    folder = write_folder(tmp_path / "some", {name: sets[name] for name in SETS[:2]})
+    assert list(read_predictions(folder, data, sets=["brightness/*"]).outcomes) == ["brightness/1", "clean"]
+    # what is neither chosen nor clean is not read
+    (folder / "contrast-3+brightness-2.npz").write_bytes(b"damaged")
+    assert list(read_predictions(folder, data, sets=["brightness/1"]).outcomes) == ["brightness/1", "clean"]
+    np.savez(tmp_path / "one.npz", **joined(sets))
+    assert list(read_predictions(tmp_path / "one.npz", data, sets=["brightness/1"]).outcomes) == ["brightness/1", "clean"]
+    (folder / "clean.npz").unlink()
+    assert list(read_predictions(folder, data, sets=["brightness/1"]).outcomes) == ["brightness/1"]
+
+
+def test_clean_predictions_of_a_build_without_a_clean_set(shared, predicted, tmp_path):
+    data = corruptset.open(shared.build(sets=["brightness/1"]))
+    labels = labels_of(data)
+    sets = {name: arrays for name, arrays in of_kind(predicted, labels, "logits", "float16").items() if name in ("clean", "brightness/1")}
+    folder = write_folder(tmp_path / "p", sets)
+    check(read_predictions(folder, data).outcomes, "logits", sets, labels)
+    check(read_predictions(folder, data, sets=["clean", "brightness/1"]).outcomes, "logits", sets, labels)
+    assert list(read_predictions(folder, data, sets=["clean"]).outcomes) == ["clean"]
+    np.savez(tmp_path / "one.npz", **joined(sets))
+    check(read_predictions(tmp_path / "one.npz", data).outcomes, "logits", sets, labels)
+
+
+def test_a_part_of_a_data_set_takes_the_predictions_of_the_whole(data, predicted, tmp_path):
+    for name in ("manifest.json", "samples.jsonl"):
+        (tmp_path / name).write_bytes((data.path / name).read_bytes())
+    record = {"schema_version": 1, "digest": data.digest, "manifest": f"sha256:{'0' * 64}", "sets": ["brightness/1"], "pieces": {}}
+    (tmp_path / "PARTIAL.json").write_text(json.dumps(record))
+    sets = of_kind(predicted, labels_of(data), "top", "float64")
+    folder = write_folder(tmp_path / "p", sets)
+    (folder / "predictions.json").write_text(json.dumps({"digest": data.digest}))
+    part = corruptset.open(tmp_path)
+    assert part.set_ids == ["brightness/1"]
+    assert list(read_predictions(folder, part).outcomes) == ["brightness/1", "clean"]
+
+
+def test_progress_counts_rows(data, predicted, tmp_path):
+    told: list[tuple[str, int, int]] = []
+    sets = of_kind(predicted, labels_of(data), "logits", "float16")
+    read_predictions(write_folder(tmp_path, sets), data, progress=lambda *event: told.append(event))
+    assert told[-1] == ("reading predictions", 60, 60)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+
+
+def test_hidden_files_and_links(data, predicted, tmp_path):
+    sets = of_kind(predicted, labels_of(data), "top", "float64")
+    folder = write_folder(tmp_path / "p", sets)
+    (folder / "._clean.npz").write_bytes(b"of macOS")
+    (folder / "notes.txt").write_text("more")
+    (folder / "clean.npz").rename(tmp_path / "elsewhere.npz")
+    (folder / "clean.npz").symlink_to(tmp_path / "elsewhere.npz")
+    assert list(read_predictions(folder, data).outcomes) == SETS

@@ -1,0 +1,471 @@
+"""What is refused of predictions: all of it at once, with counts, the first few and the next step; and what files may not do."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import layouts
+import numpy as np
+import pytest
+from predictions import joined, kinds, logits_of, write_csv, write_folder
+
+import corruptset
+from benchmarks.score_data import set_ids, write_data_set
+from corruptset.errors import PredictionError, UnknownCorruption
+from corruptset.manifests.reader import DataSet
+from corruptset.scores.prediction_files import read_predictions
+
+SETS = ["brightness/1", "clean", "contrast-3+brightness-2"]
+Sets = dict[str, dict[str, np.ndarray]]
+
+
+@pytest.fixture(scope="module")
+def data(shared: layouts.Shared) -> DataSet:
+    return corruptset.open(shared.build(sets=SETS))
+
+
+@pytest.fixture
+def sets(data: DataSet) -> Sets:
+    """Sound logits of each set, to be spoilt."""
+    return {name: {"logits": logits_of(20, 10, seed=seed)} for seed, name in enumerate(SETS)}
+
+
+def refusal(path: Path, data: DataSet, **options: Any) -> list[str]:
+    """Return the lines of a refusal, without the paths."""
+    with pytest.raises(PredictionError) as caught:
+        read_predictions(path, data, **options)
+    text = str(caught.value).replace(str(path), "PATH").replace(str(data.path), "DIR")
+    return [line.strip() for line in text.split("\n")]
+
+
+def of_kind(kind: str, sets: Sets, data: DataSet) -> Sets:
+    labels = np.array([sample.label for sample in data.samples])
+    return {name: kinds(arrays["logits"], labels)[kind] for name, arrays in sets.items()}
+
+
+def test_names_of_sets(data, sets, tmp_path):
+    write_folder(tmp_path, {"claen": sets["clean"], "fog/9": sets["clean"], "brightness/1": sets["clean"]})
+    assert refusal(tmp_path, data) == [
+        "PATH cannot be scored on DIR, for 2 reasons:",
+        "2 files are of no set of the data set: claen.npz, fog/9.npz. Did you mean 'clean'? Rename or delete what is none; a file of many "
+        "sets is given itself, in place of its folder",
+        "2 of 3 sets have no file: clean, contrast-3+brightness-2. Predict them, or choose the sets that are there (sets=, --sets)",
+        "docs/evaluate.md shows how such files are written.",
+    ]
+    with pytest.raises(UnknownCorruption, match="'brightnes/1' matches no set"):
+        read_predictions(tmp_path, data, sets=["brightnes/1"])
+
+
+def test_a_set_that_is_there_twice(shared, sets, tmp_path):
+    data = corruptset.open(shared.build(recipe={"name": "twice", "more": '[[sets]]\nclean = true\naliases = ["type 0"]\n'}))
+    write_folder(tmp_path, {"clean": sets["clean"], "type 0": sets["clean"]})
+    assert refusal(tmp_path, data)[1] == "the set clean is there 2 times: clean.npz, type 0.npz. Keep one"
+    together = joined({"clean": sets["clean"], "type 0": sets["clean"]}) | {"index": np.tile(np.arange(20), 2)}
+    np.savez(tmp_path / "one.npz", **together)
+    assert refusal(tmp_path / "one.npz", data)[1].startswith("has 20 rows twice: clean 0 (00_class/im.0), clean 1 (")
+
+
+def test_rows(data, sets, tmp_path):
+    index = np.arange(20)
+    sets["brightness/1"]["index"] = np.where(index >= 17, 3, index)
+    sets["clean"]["index"] = np.where(index < 2, [-1, 25] * 10, index)
+    sets["contrast-3+brightness-2"]["id"] = np.array([sample.id for sample in data.samples])
+    sets["contrast-3+brightness-2"]["id"][4] = "nobody"
+    assert refusal(write_folder(tmp_path, sets), data)[1:-1] == [
+        f"brightness/1.npz: has 3 rows twice: {', '.join(['brightness/1 3 (01_class/im.1)'] * 3)}",
+        "brightness/1.npz: lacks 3 of 20 rows: 17 (08_class/im.1), 18 (09_class/im.0), 19 (09_class/im.1)",
+        "clean.npz: has 2 rows with an index outside 0 to 19: -1, 25",
+        "clean.npz: lacks 2 of 20 rows: 0 (00_class/im.0), 1 (00_class/im.1)",
+        "contrast-3+brightness-2.npz: has 1 row whose id is of no sample: 'nobody'",
+        "contrast-3+brightness-2.npz: lacks 1 of 20 rows: 4 (02_class/im.0)",
+    ]
+
+
+@pytest.mark.parametrize("count", [19, 21])
+def test_rows_without_an_index(data, sets, count, tmp_path):
+    sets["clean"]["logits"] = np.resize(sets["clean"]["logits"], (count, 10))
+    assert refusal(write_folder(tmp_path, sets), data)[1:-1] == [
+        f"clean.npz: has {count} rows; the data set has 20 images; where there is no index or id, every image has a row, in the data set's "
+        "order"
+    ]
+    lines = refusal(write_csv(tmp_path / "one.csv", joined(sets)), data)[1:-1]
+    assert lines == (["lacks 1 of 20 rows of clean: 19 (09_class/im.1)"] if count == 19 else ["has 1 row too many: a set has 20: 20"])
+
+
+def test_of_another_data_set_and_of_a_part_of_this_one(data, shared, sets, tmp_path):
+    other = corruptset.open(shared.build(sets=["clean"]))
+    (write_folder(tmp_path, sets) / "predictions.json").write_text(json.dumps({"model": "m", "digest": other.digest}))
+    assert refusal(tmp_path, data)[1:-1] == [
+        f"they are of another data set: {other.digest}; DIR is {data.digest}. Give the data set that the model was shown, or let the model "
+        "predict this one"
+    ]
+    (tmp_path / "predictions.json").write_text(json.dumps({"model": 7, "digest": None}))
+    assert [line.partition(";")[0] for line in refusal(tmp_path, data)[1:-1]] == ["model is 7", "digest is null"]
+    (tmp_path / "predictions.json").write_text("{")
+    assert "predictions.json is not JSON" in refusal(tmp_path, data)[0]
+    np.savez(tmp_path / "one.npz", **joined(sets), digest=other.digest)
+    assert refusal(tmp_path / "one.npz", data)[1].startswith("they are of another data set")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", ["logits", "probs", "rank"])
+def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path, monkeypatch):
+    sets = of_kind(kind, sets, data)
+    name = "p_true" if kind == "rank" else kind
+    spoilt = sets["clean"][name].astype(dtype)
+    spoilt[[2, 5, 6, 19]] = np.where(
+        np.arange(spoilt[0].size) == 0, np.asarray(value, dtype), spoilt[[2, 5, 6, 19]].reshape(4, -1)
+    ).reshape(spoilt[[2, 5, 6, 19]].shape)
+    sets["clean"][name] = spoilt
+    words = "a p_true that is not finite (NaN or infinite)" if kind == "rank" else "values that are not finite (NaN or infinite; a masked "
+    (line,) = refusal(write_folder(tmp_path, sets), data)[1:-1]
+    assert line.startswith(f"clean.npz: has 4 rows with {words}")
+    assert line.endswith(": row 2, row 5, row 6 and 1 more")
+    # as many, in blocks of one row
+    monkeypatch.setattr("corruptset.scores.prediction_files.table.BLOCK_BYTES", 1)
+    assert refusal(tmp_path, data)[1] == line
+
+
+CASES: dict[str, tuple[str, Callable[[dict[str, np.ndarray]], Any], str]] = {
+    "other classes": ("logits", lambda a: {"logits": a["logits"][:, :9]}, "has logits of 9 classes; the data set has 10"),
+    "one dimension": ("logits", lambda a: {"logits": a["logits"][:, 0]}, "has logits of 1 dimension; expected (N, classes)"),
+    "three dimensions": (
+        "logits",
+        lambda a: {"logits": a["logits"][None]},
+        "has logits of shape (1, 20, 10); expected a row an image: 1 or 2 dimensions",
+    ),
+    "whole numbers": (
+        "logits",
+        lambda a: {"logits": a["logits"].astype(int)},
+        "has logits of int64; expected float16, float32 or float64: array.astype(np.float32)",
+    ),
+    "long floats": (
+        "logits",
+        lambda a: {"logits": a["logits"].astype(np.longdouble)},
+        "has logits of float128; expected float16, float32 or float64: array.astype(np.float32)",
+    ),
+    "bfloat16": (
+        "logits",
+        lambda a: {"logits": a["logits"].astype(np.float16).view("V2")},
+        "has logits of |V2; expected float16, float32 or float64 (numpy has no bfloat16: convert to float32 first)",
+    ),
+    "columns first": (
+        "logits",
+        lambda a: {"logits": np.asfortranarray(a["logits"])},
+        "has logits stored column by column: write np.ascontiguousarray(logits)",
+    ),
+    "logits as probabilities": (
+        "logits",
+        lambda a: {"probs": a["logits"]},
+        "has 20 rows with values outside 0 to 1: row 0, row 1, row 2 and 17 more",
+    ),
+    "percent": ("probs", lambda a: {"probs": a["probs"] * 100}, "has 20 rows with values outside 0 to 1: row 0, row 1, row 2 and 17 more"),
+    "sigmoids": (
+        "probs",
+        lambda a: {"probs": np.where(np.arange(20)[:, None] == 8, 0.3, a["probs"])},
+        "has 1 row whose values do not sum to 1 (within 0.01): row 8",
+    ),
+    "negative classes": (
+        "top",
+        lambda a: {"top": np.where(np.arange(20)[:, None] == 3, [0, -1, 2, 3, 4], a["top"])},
+        "has 1 row with classes outside 0 to 9: row 3",
+    ),
+    "too high classes": ("top", lambda a: {"top": a["top"] + 1}, "has 8 rows with classes outside 0 to 9: row "),
+    "a class twice": (
+        "top",
+        lambda a: {"top": np.where(np.arange(20)[:, None] == 3, [4, 1, 2, 3, 4], a["top"])},
+        "has 1 row with a class twice: row 3",
+    ),
+    "more classes than there are": ("top", lambda a: {"top": np.tile(a["top"], 3)}, "has top of 15 classes; the data set has 10"),
+    "top of floats": (
+        "top",
+        lambda a: {"top": a["top"] * 1.0},
+        "has top of float64; expected whole numbers (int64): array.astype(np.int64)",
+    ),
+    "ranks too high": (
+        "rank",
+        lambda a: {**a, "rank_true": a["rank_true"] * 0 + 10},
+        "has 20 rows with a rank_true outside 0 to 9: row 0, row 1, ",
+    ),
+    "ranks from one": (
+        "rank",
+        lambda a: {"rank_true": a["rank_true"] * 0 + 1, "p_true": np.full(20, 0.9)},
+        "has 20 rows with a p_true above 0.5 whose rank_true is not 0 (ranks count from 0): row 0, row 1, row 2 and 17 more",
+    ),
+    "percent of the true class": (
+        "rank",
+        lambda a: {**a, "p_true": a["p_true"] * 0 + 2},
+        "has 20 rows with a p_true outside 0 to 1: row 0, ",
+    ),
+    "half a kind": ("rank", lambda a: {"p_true": a["p_true"]}, "holds p_true without rank_true: the two belong together"),
+    "two kinds": (
+        "logits",
+        lambda a: {**a, "top": a["logits"].astype(int)},
+        "holds logits and top, which are 2 kinds of predictions: write one of logits, probs, top, or rank_true with p_true",
+    ),
+    "no kind": (
+        "logits",
+        lambda a: {"logit": a["logits"]},
+        "holds no predictions: it has no column that is known; expected logits, probs, top,",
+    ),
+    "index and id": (
+        "logits",
+        lambda a: {**a, "index": np.arange(20), "id": np.full(20, "a")},
+        "holds both index and id: write one of them",
+    ),
+    "columns of other lengths": (
+        "logits",
+        lambda a: {**a, "index": np.arange(19)},
+        "has columns of different lengths: index 19, logits 20",
+    ),
+    "an index of floats": (
+        "logits",
+        lambda a: {**a, "index": np.arange(20.0)},
+        "has index of float64; expected whole numbers (int64): array.astype(np.int64)",
+    ),
+    "ids as bytes": (
+        "logits",
+        lambda a: {**a, "id": np.full(20, b"a")},
+        "has id of |S1; expected text of a fixed width: array.astype(str)",
+    ),
+    "endless names": (
+        "logits",
+        lambda a: {**a, "id": np.full(20, "a" * 5000)},
+        "has id of 5,000 characters; a name has at most 4,096",
+    ),
+    "a file of many sets": (
+        "logits",
+        lambda a: {**a, "set_id": np.full(20, "clean")},
+        "has a column set_id: a file of many sets is given itself",
+    ),
+    "ids as objects": (
+        "logits",
+        lambda a: {**a, "id": np.array(["a"] * 20, object)},
+        "has id as Python objects (a pickle), which are never loaded: write an array of numbers, or of text",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_file_may_not_hold(data, sets, case, tmp_path):
+    kind, spoil, says = CASES[case]
+    spoilt = of_kind(kind, sets, data)
+    spoilt["clean"] = spoil(spoilt["clean"])
+    (line,) = refusal(write_folder(tmp_path, spoilt), data)[1:-1]
+    assert line.startswith(f"clean.npz: {says}")
+
+
+def test_what_many_files_have_is_told_once(data, tmp_path):
+    write_folder(tmp_path, {name: {"logits": np.zeros((20, 9))} for name in SETS})
+    assert refusal(tmp_path, data)[1:-1] == [
+        "brightness/1.npz, clean.npz, contrast-3+brightness-2.npz: has logits of 9 classes; the data set has 10"
+    ]
+
+
+def test_paths_that_are_no_predictions(data, sets, tmp_path):
+    assert "DIR is a data set, not predictions. `corruptset predict" in refusal(data.path, data)[0].replace("PATH", "DIR")
+    assert refusal(tmp_path / "nothing", data) == ["PATH is not there. Give a folder of <set id>.npz, or one .npz or .csv file."]
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert refusal(tmp_path / "pipe.csv", data)[0].startswith("PATH is a pipe, not a regular file")
+    assert refusal(Path("/dev/zero"), data)[0].startswith("PATH is a device, not a regular file")
+    (tmp_path / "model.pt").write_bytes(b"PK")
+    assert refusal(tmp_path / "model.pt", data)[0].startswith("PATH is neither a folder of <set id>.npz nor one .npz or .csv file")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/fog.npy").write_bytes(b"")
+    assert refusal(tmp_path / "empty", data)[1:-1] == ["the folder holds no .npz file (but .npy): write <set id>.npz for each set"]
+    write_folder(tmp_path / "p", sets)
+    (tmp_path / "p/clean.npz").unlink()
+    os.mkfifo(tmp_path / "p/clean.npz")
+    assert refusal(tmp_path / "p", data)[1].startswith("clean.npz: cannot be read: it is a pipe")
+    np.savez(tmp_path / "one.npz", **sets["clean"])
+    assert refusal(tmp_path / "one.npz", data)[1].startswith("has no column set_id: give the folder of such files")
+
+
+def archive(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as z:
+        for name, content in members.items():
+            z.writestr(name, content)
+    return path
+
+
+def header(shape: str, descr: str = "<f4", *, version: bytes = b"\1\0") -> bytes:
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text
+
+
+DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "nothing": (lambda sound: b"", "is not a sound .npz archive"),
+    "text": (lambda sound: b"text", "is not a sound .npz archive"),
+    "cut off": (lambda sound: sound[:-30], "is not a sound .npz archive"),
+    "an array by itself": (lambda sound: npy(np.zeros((20, 10))), "is not a sound .npz archive"),
+    "a changed byte": (lambda sound: changed(sound, 500), "is not a sound .npz archive (Bad CRC-32 for file 'logits.npy')"),
+}
+
+
+def changed(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_changed_byte_in_an_array_of_many_blocks(compressed, tmp_path):
+    names = set_ids(1)
+    data = corruptset.open(write_data_set(tmp_path / "data", names, 5000, 100))
+    path = write_folder(tmp_path / "p", {names[0]: {"logits": logits_of(5000, 100)}}, compressed=compressed) / f"{names[0]}.npz"
+    assert len(read_predictions(tmp_path / "p", data).outcomes[names[0]]) == 5000
+    path.write_bytes(changed(path.read_bytes(), 1_000_000))
+    (line,) = refusal(tmp_path / "p", data)[1:-1]
+    assert "is damaged: its checksum is another one" in line or "is not a sound .npz archive" in line
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_damaged_archives(data, sets, case, tmp_path):
+    damage, says = DAMAGED[case]
+    path = write_folder(tmp_path, sets) / "clean.npz"
+    path.write_bytes(damage(path.read_bytes()))
+    (line,) = refusal(tmp_path, data)[1:-1]
+    assert line.startswith(f"clean.npz: {says}")
+
+
+LIES = {
+    "a trillion rows": (
+        {"logits.npy": header("(1000000000000, 10)")},
+        r"has logits of \d+ bytes whose header says \(1,000,000,000,000, 10\)",
+    ),
+    "fewer rows": (
+        {"logits.npy": header("(3, 10)") + bytes(800)},
+        r"has logits of \d+ bytes whose header says \(3, 10\) of float32: it is",
+    ),
+    "rows below nothing": ({"logits.npy": header("(-1, 10)")}, "has logits with a damaged header"),
+    "no header": ({"logits.npy": b"x" * 900}, "has logits without the header of an array"),
+    "a long header": ({"logits.npy": header("(" * 20_000)}, "has logits without the header of an array"),
+    "deep nesting": ({"logits.npy": header("(" * 5000)}, "has logits with a damaged header"),
+    "no arrays": ({"archive/data.pkl": b"x"}, "holds no arrays but archive/data.pkl: write it by np.savez"),
+}
+
+
+@pytest.mark.parametrize("case", LIES)
+def test_lying_archives(data, sets, case, tmp_path):
+    members, says = LIES[case]
+    archive(write_folder(tmp_path, sets) / "clean.npz", members)
+    (line,) = refusal(tmp_path, data)[1:-1]
+    assert re.match(f"clean.npz: {says}", line)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(data, sets, tmp_path):
+    rows = 300_000
+    path = write_folder(tmp_path, sets) / "clean.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z, z.open("logits.npy", "w") as member:
+        member.write(header(f"({rows}, 10)"))
+        for _ in range(rows // 30_000):
+            member.write(bytes(30_000 * 40))
+    assert refusal(tmp_path, data)[1].startswith("clean.npz: has 300,000 rows; the data set has 20 images")
+    # a directory of its own that is longer than memory
+    with zipfile.ZipFile(tmp_path / "clean.npz", "w") as z:
+        for number in range(5_000):
+            info = zipfile.ZipInfo(f"{number}.npy")
+            info.comment = bytes(1000)
+            z.writestr(info, b"")
+    assert "has a directory of more than 4,194,304 bytes" in refusal(tmp_path, data)[1]
+
+
+class Writes:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.write_text, (self.path, "run"))
+
+
+def test_a_pickled_array_is_never_run(data, sets, tmp_path):
+    told = tmp_path / "told"
+    payload = pickle.dumps(np.array([Writes(told)], object))
+    pickle.loads(payload)
+    assert told.exists(), "the payload would do it"
+    told.unlink()
+    for name in ("logits", "index", "id", "set_id", "model"):
+        members = {"logits.npy": npy(np.zeros((20, 10)))} | {f"{name}.npy": header("(20,)", "|O") + payload}
+        archive(write_folder(tmp_path / "p", sets) / "clean.npz", members)
+        assert refusal(tmp_path / "p", data)[1].startswith(f"clean.npz: has {name} as Python objects (a pickle), which are never loaded")
+        assert "which are never loaded" in refusal(archive(tmp_path / "one.npz", members), data)[0]
+        assert not told.exists()
+
+
+CSV_CASES = {
+    "no names": ("", "holds no predictions: it has no column"),
+    "semicolons": ("set_id;top1\nclean;1\n", "holds no predictions: it has no column that is known"),
+    "a column twice": ("set_id,top1,top1\n", "names the column 'top1' twice"),
+    "a gap": ("set_id,top1,top3\n", "has columns such as top1, and none with the number 2"),
+    "logits from one": ("set_id,logit_1\n", "has columns such as logit_1, and none with the number 0"),
+    "too few cells": ("set_id,top1\nclean,1\nclean\n", "has 1 cells in line 3; its first line has 2"),
+    "no number": ("set_id,index,top1\nclean,0,1\nclean,1,cat\n", "has 'cat' in column top1 of line 3; expected a whole number"),
+    "a fraction": ("set_id,index,top1\nclean,0.5,1\n", "has '0.5' in column index of line 2; expected a whole number"),
+    "no float": ("set_id,index,rank_true,p_true\nclean,0,1,\n", "has '' in column p_true of line 2; expected a number"),
+    "too large a number": (f"set_id,index,top1\nclean,{10**30},1\n", f"has '{10**30}' in column index of line 2; expected a whole number"),
+    "an endless line": ("set_id,top1" + "x" * (1 << 20), "has a line of more than 1,048,576 characters"),
+    "a NUL": ("set_id,top1\nclean,\0\n", "has '\\x00' in column top1 of line 2; expected a whole number"),
+    "not UTF-8": ("set_id,top1\nclean,\udcff\n", "is not a CSV file in UTF-8"),
+}
+
+
+@pytest.mark.parametrize("case", CSV_CASES)
+def test_csv_files(data, case, tmp_path):
+    text, says = CSV_CASES[case]
+    (tmp_path / "p.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
+    assert refusal(tmp_path / "p.csv", data)[1].startswith(says)
+
+
+def test_unknown_and_missing_sets_of_one_file(data, sets, tmp_path):
+    columns = joined({"clean": sets["clean"], "fgo/1": sets["clean"], "fog/9": sets["clean"]})
+    np.savez(tmp_path / "one.npz", **columns)
+    assert refusal(tmp_path / "one.npz", data)[1:-1] == [
+        "has 40 rows of sets that the data set does not have: fgo/1, fog/9",
+        "lacks 2 of 3 sets: brightness/1, contrast-3+brightness-2",
+    ]
+
+
+MEASURED = """
+import sys, corruptset
+from benchmarks.timing import memory
+from corruptset.scores.prediction_files import read_predictions
+data = corruptset.open(sys.argv[1])
+data.samples
+before = memory()
+for path in sys.argv[2:]:
+    read_predictions(path, data)
+print((memory() - before) >> 20, memory() >> 20)
+"""
+
+
+def test_memory_does_not_grow_with_the_logits(data, tmp_path):
+    names = set_ids(1)
+    wide = write_data_set(tmp_path / "data", names, 10_000, 1000)
+    logits = np.zeros((10_000, 1000), np.float32)  # 40 MB, written once and read in several forms
+    write_folder(tmp_path / "a", {names[0]: {"logits": logits}})
+    write_folder(tmp_path / "b", {names[0]: {"logits": logits}}, compressed=True)
+    np.savez_compressed(tmp_path / "one.npz", set_id=np.repeat(names, 10_000), logits=logits)
+    paths = [str(tmp_path / name) for name in ("a", "b", "one.npz")]
+    command = [sys.executable, "-c", textwrap.dedent(MEASURED), str(wide), *paths]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3])
+    more, peak = map(int, done.stdout.split())
+    assert more < 20, f"{more} MB for 40 MB of logits"
+    assert peak < 300

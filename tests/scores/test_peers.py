@@ -1,0 +1,91 @@
+"""RobustBench's own corruption metrics and timm's accuracy, on the same predictions; each where it is installed.
+
+RobustBench asks a model about images: here an image is its number, and the model has the logits of each set by heart.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plain_scores
+import pytest
+import unbuilt
+from torchvision_cpu import let_torchvision_be_imported
+
+import corruptset
+
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def torchvision_beside_a_cpu_torch() -> object:
+    return let_torchvision_be_imported()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return unbuilt.data_set(tmp_path_factory.mktemp("data"), "imagenet-c", count=200)
+
+
+def write_logits(data: Any, folder: Path, seed: int) -> dict[str, np.ndarray]:
+    """Write logits of every set, and return them; the true class is raised by another amount in each set."""
+    rng = np.random.default_rng(seed)
+    logits = {}
+    for name in data:
+        values = rng.normal(size=(len(data.samples), len(data.classes))).astype(np.float32)
+        values[np.arange(len(values)), data[name].labels] += rng.uniform(0, 3)
+        logits[name] = values
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        np.savez(folder / f"{name}.npz", logits=values)
+    return logits
+
+
+def test_robustbench(data: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    # as installed it imports autoattack, which its own requirement installs under another name (docs/use-it-with.md)
+    monkeypatch.setitem(sys.modules, "autoattack", pytest.importorskip("pyautoattack"))
+    monkeypatch.setitem(sys.modules, "autoattack.state", pytest.importorskip("pyautoattack.state"))
+    import pandas
+    from robustbench import eval as bench
+    from robustbench.model_zoo.enums import BenchmarkDataset, ThreatModel
+
+    mine, other = (write_logits(data, tmp_path / name, seed) for seed, name in enumerate(("mine", "other")))
+    labels = torch.from_numpy(data["clean"].labels)
+    numbers = {name: number for number, name in enumerate(data)}
+
+    def load(count: int, severity: int, data_dir: str, shuffle: bool, corruptions: list[str], prepr: Any) -> Any:
+        number = numbers[f"{corruptions[0]}/{severity}"]
+        return torch.tensor([[number, row] for row in range(len(labels))]), labels
+
+    def model(images: Any) -> Any:
+        every = np.stack([mine[name] for name in numbers])
+        return torch.from_numpy(every[images[:, 0], images[:, 1]])
+
+    places = (BenchmarkDataset.imagenet, ThreatModel.corruptions)
+    monkeypatch.setitem(bench.CORRUPTION_DATASET_LOADERS[places[0]], places[1], load)
+    # what it is relative to stands in a file of its repository
+    columns = pandas.MultiIndex.from_tuples([(c, s) for c in plain_scores.FIFTEEN for s in range(1, 6)])
+    right = [(other[f"{c}/{s}"].argmax(axis=1) == data["clean"].labels).mean() for c, s in columns]
+    folder = tmp_path / "model_info/imagenet/corruptions"
+    folder.mkdir(parents=True)
+    pandas.DataFrame([right], index=["AlexNet"], columns=columns).to_csv(folder / "unaggregated_results.csv")
+    monkeypatch.chdir(tmp_path)
+    accuracy, mce = bench.corruptions_evaluation(50, "", *places, torch.device("cpu"), model, 200, False, None, "mine")
+    scores = corruptset.score(data, tmp_path / "mine", baseline=tmp_path / "other")
+    assert scores.mean_accuracy == pytest.approx(accuracy, abs=1e-9)
+    assert scores.mce == pytest.approx(mce, abs=1e-9)
+
+
+def test_timm(data: Any, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    accuracy = pytest.importorskip("timm.utils").accuracy
+    logits = write_logits(data, tmp_path / "mine", 0)
+    scores = corruptset.score(data, tmp_path / "mine")
+    labels = torch.from_numpy(data["clean"].labels)
+    for name, values in logits.items():
+        top1, top5 = accuracy(torch.from_numpy(values), labels, topk=(1, 5))
+        assert scores.sets[name].accuracy == pytest.approx(float(top1) / 100, abs=1e-6)
+        assert scores.sets[name].top5 == pytest.approx(float(top5) / 100, abs=1e-6)

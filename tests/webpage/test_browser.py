@@ -1,0 +1,235 @@
+"""Pages in a real browser: Chromium, by playwright (the extra `browser`). Where one is not installed these tests are skipped and say so.
+
+`axe/axe.min.js` is axe-core 4.14.1 of the npm registry, unchanged, under the Mozilla Public License 2.0 (`axe/LICENSE`).
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+
+from corruptset.manifests.layout import PAGE
+
+pytestmark = pytest.mark.ci
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+if CHROMIUM is None:
+    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
+
+AXE = (Path(__file__).parent / "axe/axe.min.js").read_text(encoding="utf-8")
+GRID = "".join(f'[[sets]]\nchain = ["{a}"]\n\n' for a in ("contrast-3", "brightness-2"))
+GRID += "".join(f'[[sets]]\nchain = ["{a}", "{b}"]\n\n' for a, b in (("contrast-3", "brightness-2"), ("brightness-2", "contrast-3")))
+LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nlevels = 30\n'
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        # a container has no user of its own for the browser's sandbox
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def builds(shared: layouts.Shared) -> dict[str, Path]:
+    """Pages of a plain build, of a grid and of levels."""
+    options: dict[str, Any] = {"format": "hdf5", "metrics": 64, "page": True}
+    return {
+        "plain": shared.build(**options),
+        "grid": shared.build(crops={"classes": 2}, recipe={"name": "browsed-grid", "more": GRID}, **options),
+        "levels": shared.build(crops={"classes": 2}, recipe={"name": "browsed-levels", "more": LEVELS}, **options),
+    }
+
+
+@pytest.fixture
+def visit(browser: Any, builds: dict[str, Path]) -> Iterator[Callable[..., Any]]:
+    """Open a build's page with the network off; any message on the console and any request fails the test."""
+    contexts, wrong = [], []
+
+    def open_page(name: str, address: str | None = None, **options: Any) -> Any:
+        options = {"viewport": {"width": 1400, "height": 900}, "offline": address is None, **options}
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        wanted = address or (builds[name] / PAGE).as_uri()
+        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+        page.on("request", lambda request: wrong.append(f"request: {request.url[:80]}") if not own(request.url, wanted) else None)
+        page.goto(wanted)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def own(url: str, page: str) -> bool:
+    return url.startswith("data:") or url.partition("#")[0] == page
+
+
+@pytest.mark.parametrize("name", ["plain", "grid", "levels"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 320)])
+def test_axe_finds_nothing(visit: Callable[..., Any], name: str, scheme: str, width: int) -> None:
+    # axe runs beside the page's own script, which the page's policy would forbid
+    page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
+    page.evaluate(AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found] == []
+    page.locator("a.large").nth(1).click()
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found] == []
+
+
+@pytest.mark.parametrize("name", ["plain", "grid", "levels"])
+def test_nothing_is_wider_than_the_window(visit: Callable[..., Any], name: str) -> None:
+    page = visit(name)
+    for width in (320, 400, 768, 1400, 2000):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_from_a_server_it_asks_for_nothing_more(visit: Callable[..., Any], builds: dict[str, Path]) -> None:
+    asked: list[str] = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *arguments: Any) -> None:
+            asked.append(self.path)
+
+    handler = functools.partial(Handler, directory=str(builds["plain"]))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = visit("plain", f"http://127.0.0.1:{server.server_address[1]}/{PAGE}")
+        page.wait_for_timeout(500)
+        server.shutdown()
+    assert asked == [f"/{PAGE}"]
+
+
+def test_without_a_script_all_of_it_is_there(visit: Callable[..., Any]) -> None:
+    page = visit("plain", java_script_enabled=False)
+    for selector in (".panel", ".block", "figure", "table", "svg.curve"):
+        assert all(one.is_visible() for one in page.locator(selector).all()), selector
+    assert page.locator(".panel").count() > 3
+    assert not page.locator(".filters").is_visible()
+    assert not any(one.is_visible() for one in page.locator(".copy").all())
+    link = page.locator("#picture-contrast\\/3 a")
+    before = link.bounding_box()["width"]
+    link.focus()
+    page.keyboard.press("Enter")
+    assert link.bounding_box()["width"] > 2 * before
+
+
+def test_tabs_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit("plain")
+    tabs = page.get_by_role("tab")
+    tabs.first.focus()
+    names = tabs.all_text_contents()
+    for key, expected in (("ArrowRight", 1), ("End", len(names) - 1), ("ArrowRight", 0), ("ArrowLeft", len(names) - 1), ("Home", 0)):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.textContent") == names[expected]
+        assert page.get_by_role("tab", selected=True).text_content() == names[expected]
+        assert page.locator(".panel:visible").count() == 1
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.panel') !== null")
+
+
+def test_the_digest_is_copied_by_keyboard(visit: Callable[..., Any], builds: dict[str, Path]) -> None:
+    from corruptset import open as open_data
+
+    page = visit("plain", permissions=["clipboard-read", "clipboard-write"])
+    button = page.locator(".copied .copy").first
+    button.focus()
+    page.keyboard.press("Enter")
+    page.locator(".status", has_text="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == open_data(builds["plain"]).digest
+
+
+def test_a_picture_opens_large_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit("plain")
+    link = page.locator("#picture-contrast\\/3 a")
+    link.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    assert dialog.is_visible()
+    assert page.locator("#large-name").text_content() == "contrast: severity 3"
+    assert dialog.locator("figcaption").all_text_contents() == ["clean", "severity 3"]
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#large-name").text_content() == "contrast: severity 4"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#large-name").text_content() == "contrast: severity 2"
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    assert page.evaluate("document.activeElement.closest('figure').id") == "picture-contrast/3"
+    for number in range(2):  # the first and the last of all pictures have no end before them
+        page.locator("a.large").nth(-number).click()
+        page.get_by_role("button", name="Previous" if number == 0 else "Next").click()
+        assert dialog.is_visible()
+        page.get_by_role("button", name="Close").click()
+
+
+def test_filters(visit: Callable[..., Any]) -> None:
+    page = visit("plain")
+
+    def pictures() -> list[str]:
+        shown = page.locator("figure[data-severity]:visible").all()
+        return [one.get_attribute("id").removeprefix("picture-") for one in shown]
+
+    everything = pictures()
+    page.get_by_label("Corruption").select_option("contrast")
+    assert {name.partition("/")[0] for name in pictures()} == {"contrast", "contrast-3+brightness-2"}
+    page.get_by_label("Severity or level").select_option("5")
+    assert pictures() == ["contrast/5"]
+    assert page.locator(".status").text_content() == f"1 of {len(everything)} sets with a picture are shown"
+    page.get_by_label("Family").select_option("weather")
+    assert pictures() == []
+    page.get_by_role("button", name="Show all").click()
+    page.wait_for_timeout(50)
+    assert pictures() == everything
+
+
+def test_every_control_is_reached_and_seen(visit: Callable[..., Any]) -> None:
+    page = visit("plain")
+    expected = page.evaluate(
+        "[...document.querySelectorAll('a[href], button, select, [tabindex=\"0\"], summary')]"
+        ".filter(n => n.checkVisibility() && n.tabIndex >= 0).length"
+    )
+    reached = 0
+    for _ in range(expected + 5):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement === document.body"):
+            break
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", page.evaluate("document.activeElement.outerHTML.slice(0, 100)")
+        reached += 1
+    assert reached == expected
+
+
+def test_print_shows_everything_and_no_buttons(visit: Callable[..., Any]) -> None:
+    page = visit("levels")
+    page.emulate_media(media="print")
+    assert all(one.is_visible() for one in page.locator(".panel").all())
+    assert not any(one.is_visible() for one in page.locator("button").all())
+    assert all(one.bounding_box()["height"] > 100 for one in page.locator("details table").all())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_screenshot_is_no_empty_page(visit: Callable[..., Any], tmp_path: Path, scheme: str, width: int) -> None:
+    import numpy as np
+    from PIL import Image
+
+    page = visit("plain", color_scheme=scheme, viewport={"width": width, "height": 900})
+    page.screenshot(path=tmp_path / "page.png")
+    pixels = np.array(Image.open(tmp_path / "page.png").convert("L")).astype(float)
+    assert (pixels.mean() > 128) == (scheme == "light")
+    assert pixels.std() > 15
