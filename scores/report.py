@@ -125,7 +125,7 @@ class _Page:
         self._failed_sets = [] if self._failures is None else self._failures.shown(data)
         self._without_clean = [label for label in predicted if label not in with_clean]
         self._index = self._sample(sample)
-        self._panels = panels.panel_rows(entries, data.manifest.sets, self._index)
+        self._panels = panels.panel_rows(entries, [s for s in data.manifest.sets if s.id in data], self._index)
         self.pictures = Pictures(data)
 
     def read_pictures(self, tell: Callable[[str, int, int], None]) -> None:

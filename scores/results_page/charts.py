@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from ...webpage.curves import axis_ticks
@@ -267,9 +266,7 @@ def apart(models: int) -> list[float]:
     [-0.08, 0.0, 0.08]
     """
     step = 0.08 * min(1, 8 / models)
-    found = [round(step * (n - (models - 1) / 2), 4) + 0.0 for n in range(models)]
-    assert all(a < b for a, b in pairwise(found))
-    return found
+    return [round(step * (n - (models - 1) / 2), 6) + 0.0 for n in range(models)]
 
 
 def _widened(values: Sequence[float]) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -52,10 +52,6 @@ class Pictures:
         self._data = data
         self._images: dict[Place, Pixels] = {}
 
-    def has(self, set_id: str) -> bool:
-        """Whether the data set has such a set."""
-        return set_id in self._data
-
     def add(self, place: Place) -> None:
         """Read an image, if it was not read before."""
         if place not in self._images:
@@ -103,6 +99,3 @@ def _stored(place: Place, image: Pixels, rung: Rung, is_small: bool) -> StoredPi
 
 def _name(place: Place) -> str:
     return f"image-{place.set_id}-{place.sample}"
-
-
-AddPicture = Callable[[Place], None]

@@ -60,7 +60,7 @@ def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: in
     ----------
     entries : sequence of Entry
     records : sequence of SetRecord
-        The data set's sets.
+        The data set's sets whose images are there.
     index : int
         Of the sample that is shown.
     """
