@@ -1,4 +1,4 @@
-"""The page of results in Chromium, by playwright (the extra `browser`). Where one is not installed these tests are skipped and say so."""
+"""The page of results in Chromium, by playwright (the extra `browser`). Where either is not installed these tests are skipped."""
 
 from __future__ import annotations
 
