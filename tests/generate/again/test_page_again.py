@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from packs import archive_paths, packed
 
 import corruptset
-from corruptset.errors import BuildError, IncompleteBuild, SourceError
+from corruptset.errors import BuildError, IncompleteBuild, SourceError, VerificationError
 from corruptset.generate.again.page_again import page
 from corruptset.generate.again.rederive import verify
 from corruptset.generate.build import build
@@ -100,6 +101,13 @@ def test_another_source_is_refused(copied: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="has no sample"):
         page(copied, source=f"folder:{fewer}")
     assert layouts.files_of(copied) == before
+
+
+def test_a_source_that_is_decoded_otherwise_is_refused(copied: Path, shared: layouts.Shared, tmp_path: Path) -> None:
+    rows = (copied / "samples.jsonl").read_text(encoding="utf-8")
+    (copied / "samples.jsonl").write_text(re.sub(r"blake3:[0-9a-f]{64}", f"blake3:{'0' * 64}", rows), encoding="utf-8")
+    with pytest.raises(VerificationError, match="is decoded or resized otherwise here"):
+        page(copied, source=source_of(shared), out=tmp_path / "page.html")
 
 
 def test_a_repair_makes_it_again(copied: Path, shared: layouts.Shared) -> None:
