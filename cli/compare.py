@@ -32,7 +32,7 @@ def compare(
         return
     for table in done.tables:
         if table.name in SHOWN:
-            kept = [i for i, column in enumerate(table.columns) if not column.title.endswith((", low", ", high"))]
+            kept = [i for i, column in enumerate(table.columns) if column.end is None]
             headings = [table.columns[i].heading for i in kept]
             words = [table.columns[i].heading for i in kept if table.columns[i].kind == "text"]
             rows = [[table.columns[i].shown(row[i]) for i in kept] for row in table.rows]

@@ -67,7 +67,7 @@ def summary(entries: Sequence[Entry]) -> Table:
 def aude(entries: Sequence[Entry]) -> Table | None:
     """Return areas under the distortion error curves, laid out as table 1 of Hendrycks & Dietterich 2018."""
     return _of_fifteen(
-        entries, "aude", "AUDE", lambda s: s.aude, {"mAUDE": lambda s: s.maude, "relative mAUDE": lambda s: s.relative_maude}
+        entries, "aude", "AUDE by corruption", lambda s: s.aude, {"mAUDE": lambda s: s.maude, "relative mAUDE": lambda s: s.relative_maude}
     )
 
 
@@ -84,7 +84,7 @@ def relative_ce(entries: Sequence[Entry]) -> Table | None:
 
 def _named(title: str, entries: Sequence[Entry]) -> str:
     baselines = list(dict.fromkeys(e.scores.baseline for e in entries if e.scores.baseline is not None))
-    return f"{title}, relative to {' or '.join(baselines)}"
+    return f"{title} by corruption, relative to {' or '.join(baselines)}"
 
 
 def _of_fifteen(
@@ -103,7 +103,7 @@ def _of_fifteen(
         [e.label, None if e.clean is None else 1 - e.clean, *(mean(e.scores) for mean in means.values()), *map(get(e.scores).get, there)]
         for e in entries
     ]
-    return Table(name, f"{title} by corruption", columns, rows)
+    return Table(name, title, columns, rows)
 
 
 def aude_of_others(entries: Sequence[Entry]) -> Table | None:

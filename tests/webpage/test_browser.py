@@ -1,13 +1,9 @@
-"""Pages in a real browser: Chromium, by playwright (the extra `browser`). Where one is not installed these tests are skipped and say so.
-
-`axe/axe.min.js` is axe-core 4.14.1 of the npm registry, unchanged, under the Mozilla Public License 2.0 (`axe/LICENSE`).
-"""
+"""The page of a build in a real browser."""
 
 from __future__ import annotations
 
 import functools
 import http.server
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,16 +11,11 @@ from typing import Any
 
 import layouts
 import pytest
+from browsers import axe_violations, opened_browser, visits
 
 from corruptset.manifests.layout import PAGE
 
 pytestmark = pytest.mark.ci
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
-
-AXE = (Path(__file__).parent / "axe/axe.min.js").read_text(encoding="utf-8")
 GRID = "".join(f'[[sets]]\nchain = ["{a}"]\n\n' for a in ("contrast-3", "brightness-2"))
 GRID += "".join(f'[[sets]]\nchain = ["{a}", "{b}"]\n\n' for a, b in (("contrast-3", "brightness-2"), ("brightness-2", "contrast-3")))
 LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nlevels = 30\n'
@@ -32,11 +23,8 @@ LEVELS = '[[sets]]\nclean = true\n\n[[sets]]\ncorruptions = ["fade_black"]\nleve
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        # a container has no user of its own for the browser's sandbox
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with opened_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -52,42 +40,18 @@ def builds(shared: layouts.Shared) -> dict[str, Path]:
 
 @pytest.fixture
 def visit(browser: Any, builds: dict[str, Path]) -> Iterator[Callable[..., Any]]:
-    """Open a build's page with the network off; any message on the console and any request fails the test."""
-    contexts, wrong = [], []
-
-    def open_page(name: str, address: str | None = None, **options: Any) -> Any:
-        options = {"viewport": {"width": 1400, "height": 900}, "offline": address is None, **options}
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        wanted = address or (builds[name] / PAGE).as_uri()
-        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("request", lambda request: wrong.append(f"request: {request.url[:80]}") if not own(request.url, wanted) else None)
-        page.goto(wanted)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
-
-
-def own(url: str, page: str) -> bool:
-    return url.startswith("data:") or url.partition("#")[0] == page
+    """Open a build's page."""
+    with visits(browser) as open_page:
+        yield lambda name, address=None, **options: open_page(address or (builds[name] / PAGE).as_uri(), **options)
 
 
 @pytest.mark.parametrize("name", ["plain", "grid", "levels"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 320)])
 def test_axe_finds_nothing(visit: Callable[..., Any], name: str, scheme: str, width: int) -> None:
-    # axe runs beside the page's own script, which the page's policy would forbid
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
-    page.evaluate(AXE)
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found] == []
+    assert axe_violations(page) == []
     page.locator("a.large").nth(1).click()
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found] == []
+    assert axe_violations(page) == []
 
 
 @pytest.mark.parametrize("name", ["plain", "grid", "levels"])

@@ -54,7 +54,7 @@ def test_aude_has_the_columns_of_the_printed_table(three):
 
 
 def test_ce_names_its_baseline(three):
-    assert three["ce"].title == "CE, relative to alexnet by corruption"
+    assert three["ce"].title == "CE by corruption, relative to alexnet"
     assert [c.title for c in three["ce"].columns] == ["model", "clean error", "mCE", *FIFTEEN]
     assert rows_of(three["relative_ce"])[0]["relative mCE"] == made_scores.full(0)["relative_mce"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsers import axe_violations, opened_browser, visits
 from studies import HOSTILE, data_of
 
 import corruptset
@@ -17,44 +17,24 @@ from corruptset.scores.pairs.answer_files import read_key
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 
 pytestmark = pytest.mark.ci
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
-
-AXE = Path(__file__).parents[2] / "webpage/axe/axe.min.js"
 Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        # a container has no user of its own for the browser's sandbox
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with opened_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Open]:
-    """Open a file; what the browser complains of, or asks the network for, fails the test at its end."""
-    noted: list[str] = []
-    contexts = []
+    """Open a file."""
+    with visits(chromium) as visit:
 
-    def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light", **options: Any) -> Any:
-        context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, offline=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: noted.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: noted.append(f"error: {error}"))
-        page.on("request", lambda r: None if r.url.startswith(("data:", file.as_uri())) else noted.append(f"request: {r.url}"))
-        page.goto(file.as_uri() + link)
-        return page
+        def run(file: Path, *, link: str = "", width: int = 400, scheme: str = "light", **options: Any) -> Any:
+            return visit(file.as_uri() + link, viewport={"width": width, "height": 800}, color_scheme=scheme, **options)
 
-    yield run
-    for context in contexts:
-        context.close()
-    assert noted == []
+        yield run
 
 
 def begin(page: Any, person: str, group: str | None = None) -> None:
@@ -201,19 +181,12 @@ def test_a_held_key_answers_one_picture(open_page: Open, pairs_of_model: Sheet) 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 320)])
 def test_axe_finds_nothing_on_any_screen(scheme: str, width: int, open_page: Open, pairs_of_model: Sheet) -> None:
-    # axe runs beside the page's own script, which the page's policy would forbid
     page = open_page(pairs_of_model.page, scheme=scheme, width=width, bypass_csp=True)
-    page.evaluate(AXE.read_text("utf-8"))
-
-    def violations() -> list[Any]:
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-        return [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found]
-
     page.click("button[type=submit]")
-    assert violations() == []
+    assert axe_violations(page) == []
     begin(page, "p", "A")
-    assert violations() == []
+    assert axe_violations(page) == []
     page.once("dialog", lambda dialog: dialog.accept())
     with page.expect_download():
         page.click("#stop")
-    assert violations() == []
+    assert axe_violations(page) == []

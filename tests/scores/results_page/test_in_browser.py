@@ -1,34 +1,25 @@
-"""The page of results in Chromium, by playwright (the extra `browser`). Where either is not installed these tests are skipped."""
+"""The page of results in a real browser."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import layouts
 import pytest
+from browsers import axe_violations, opened_browser, visits
 from result_pages import build, full, scored
 
 import corruptset
 
 pytestmark = pytest.mark.ci
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None:
-    pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
-
-AXE = Path(__file__).resolve().parents[2] / "webpage/axe/axe.min.js"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        # a container has no user of its own for the browser's sandbox
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with opened_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -43,34 +34,16 @@ def reports(shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def visit(browser: Any, reports: dict[str, Path]) -> Iterator[Callable[..., Any]]:
-    """Open a page with the network off; any message on the console and any request fails the test."""
-    contexts, wrong = [], []
-
-    def open_page(name: str, **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, "offline": True, **options})
-        contexts.append(context)
-        page = context.new_page()
-        address = reports[name].as_uri()
-        page.on("console", lambda message: wrong.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("request", lambda request: wrong.append(request.url[:80]) if not request.url.startswith((address, "data:")) else None)
-        page.goto(address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    """Open a page of results."""
+    with visits(browser) as open_page:
+        yield lambda name, **options: open_page(reports[name].as_uri(), **options)
 
 
 @pytest.mark.parametrize("name", ["everything", "flips"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1400)])
 def test_axe_finds_nothing(visit: Callable[..., Any], name: str, scheme: str, width: int) -> None:
-    # axe runs beside the page's own script, which the page's policy would forbid
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    assert [(v["id"], [n["html"][:160] for n in v["nodes"]][:3]) for v in found] == []
+    assert axe_violations(page) == []
 
 
 @pytest.mark.parametrize("width", [320, 400, 768, 1400, 2000])
