@@ -125,13 +125,20 @@ def build(
 
 
 def _with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none and can be written to."""
-    if not build.spec.page or any(file.path == PAGE for file in manifest.files) or not os.access(directory, os.W_OK):
+    """Give a finished build the page that is asked for, if it has none of its own and can be written to."""
+    if not build.spec.page or _has_page(directory, manifest) or not os.access(directory, os.W_OK):
         return manifest
     if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
         return manifest
     with locked(directory):
         return _paged(build, directory, manifest)
+
+
+def _has_page(directory: Path, manifest: Manifest) -> bool:
+    """Say whether the page that is there is of this data set, and not of the smaller one that a killed command extended."""
+    path = directory / PAGE
+    listed = any(file.path == PAGE for file in manifest.files)
+    return listed and path.is_file() and manifest.digest.encode() in path.read_bytes()
 
 
 def _paged(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Mapping
@@ -95,9 +96,16 @@ def pixels(data: bytes) -> np.ndarray:
     return np.array(Image.open(io.BytesIO(data)))
 
 
-def files_of(directory: Path) -> dict[str, bytes]:
+class Files(dict[str, bytes]):
+    """Files by path. Where two are unequal pytest compares their texts line by line: of these a line a file, not a million bytes."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{path}: {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:16]}" for path, data in self.items())
+
+
+def files_of(directory: Path) -> Files:
     """Return every file below a directory."""
-    return {p.relative_to(directory).as_posix(): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}
+    return Files((p.relative_to(directory).as_posix(), p.read_bytes()) for p in sorted(directory.rglob("*")) if p.is_file())
 
 
 class Shared:
