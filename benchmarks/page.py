@@ -16,7 +16,7 @@ import numpy as np
 
 import corruptset
 from corruptset.generate.again.page_again import clean_images
-from corruptset.generate.again.remake import Means
+from corruptset.generate.again.remake_options import RemakeOptions
 from corruptset.generate.page.build_page import build_page
 from corruptset.generate.pixels.metrics import measure
 from corruptset.generate.pixels.ms_ssim import ms_ssim
@@ -35,7 +35,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         built = corruptset.build("imagenet-c-all", "sample", folder, jobs=1, format="folder", page=False)
         data = corruptset.open(built.directory)
-        clean_of = clean_images(data, Means())
+        clean_of = clean_images(data, RemakeOptions())
         page = cpu_seconds(lambda: build_page(data, clean_of), arguments.repeats)
         (Path(folder) / "page.html").write_bytes(build_page(data, clean_of))
         size = (Path(folder) / "page.html").stat().st_size

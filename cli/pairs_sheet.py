@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,17 +13,6 @@ from .output import put, put_json, size
 
 if TYPE_CHECKING:
     from ..manifests.reader import DataSet
-
-
-class Change(StrEnum):
-    both = "both"
-    shift = "shift"
-    shrink = "shrink"
-
-
-class Correct(StrEnum):
-    top1 = "top1"
-    top5 = "top5"
 
 
 def pairs_sheet(
@@ -53,7 +41,9 @@ def pairs_sheet(
         ),
     ] = None,
     sets: Sets = None,
-    change: Annotated[Change, typer.Option("--change", help="Of regions: which partners a region may have.")] = Change.both,
+    change: Annotated[
+        Literal["both", "shift", "shrink"], typer.Option("--change", help="Of regions: which partners a region may have.")
+    ] = "both",
     sizes: Annotated[
         list[str] | None,
         typer.Option("--sizes", metavar="GROUP", help="Of regions: only these groups, such as p40 or s16.", show_default=False),
@@ -64,7 +54,7 @@ def pairs_sheet(
             "--levels", metavar="LIST", help="Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.", show_default=False
         ),
     ] = None,
-    correct: Annotated[Correct, typer.Option("--correct", help="When a model has an image right.")] = Correct.top1,
+    correct: Annotated[Literal["top1", "top5"], typer.Option("--correct", help="When a model has an image right.")] = "top1",
     categories: Annotated[
         str | None,
         typer.Option(
@@ -110,10 +100,10 @@ def pairs_sheet(
             predictions=predictions,
             scores=scores,
             sets=split_globs(sets),
-            change=change.value,
+            change=change,
             sizes=split_globs(sizes),
             levels=numbers(levels, "--levels"),
-            top5=correct is Correct.top5,
+            top5=correct == "top5",
             categories=answer_categories(data, categories),
             text=text,
             enlargement=enlarge,

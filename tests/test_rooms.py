@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -160,3 +162,12 @@ def test_the_floor_test_finds_an_arrow_that_runs_up(tmp_path, monkeypatch):
 def test_no_two_files_of_a_room_share_a_name(room):
     names = [p.stem for p in (ROOT / room).rglob("*.py") if not p.stem.startswith("__")]
     assert sorted(names) == sorted(set(names))
+
+
+def test_what_benchmarks_import_of_the_package_is_there():
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "corruptset":
+                module = importlib.import_module(node.module)
+                missing = [a.name for a in node.names if not hasattr(module, a.name) and not find_spec(f"{node.module}.{a.name}")]
+                assert not missing, f"{path.name} imports {missing} from {node.module}"
