@@ -38,7 +38,9 @@ def installed(tmp_path: Path) -> Path:
 
 
 def call(site: Path, cwd: Path, **environment: str | None) -> tuple[str, str, str]:
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA"))} | {"PYTHONPATH": str(site)}
+    # Python's own cache takes a file of the same size and time for the same: it would hide what is asked of ours
+    own = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA"))} | own
     env = {k: v for k, v in (env | environment).items() if v is not None}
     done = subprocess.run([sys.executable, "-c", CALL], cwd=cwd, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
