@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .scores.report import report
     from .scores.score import score
 
+    __version__: str
+
 __all__ = [
     "__version__",
     "abandon",
@@ -70,25 +72,42 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("corruptset")
-    if name in _HOMES:
-        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        return _with_words(found) if name == "score" else found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_SUPPLIED = {"open": ("family_of", "corruptions.registry"), "score": ("describe_level", "corruptions.level_words")}
+"""Function -> what it takes of a room that its own must not know: keyword, which is the name of a function too, and where that one is."""
 
 
-def _with_words(score: Any) -> Any:
-    """Return `score` with what it takes of a room that it must not know: what a level of a degradation does, in words."""
+if not TYPE_CHECKING:  # else every misspelt name would pass as Any
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("corruptset")
+        if name in _HOMES:
+            found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+            return _supply(found, *_SUPPLIED[name]) if name in _SUPPLIED else found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class _Later:
+    """A function of another room, which is imported when it is first called; it may be pickled."""
+
+    def __init__(self, home: str, name: str) -> None:
+        self.home, self.name = home, name
+
+    def __call__(self, *given: Any) -> Any:
+        return getattr(importlib.import_module(f".{self.home}", __name__), self.name)(*given)
+
+
+def _supply(function: Any, keyword: str, home: str) -> Any:
+    """Return `function` with one argument given, which its signature then leaves out."""
     from functools import partial, update_wrapper
+    from inspect import signature
 
-    def describe_level(*level: Any) -> Any:
-        return importlib.import_module(".corruptions.level_words", __name__).describe_level(*level)
-
-    return update_wrapper(partial(score, describe_level=describe_level), score)
+    supplied: Any = update_wrapper(partial(function, **{keyword: _Later(home, keyword)}), function)
+    own = signature(function)
+    supplied.__signature__ = own.replace(parameters=[p for p in own.parameters.values() if p.name != keyword])
+    return supplied
 
 
 def __dir__() -> list[str]:
