@@ -16,6 +16,7 @@ from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
 from ..manifests.records.models import Manifest
 from ..models.surrogate import Surrogate
+from ..signatures import showing
 from .commit.finish import finish
 from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
 from .commit.interruption import resumable
@@ -74,10 +75,20 @@ class Built:
     notes: tuple[str, ...] = ()
     """What a user should know of the view and the textures that were asked for."""
 
+    def __repr__(self) -> str:
+        sets = f"{len(self.manifest.sets)} sets, {self.images:,} images made by this call in {self.seconds:.1f} s"
+        return f"<Built {self.manifest.name} {self.manifest.version} in {self.directory}: {sets}, {len(self.notes)} notes, {self.digest}>"
+
+    def _repr_html_(self) -> str:
+        from ..manifests.reading.notebook import contact_sheet, figure
+
+        return figure(repr(self), lambda: contact_sheet(self.directory), "; ".join(self.notes))
+
 
 Progress = Callable[[ProgressEvent], None]
 
 
+@showing(BuildOptions)
 def build(
     recipe: str | Path | Recipe = "imagenet-c",
     source: str | Source = "sample",
