@@ -42,7 +42,8 @@ def test_a_data_set_shows_its_contact_sheet(templates: Make) -> None:
     root = templates()
     html = corruptset.open(root)._repr_html_()
     (picture,) = pictures(html)
-    assert picture.size == Image.open(root / "contact.png").size
+    with Image.open(root / "contact.png") as sheet:
+        assert picture.size == sheet.size
     assert "tiny-c 1.0.0: 3 sets" in html
     group = corruptset.open(root).severities("fog")._repr_html_()
     assert len(pictures(group)) == 1
@@ -51,7 +52,7 @@ def test_a_data_set_shows_its_contact_sheet(templates: Make) -> None:
 
 def test_large_sheets_are_shown_small(dataset: Make) -> None:
     root = dataset()
-    Image.fromarray(np.random.default_rng(0).integers(0, 256, (3000, 1500, 3), np.uint8)).save(root / "contact.png")
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (1440, 720, 3), np.uint8)).save(root / "contact.png")
     html = corruptset.open(root)._repr_html_()
     (picture,) = pictures(html)
     assert picture.size == (360, 720)
