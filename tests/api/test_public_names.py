@@ -84,7 +84,7 @@ def test_what_a_build_returns_prints_in_a_few_lines(shared: layouts.Shared, tmp_
     data = corruptset.open(built.directory)
     for value in (data, data["clean"], data.severities("contrast"), data.select(severity=3), data.torch("clean")):
         short(value)
-    report = corruptset.verify(built.directory)
+    report = corruptset.verify(built.directory, jobs=1)
     assert short(report) == (
         f"<VerificationReport of {built.directory} up to pixels: ok; checked 3 sets, 20 samples, "
         f"{report.checked['files']} files, 120 images, {report.checked['bytes']:,} bytes>"
@@ -94,7 +94,7 @@ def test_what_a_build_returns_prints_in_a_few_lines(shared: layouts.Shared, tmp_
     assert short(again).endswith(": every byte equal>")
     for path in sorted(built.directory.glob("images/clean/*/*")):
         path.unlink()
-    text = short(corruptset.verify(built.directory, level="sizes"))
+    text = short(corruptset.verify(built.directory, level="sizes", jobs=1))
     assert ": 20 problems; checked 3 sets" in text
     assert "\n  images/clean/00_class/im.0.png: missing: " in text
 
