@@ -15,6 +15,7 @@ from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
 from .notebook import figure, strip
 from .sample_table import SampleTable
+from .stored_images import StoredImages
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -202,7 +203,7 @@ class ImageSet:
     def to_hf(self) -> Dataset:
         """Return a Hugging Face data set with the columns image, label and id.
 
-        Images in files stay where they are, and are opened when they are asked for. Those in shards are copied into the cache of
+        Images in files stay where they are, and are opened when they are asked for. All others are copied into the cache of
         `datasets`: JPEG as it is stored, pixels as PNG. The split is called by the set's role: test, validation or train.
 
         Raises
@@ -212,7 +213,7 @@ class ImageSet:
         """
         from .hugging_face import hugging_face_dataset
 
-        return hugging_face_dataset(self, self._samples)
+        return hugging_face_dataset(self, self._samples, stored=isinstance(self._store, StoredImages))
 
     def __iter__(self) -> Iterator[tuple[Pixels, int]]:
         return zip(self.images(), self._samples.labels.tolist(), strict=True)

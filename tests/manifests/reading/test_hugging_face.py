@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import corruptset
+from corruptset.manifests.reader import DataSet
 
 Make = Callable[..., Path]
 
@@ -42,8 +43,29 @@ def test_images_labels_and_ids(
     for row, image in zip(made, images.images(), strict=True):
         pixels = np.asarray(row["image"])
         np.testing.assert_array_equal(pixels if pixels.ndim == 3 else pixels[..., None], image)
+    assert [bool(row["image"]["path"]) for row in made.cast_column("image", datasets.Image(decode=False))] == [container == "folder"] * 5
     small = made.with_transform(lambda rows: {"sum": [np.asarray(picture).sum() for picture in rows["image"]]})
     assert [row["sum"] for row in small] == [image.sum() for image in images.images()]
+
+
+class Made:
+    """A store that has no files: it makes its images when they are asked for, and may be copied into a cache all the same."""
+
+    encoding = "jpeg"
+
+    def images(self, indices: Any, block_bytes: int = 0) -> Any:
+        return (np.full((8, 9, 3), 20 * i, np.uint8) for i in indices)
+
+
+@pytest.mark.ci
+@pytest.mark.filterwarnings("ignore")
+def test_images_that_are_made_are_copied(templates: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    data = DataSet(templates(), store_of=lambda record: Made())  # type: ignore[arg-type, return-value]
+    made = data["fog/3"].to_hf()
+    assert [np.unique(row["image"]).tolist() for row in made] == [[20 * i] for i in range(5)]
 
 
 @pytest.mark.ci
