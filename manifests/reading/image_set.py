@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..images.pictures import picture_of
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
-from .notebook import figure, strip
+from .notebook import SHOWN, figure, strip
 from .sample_table import SampleTable
 from .stored_images import StoredImages
 
@@ -222,7 +222,7 @@ class ImageSet:
         return f"<{type(self).__name__} {self.record.id!r} of {self._build}: {len(self)} images>"
 
     def _repr_html_(self) -> str:
-        shown = min(len(self), 8)
+        shown = min(len(self), SHOWN)
         names = [self._samples.classes[self._samples.record(i).label].name for i in range(shown)]
         return figure(repr(self), lambda: strip([self.single(i) for i in range(shown)]), ", ".join(names))
 

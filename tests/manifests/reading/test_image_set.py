@@ -48,7 +48,8 @@ def test_what_came_out_may_be_changed(templates: Make) -> None:
     images = corruptset.open(templates())["fog/3"]
     pixels, labels = images[:]
     before = pixels.copy()
-    pixels[:], labels[:] = 0, 9
+    all_labels = images.labels
+    pixels[:], labels[:], all_labels[:] = 0, 9, 9
     np.testing.assert_array_equal(images[:][0], before)
     assert images[:][1].tolist() == [0, 0, 1, 1, 1]
 

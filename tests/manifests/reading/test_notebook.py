@@ -31,9 +31,9 @@ def test_a_set_shows_its_first_images(templates: Make, uniform: bool) -> None:
     assert "&lt;ImageSet &#x27;fog/3&#x27; of tiny-c: 20 images&gt;" in html
     assert "käfer, käfer, a dog" in html
     (picture,) = pictures(html)
-    assert picture.size == (8 * 100 - 4, 96)
-    # 20 x 16 pixels, four times as large
-    shown = np.asarray(picture, np.int64)[:64:4, :80:4]
+    # 20 x 16 pixels are shown six times as large; 31 x 9 four times, 8 x 12 ten times
+    assert picture.size == ((6 * 124 - 4, 96) if uniform else (124 + 124 + 128 + 84 + 84 + 120, 120))
+    shown = np.asarray(picture, np.int64)[3:96:6, 3:120:6]
     assert np.abs(shown - images.image(0)).mean() < 8
     assert len(html) < 60_000
 
@@ -92,8 +92,8 @@ def test_names_of_strangers_are_text(templates: Make, monkeypatch: pytest.Monkey
 def test_strips_fit_large_images_too() -> None:
     strip = notebook.strip([np.full((500, 250, 3), 200, np.uint8), np.full((300, 300, 1), 10, np.uint8)])
     assert strip is not None
-    assert strip.shape == (96, 196, 3)
-    assert (strip[:96, :48] == 200).all()
-    assert (strip[:, 48:100] == 255).all()
-    assert (strip[:, 100:] == 10).all()
+    assert strip.shape == (128, 64 + 4 + 128, 3)
+    assert (strip[:, :64] == 200).all()
+    assert (strip[:, 64:68] == 255).all()
+    assert (strip[:, 68:] == 10).all()
     assert notebook.strip([]) is None
