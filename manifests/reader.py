@@ -21,7 +21,7 @@ from .disk.atomic import inside
 from .disk.jsonl import read_jsonl, row_at
 from .images.pictures import decode
 from .images.shards import ShardCache
-from .layout import SAMPLES, set_path
+from .layout import REGIONS, SAMPLES, set_path
 from .manifest_file import load_manifest
 from .partial import load_partial
 from .records.models import ClassRecord, ImageRecord, Manifest, SampleRecord, SetRecord, StoredRecord
@@ -90,7 +90,7 @@ class DataSet:
 
     def __init__(self, directory: Path | str, *, prefer: Container | None = None) -> None:
         self.path = Path(directory)
-        self.manifest: Manifest = load_manifest(self.path)
+        self.manifest = self._load_manifest()
         containers = self.manifest.encoding["containers"]
         if prefer is not None and prefer not in containers:
             raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
@@ -99,6 +99,13 @@ class DataSet:
         self._sets = {s.id: s for s in self.manifest.sets if partial is None or s.id in partial.sets}
         self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - self._sets.keys())
         self._names = {alias: s.id for s in self._sets.values() for alias in s.aliases} | {id: id for id in self._sets}
+
+    def _load_manifest(self) -> Manifest:
+        return load_manifest(self.path)
+
+    def record_file(self, path: str) -> Path:
+        """Return where a file of records lies, such as samples.jsonl."""
+        return inside(self.path, path)
 
     def __getstate__(self) -> dict[str, Any]:
         # samples are read again where they are needed: cheaper than sending them to every worker
@@ -127,7 +134,7 @@ class DataSet:
     @cached_property
     def samples(self) -> list[SampleRecord]:
         """The samples, by index; read when first used."""
-        samples = list(read_jsonl(inside(self.path, SAMPLES), SampleRecord))
+        samples = list(read_jsonl(self.record_file(SAMPLES), SampleRecord))
         counts = {s.count for s in self.manifest.sets}
         # a row too few or too many would give images the labels of others
         if [s.index for s in samples] != list(range(len(samples))) or counts - {len(samples)}:
@@ -136,7 +143,7 @@ class DataSet:
 
     def sample(self, index: int) -> SampleRecord:
         """Return one of `samples`, without reading the others."""
-        return row_at(inside(self.path, SAMPLES), SampleRecord, index)
+        return row_at(self.record_file(SAMPLES), SampleRecord, index)
 
     @cached_property
     def _labels(self) -> NDArray[np.int64]:
@@ -172,7 +179,7 @@ class DataSet:
 
     @cached_property
     def _regions(self) -> RegionIndex:
-        return RegionIndex(self.path, self.manifest, self.samples)
+        return RegionIndex(self.record_file(REGIONS), self.manifest, self.samples)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
