@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,17 @@ def no_power_cuts() -> Iterator[None]:
     """Skip the wait for the disk, which is most of the time of a small build: no test of this process cuts the power."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def photographs_decoded_once() -> Iterator[None]:
+    """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most of its time."""
+    from corruptset.generate.sources import sample
+
+    decoded = functools.cache(sample.decode)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(sample, "decode", lambda data: decoded(data).copy())
         yield
 
 
