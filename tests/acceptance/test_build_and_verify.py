@@ -173,21 +173,20 @@ def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp
 
 @pytest.mark.ci
 def test_one_line_from_photographs_to_a_verified_data_set(run: Any, tmp_path: Path) -> None:
-    start = time.perf_counter()
-    done = run("build", "imagenet-c-all", cwd=tmp_path)
-    print(f"imagenet-c-all: {time.perf_counter() - start:.1f} s")
+    """All sets, of two of the photographs; .ci/run builds them of all eight, by one process and by several."""
+    done = run("build", "imagenet-c-all", "--samples", "2", cwd=tmp_path)
     assert done.code == 0, done.err
     (directory,) = (tmp_path / "corruptset-out").iterdir()
     assert f"corruptset-out/{directory.name}" in done.out
     manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
     assert len(manifest["sets"]) == 95
-    assert {s["count"] for s in manifest["sets"]} == {8}
-    assert sum(p.is_file() for p in (directory / "images").rglob("*")) == 95 * 8
+    assert {s["count"] for s in manifest["sets"]} == {2}
+    assert sum(p.is_file() for p in (directory / "images").rglob("*")) == 95 * 2
     assert any((directory / "hdf5").rglob("*.h5"))
     checked = run("verify", directory, "--rederive", "all", "--json")
     assert checked.code == 0, checked.out
     assert checked.json["digest"] == manifest["digest"]
-    assert "rederive; 8/8" in checked.err
+    assert "rederive; 2/2" in checked.err
 
 
 def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: Any, built: Any, tmp_path: Path) -> None:
