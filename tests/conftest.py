@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,30 @@ def photographs_decoded_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(sample, "decode", lambda data: decoded(data).copy())
         yield
+
+
+LONGEST = ("loaders", "golden", "faults", "acceptance", "generate")
+"""Folders whose files take longest: begun first, so that no worker of pytest-xdist is left alone with one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest folders first; within them and among the others the order stays."""
+    folders = [item.path.relative_to(Path(__file__).parent).parts[0] for item in items]
+    places = {id(item): LONGEST.index(f) if f in LONGEST else len(LONGEST) for item, f in zip(items, folders, strict=True)}
+    items.sort(key=lambda item: places[id(item)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, have one worker run all files of tests/loaders, for their builds take longer than their tests."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "tests/loaders" if file.startswith("tests/loaders/") else file
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
