@@ -59,9 +59,7 @@ LONGEST = ("loaders", "golden", "faults", "acceptance", "generate")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the longest folders first; within them and among the others the order stays."""
-    folders = [item.path.relative_to(Path(__file__).parent).parts[0] for item in items]
-    places = {id(item): LONGEST.index(f) if f in LONGEST else len(LONGEST) for item, f in zip(items, folders, strict=True)}
-    items.sort(key=lambda item: places[id(item)])
+    items.sort(key=lambda item: [not item.nodeid.startswith(f"tests/{folder}/") for folder in LONGEST])
 
 
 @pytest.hookimpl(optionalhook=True)
