@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from ..corruptions.registry import Images
 from ..errors import BuildError
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
-from ..manifests.reader import DataSet
 from ..manifests.records.models import Manifest
 from ..models.surrogate import Surrogate
 from ..signatures import showing
@@ -40,6 +39,9 @@ from .sources.source import Source
 from .work.pool import run
 from .work.warm_up import warm_up
 from .work.worker import PartDone, load_clean
+
+if TYPE_CHECKING:
+    from ..manifests.reader import DataSet
 
 SHOWN_TO_SURROGATE = 64
 """Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
