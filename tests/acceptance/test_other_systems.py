@@ -117,6 +117,12 @@ def test_what_reads_does_the_same(run: Any, there: commands.Server, given: Path,
     assert written[0] == written[1]
 
 
+def test_a_plan_is_made(there: commands.Server) -> None:
+    done = there.call("plan", *BUILD[1:-2], "--json")
+    assert done.code == 0, done.err
+    assert len(done.json["sets"]) == 1
+
+
 def test_what_writes_data_sets_says_what_it_needs(there: commands.Server, given: Path, tmp_path: Path) -> None:
     for command in (BUILD, ["page", given / "data"], ["pack", given / "data", "--out", "packed"]):
         done = there.call(*command, cwd=tmp_path)

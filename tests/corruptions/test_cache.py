@@ -98,6 +98,34 @@ def test_a_read_only_site_without_a_home_works(tmp_path):
             Path(folder).chmod(0o755)
 
 
+@pytest.mark.ci
+def test_a_cache_that_can_only_be_read_is_read(tmp_path):
+    """As in a container with a read-only root, which any user runs: nothing is compiled again, and nothing is written there."""
+    site, cache = installed(tmp_path), tmp_path / "cache"
+    first = call(site, tmp_path, CORRUPTSET_CACHE=str(cache))[0]
+    kernels = sorted(path.relative_to(cache) for path in cache.rglob("*.kernel"))
+    assert len(kernels) >= 4
+    for path in (cache, *cache.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    made = CALL + "print([str(p.relative_to(cache_root())) for p in sorted(cache_root().rglob('*.kernel')) if p.is_symlink()]);"
+    made += "print([str(p) for p in cache_root().rglob('*.kernel') if not p.is_symlink()])"
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG", "HOME"))}
+    env |= {"PYTHONPATH": str(site), "HOME": str(cache), "CORRUPTSET_CACHE": str(cache)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", made], cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        call_line, linked, compiled = done.stdout.splitlines()
+        digest, root, _ = json.loads(call_line)
+        assert Path(root).name.startswith("corruptset-cache-")
+        assert (digest, linked, compiled) == (first, str([str(path) for path in kernels]), "[]")
+        assert sorted(path.relative_to(cache) for path in cache.rglob("*.kernel")) == kernels, "what was removed were the links"
+    finally:
+        for path in (cache, *cache.rglob("*")):
+            path.chmod(0o755)
+
+
 def flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
 
