@@ -72,7 +72,7 @@ def make(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
     """Carry out a Dockerfile: every stage begins with a copy of `base`, in which registries' certificates are those of this machine."""
     network = {"PIP_CERT": str(CERTIFICATES), "PIP_DISABLE_PIP_VERSION_CHECK": "1"} if CERTIFICATES.exists() else {}
     stages: dict[str, Image] = {}
-    image = Image(base)
+    image, name = Image(base), "none"
     for word, rest in steps(dockerfile.read_text("utf-8")):
         match word:
             case "ARG":
@@ -85,7 +85,7 @@ def make(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
                     if file.exists():
                         (root / file.relative_to("/")).unlink(missing_ok=True)
                         shutil.copy(file, root / file.relative_to("/"))
-                stages[name] = image = Image(root, {"PATH": "/usr/local/bin:/usr/bin:/bin"})
+                image = Image(root, {"PATH": "/usr/local/bin:/usr/bin:/bin"})
             case "COPY":
                 origin, source, target = re.fullmatch(r"(?:--from=(\S+) )?(\S+) (\S+)", rest).groups()  # type: ignore[union-attr]
                 place = stages[origin].root / source.lstrip("/") if origin else context / source
@@ -106,7 +106,7 @@ def make(dockerfile: Path, context: Path, base: Path, folder: Path) -> Image:
                 pass
             case _:
                 raise ValueError(f"no such step is known: {word}")
-        stages[next(name for name, made in stages.items() if made.root == image.root)] = image
+        stages[name] = image
     return image
 
 
