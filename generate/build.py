@@ -13,6 +13,7 @@ import numpy as np
 
 from ..corruptions.registry import Images
 from ..errors import BuildError
+from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
 from ..manifests.records.models import Manifest
@@ -178,6 +179,7 @@ class Inspector(Protocol):
 
 def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
+    refuse_without_locks()
     refuse_nested(spec.source, directory)
     refuse_foreign(directory)
     started = time.monotonic()
