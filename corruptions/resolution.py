@@ -92,6 +92,8 @@ def _chain(
     name: Any, table: Calibration, severity: int | None, level: int | None, parameters: dict[str, Any]
 ) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
     """Return the stages, the given draws and the given resources of a call."""
+    if not isinstance(name, Sequence):
+        raise ParameterError(f"name is of type {type(name).__name__}; expected a corruption, a set id or a list of stages.")
     if isinstance(name, str) and name.isidentifier() and name != "clean":
         declared = get_corruption(name)
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
@@ -102,8 +104,6 @@ def _chain(
         raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")
     if isinstance(name, str):
         return parse_chain(name, table), {}, {}
-    if not isinstance(name, Sequence):
-        raise ParameterError(f"name is {name!r}; expected a corruption, a set id or a list of stages.")
     return tuple(_stage(s, table) for s in name), {}, {}
 
 
