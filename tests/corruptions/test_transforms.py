@@ -121,11 +121,11 @@ def test_it_is_what_its_choice_makes() -> None:
 def test_neither_order_nor_generators_matter() -> None:
     transform = RandomCorrupt(NAMES, p=0.8)
     want = [transform(image) for image in MANY]
-    states = random.getstate(), np.random.get_state()[1].tolist()
+    states = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
     again = pickle.loads(pickle.dumps(transform))
     for i in (5, 11, 0, 5, 3, 8):
         np.testing.assert_array_equal(again(MANY[i]), want[i])
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == states
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == states  # noqa: NPY002
     assert repr(eval(repr(transform), {"RandomCorrupt": RandomCorrupt})) == repr(transform) == repr(again)
 
 
