@@ -128,7 +128,7 @@ def corrupt(
     return corrupt_image(colour, name, severity=int(severity), calibration="imagenet")
 
 
-def _elastic(severity: int, height: int, width: int) -> dict[str, float]:
+def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
     """Return the parameters of imagecorruptions' own elastic_transform: lengths follow the image's size, and there is no affine map.
 
     It smooths by a hundredth of the height along y and of the width along x; here one length stands for both, which leaves the size of

@@ -31,7 +31,7 @@ def given() -> dict[str, Any]:
     photo = painted(64, 96)
     small = Image.fromarray(painted(32, 32))
     return {
-        "np": np, "corruptset": corruptset, "image": photo, "picture": Image.fromarray(photo), "small": small, "images": [photo, photo[::-1]],
+        "np": np, "corruptset": corruptset, "image": photo, "picture": Image.fromarray(photo), "small": small, "images": [photo] * 2,
         "results": {"img": photo.astype(np.float32)},
     }  # fmt: skip
 
