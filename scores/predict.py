@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from ..errors import ModelError, ParameterError, PredictionError
 from ..files import open_regular
 from ..manifests.disk.atomic import write_atomic
-from ..manifests.reader import DataSet, ImageSet
+from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
+from ..manifests.reading.image_set import ImageSet
 from .prediction_files.head import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind
 from .set_choice import choose

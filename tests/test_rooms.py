@@ -112,7 +112,7 @@ FLOORS = {
         "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "build", "level_effects", "again",
     ),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reader",
+        "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",
         "verify", "release", "schema",
     ),
     "scores": (

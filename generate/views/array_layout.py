@@ -20,7 +20,8 @@ from .layout import Layout, SetSlice, ViewImage
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from ...manifests.reader import DataSet, ImageSet
+    from ...manifests.reader import DataSet
+    from ...manifests.reading.image_set import ImageSet
 
 BLOCK = 512
 """Images written at once."""

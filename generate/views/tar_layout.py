@@ -7,7 +7,8 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...manifests.reader import DataSet, ImageSet
+from ...manifests.reader import DataSet
+from ...manifests.reading.image_set import ImageSet
 from .layout import Layout, SetSlice, ViewImage
 from .writer import Writer, encoded
 

@@ -12,7 +12,8 @@ import numpy as np
 from ...errors import CorruptsetError
 from ...manifests.disk.listing import empty_folders, list_files
 from ...manifests.images.pictures import NotAPicture, decode
-from ...manifests.reader import DataSet, ImageSet
+from ...manifests.reader import DataSet
+from ...manifests.reading.image_set import ImageSet
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import ImageRecord
 from ...manifests.records.report import Problem, Progress, VerificationReport, printable

@@ -28,7 +28,7 @@ from ...manifests.verify.views import FolderRecord, folder_record
 from ..pixels.encoding import PngEncoding
 
 if TYPE_CHECKING:
-    from ...manifests.reader import ImageSet
+    from ...manifests.reading.image_set import ImageSet
     from .layout import Layout
 
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}

@@ -21,7 +21,7 @@ from damage import edit_lines
 
 import corruptset
 from corruptset.errors import IncompleteBuild, UnknownCorruption, VerificationError
-from corruptset.manifests.reader import ImageSet
+from corruptset.manifests.reading.image_set import ImageSet
 from corruptset.pixels import pixel_digest
 
 Make = Callable[..., Path]
@@ -317,13 +317,13 @@ def test_a_data_loader_gets_images_and_labels(templates: Make, method: str) -> N
 def test_handles_belong_to_one_process(templates: Make) -> None:
     images = corruptset.open(templates(containers=("hdf5",)))["fog/3"]
     images.image(0)
-    mine = {id(shard) for shard in images._shards._open.values()}
+    mine = {id(shard) for shard in images._store._shards._open.values()}
     assert mine
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         images.image(0)
-        os.write(writing, b"1" if mine.isdisjoint(id(s) for s in images._shards._open.values()) else b"0")
+        os.write(writing, b"1" if mine.isdisjoint(id(s) for s in images._store._shards._open.values()) else b"0")
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reading, 1) == b"1"
@@ -334,8 +334,8 @@ def test_handles_belong_to_one_process(templates: Make) -> None:
 def test_few_shards_are_open_at_a_time(templates: Make) -> None:
     images = corruptset.open(templates(repeat=20, containers=("hdf5",)))["fog/3"]
     assert len(list(images)) == 100
-    assert len(images._shards._open) <= 8
-    images._shards.close()
+    assert len(images._store._shards._open) <= 8
+    images._store._shards.close()
     assert images.image(99).shape == (16, 20, 3)
 
 

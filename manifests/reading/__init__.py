@@ -1,0 +1,1 @@
+"""Samples and images of a data set, as they are read back."""

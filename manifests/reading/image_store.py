@@ -1,0 +1,52 @@
+"""Where the images of one set come from: what an `ImageSet` asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..records.models import ImageRecord, StoredRecord
+
+Pixels = NDArray[np.uint8]
+Container = Literal["folder", "hdf5"]
+
+BLOCK_BYTES = 16 << 20
+"""How many bytes of pixels `ImageStore.images` reads or makes at once."""
+
+
+class ImageStore(Protocol):
+    """The images of one set, by their index, 0 to N - 1, which the caller has checked. An image is (H, W, C) of uint8, C 1 or 3.
+
+    A store is pickled into spawned workers and copied into forked ones. What belongs to one process, open files above all, does not
+    travel: each process opens its own.
+    """
+
+    @property
+    def encoding(self) -> str:
+        """``png`` or ``jpeg``: how the images are encoded, or would be if they were stored."""
+        ...
+
+    @property
+    def rows(self) -> list[ImageRecord]:
+        """The records of the images, by index."""
+        ...
+
+    def image(self, index: int) -> Pixels:
+        """Return one image."""
+        ...
+
+    def single(self, index: int) -> Pixels:
+        """Return the same image, for a caller who wants a few: what is shared by all images is not read for it."""
+        ...
+
+    def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
+        """Yield images in the given order; neighbours may be read or made together, at most so many bytes at a time."""
+        ...
+
+    def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
+        """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
+        ...

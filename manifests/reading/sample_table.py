@@ -1,0 +1,58 @@
+"""The samples of a data set, with their labels and classes, which all its sets share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..disk.atomic import inside
+from ..disk.jsonl import read_jsonl, row_at
+from ..layout import SAMPLES
+from ..records.models import ClassRecord, SampleRecord
+from .damaged_files import damaged
+
+
+class SampleTable:
+    """The rows of samples.jsonl, read when they are first used.
+
+    Parameters
+    ----------
+    directory : Path
+        Of the data set.
+    counts : iterable of int
+        How many samples its sets have: all the same number.
+    classes : sequence of ClassRecord
+    """
+
+    def __init__(self, directory: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
+        self._directory = directory
+        self._counts = frozenset(counts)
+        self.classes = classes
+
+    def __getstate__(self) -> dict[str, Any]:
+        # samples are read again where they are needed: cheaper than sending them to every worker
+        return {key: value for key, value in self.__dict__.items() if key not in ("records", "labels")}
+
+    @cached_property
+    def records(self) -> list[SampleRecord]:
+        """The samples, by index."""
+        path = inside(self._directory, SAMPLES)
+        records = list(read_jsonl(path, SampleRecord))
+        # a row too few or too many would give images the labels of others
+        if [s.index for s in records] != list(range(len(records))) or self._counts - {len(records)}:
+            raise damaged(path, f"does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
+        return records
+
+    def record(self, index: int) -> SampleRecord:
+        """Return one of `records`, without reading the others."""
+        return row_at(inside(self._directory, SAMPLES), SampleRecord, index)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int64]:
+        """(N,) int64: the class index of every sample."""
+        return np.array([s.label for s in self.records], dtype=np.int64)
