@@ -77,18 +77,26 @@ def __getattr__(name: str) -> Any:
         return version("corruptset")
     if name in _HOMES:
         found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        return _with_words(found) if name == "score" else found
+        return _joined(name, found)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _with_words(score: Any) -> Any:
-    """Return `score` with what it takes of a room that it must not know: what a level of a degradation does, in words."""
+_TAKEN = {"score": ("corruptions.level_words", "describe_level"), "open": ("generate.again.virtual", "open_virtual")}
+"""What functions take of rooms that they must not know: what a level of a degradation does, in words; images that are made again."""
+
+
+def _joined(name: str, function: Any) -> Any:
+    """Return a public function with what it takes of another room, which is loaded when it is called."""
+    if name not in _TAKEN:
+        return function
     from functools import partial, update_wrapper
 
-    def describe_level(*level: Any) -> Any:
-        return importlib.import_module(".corruptions.level_words", __name__).describe_level(*level)
+    home, taken = _TAKEN[name]
 
-    return update_wrapper(partial(score, describe_level=describe_level), score)
+    def call(*arguments: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f".{home}", __name__), taken)(*arguments, **options)
+
+    return update_wrapper(partial(function, **{taken: call}), function)
 
 
 def __dir__() -> list[str]:

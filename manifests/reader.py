@@ -5,12 +5,12 @@ Needs numpy, h5py, Pillow, pydantic and blake3 only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ..errors import UnknownCorruption, suggest
+from ..errors import ParameterError, UnknownCorruption, suggest
 from .manifest_file import load_manifest
 from .partial import load_partial
 from .reading.image_set import ImageSet
@@ -22,15 +22,38 @@ from .regions.crops import Crops
 from .regions.region_index import RegionIndex
 
 
-def open(directory: Path | str, *, prefer: Container | None = None) -> DataSet:
-    """Open a data set that a build wrote.
+def open(
+    directory: Path | str,
+    *,
+    prefer: Container | None = None,
+    source: Any = None,
+    check: Literal["first", "each", "never"] = "first",
+    labels: Path | str | None = None,
+    images: str | None = None,
+    groups: Path | str | None = None,
+    frost_textures: Path | str | None = None,
+    open_virtual: Callable[..., DataSet] | None = None,
+) -> DataSet:
+    """Open a data set that a build wrote; or, with its source, the records of one, whose images are then made when they are asked for.
 
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json.
+        The one that holds manifest.json. With `source` also what ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
         Which container to read from where a data set has both. By default shards if they hold raw pixels, else the files.
+    source : str or Source, optional
+        Where the samples came from, such as ``"imagenet:/data"`` (docs/sources.md): images are made from it, and no stored one is
+        read. They are equal to the stored ones bit for bit.
+    check : {"first", "each", "never"}
+        Which images that are made are compared with their digests: the first of every set and every thousandth, all, or none. With
+        "never" the source is not hashed first: an image of it is compared when it is read.
+    labels, images, groups : optional
+        What the build was given to read its source.
+    frost_textures : path, optional
+        The directory of the user's own frost textures that the data set was made with.
+    open_virtual : callable, optional
+        What opens a data set with its source; `corruptset.open` supplies it.
 
     Returns
     -------
@@ -42,8 +65,12 @@ def open(directory: Path | str, *, prefer: Container | None = None) -> DataSet:
         There is no manifest.json.
     VerificationError
         manifest.json is not a manifest.
+    SourceError
+        The source cannot be read, or is not the recorded one.
+    VerificationError
+        Of a data set with its source: corruptions, parameters or textures are others here, or an image is not the recorded one.
     ValueError
-        `prefer` is neither of the two, or a container that this data set does not have.
+        `prefer` is neither of the two, or a container that this data set does not have; or options do not go together.
 
     Notes
     -----
@@ -56,7 +83,16 @@ def open(directory: Path | str, *, prefer: Container | None = None) -> DataSet:
     >>> for image, label in data["fog/3"]:  # doctest: +SKIP
     ...     predict(image)
     """
-    return DataSet(directory, prefer=prefer)
+    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures}
+    if source is None:
+        if given := [name for name, value in options.items() if value is not None]:
+            raise ParameterError(
+                f"{', '.join(given)}: options of a source, and none is given. Name it: open(..., source='imagenet:/data')."
+            )
+        return DataSet(directory, prefer=prefer)
+    if prefer is not None or open_virtual is None:
+        raise ParameterError("With a source, images are made by corruptset.open and no container is read: leave `prefer` out.")
+    return open_virtual(directory, source, check=check, **options)
 
 
 class DataSet:
@@ -69,17 +105,24 @@ class DataSet:
         As in `open`.
     store_of : callable, optional
         From the record of a set to the `ImageStore` that its images come from; by default the directory.
+    sets : collection of str, optional
+        The ids of the sets that are there; by default what PARTIAL.json says, or all.
 
     Attributes
     ----------
     path : Path
     manifest : Manifest
     absent : list of str
-        Ids of sets that are in archives which were not unpacked.
+        Ids of sets that are in archives which were not unpacked, or cannot be made.
     """
 
     def __init__(
-        self, directory: Path | str, *, prefer: Container | None = None, store_of: Callable[[SetRecord], ImageStore] | None = None
+        self,
+        directory: Path | str,
+        *,
+        prefer: Container | None = None,
+        store_of: Callable[[SetRecord], ImageStore] | None = None,
+        sets: Collection[str] | None = None,
     ) -> None:
         self.path = Path(directory)
         self.manifest: Manifest = load_manifest(self.path)
@@ -89,8 +132,10 @@ class DataSet:
         self.prefer = prefer
         self._store_of = store_of
         self._samples = SampleTable(self.path, (s.count for s in self.manifest.sets), self.manifest.classes)
-        partial = load_partial(self.path)
-        self._sets = {s.id: s for s in self.manifest.sets if partial is None or s.id in partial.sets}
+        if sets is None and (partial := load_partial(self.path)) is not None:
+            sets = partial.sets
+        present = None if sets is None else frozenset(sets)
+        self._sets = {s.id: s for s in self.manifest.sets if present is None or s.id in present}
         self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - self._sets.keys())
         self._names = {alias: s.id for s in self._sets.values() for alias in s.aliases} | {id: id for id in self._sets}
 
@@ -135,15 +180,19 @@ class DataSet:
             No set has this name; suggests the near one.
         """
         if name in self.absent:
-            raise UnknownCorruption(
-                f"{self.path} is a part of a data set, and the set {name!r} is not in it. `corruptset unpack` the archive that has it."
-            )
+            raise UnknownCorruption(self._why_absent(name))
         if name not in self._names:
             raise UnknownCorruption(
                 f"{self.path} has no set {name!r} among its {len(self._sets)}.{suggest(str(name), self._names)} See set_ids and aliases."
             )
         record = self._sets[self._names[name]]
         return ImageSet(self.manifest.name, record, self._samples, self._store(record))
+
+    def _why_absent(self, name: str) -> str:
+        return (
+            f"{self.path} is a part of a data set, and the set {name!r} is not in it. `corruptset unpack` the archive that has it; or, "
+            "with the source of the data set, have its images made: corruptset.open(..., source=...)."
+        )
 
     def _store(self, record: SetRecord) -> ImageStore:
         if self._store_of is not None:

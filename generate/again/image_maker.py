@@ -80,9 +80,9 @@ class ImageMaker:
         below = tree
         for number in range(depth + 1, len(chain)):
             below.children[b""] = below = replace(chain[number], set_id=str(number), children={})
-        made = np.stack(images)
-        for number, made in self._build.maker.images(tree, made, [self.records[i].id for i in indices]):
-            node = chain[int(number)]
+        batch = made = np.stack(images)
+        for depth_made, made in self._build.maker.images(tree, batch, [self.records[i].id for i in indices]):
+            node = chain[int(depth_made)]
             if len(node.children) + (node.set_id is not None) > 1:
                 for index, image in zip(indices, made, strict=True):
                     self._keep(node, index, image.copy())
@@ -90,6 +90,8 @@ class ImageMaker:
 
     def _keep(self, node: Node, index: int, image: Pixels) -> None:
         """Keep an image, and drop those that were not asked for longest."""
+        if (index, id(node)) in self._kept:
+            return
         self._kept[index, id(node)] = image
         self._kept_bytes += image.nbytes
         while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:

@@ -10,6 +10,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import VerificationError
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
 from .sample_table import SampleTable
@@ -78,6 +79,19 @@ class ImageSet:
         if not -len(self) <= i < len(self):
             raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {i}")
         return i % len(self)
+
+    def verify(self) -> str:
+        """Read or make every image, and return the set's pixel digest, which is the recorded one.
+
+        Raises
+        ------
+        VerificationError
+            It is another one; or the pixels that were encoded are not to be had (JPEG sets on a disk).
+        """
+        digest = self._store.pixel_digest()
+        if digest != self.record.pixel_digest:
+            raise VerificationError(f"The set {self.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}.")
+        return digest
 
     @property
     def encoding(self) -> str:

@@ -142,7 +142,9 @@ def pack(
             _note(out, identity, finished)
             archives.append(PackedArchive(record, plan.sets, FORMATS[form]))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
-        card = release_card(manifest, archives, samples=samples, lacks=("rows" if digests == "sets" else "images") if manifest_only else "nothing")
+        card = release_card(
+            manifest, archives, samples=samples, lacks=("rows" if digests == "sets" else "images") if manifest_only else "nothing"
+        )
         texts = {README: card, **packed_croissant(root, contents, archives)}
         for path, data in tag_files(manifest, archives, texts).items():
             write_atomic(out / path, data)
