@@ -54,7 +54,7 @@ class ImageMaker:
         chain = self._chains[set_id]
         starts = [self._start(chain, index) for index in indices]
         made = [image for _, image in starts]
-        for depth in {depth for depth, _ in starts}:
+        for depth in sorted({depth for depth, _ in starts}):
             positions = [p for p, start in enumerate(starts) if start[0] == depth]
             for batch in batches([starts[p][1] for p in positions]):
                 group = [positions[p] for p in batch]
