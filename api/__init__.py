@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .scores.report import report
     from .scores.score import score
 
+    __version__: str
+
 __all__ = [
     "__version__",
     "abandon",
@@ -70,33 +72,45 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("corruptset")
-    if name in _HOMES:
-        found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        return _joined(name, found)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_SUPPLIED = {
+    "open": {"family_of": "corruptions.registry", "open_virtual": "generate.again.virtual"},
+    "score": {"describe_level": "corruptions.level_words"},
+}
+"""Function -> what it takes of rooms that its own must not know: keywords, which are names of functions too, and where those are."""
 
 
-_TAKEN = {"score": ("corruptions.level_words", "describe_level"), "open": ("generate.again.virtual", "open_virtual")}
-"""What functions take of rooms that they must not know: what a level of a degradation does, in words; images that are made again."""
+if not TYPE_CHECKING:  # else every misspelt name would pass as Any
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("corruptset")
+        if name in _HOMES:
+            found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+            return _supply(found, _SUPPLIED[name]) if name in _SUPPLIED else found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _joined(name: str, function: Any) -> Any:
-    """Return a public function with what it takes of another room, which is loaded when it is called."""
-    if name not in _TAKEN:
-        return function
+class _Later:
+    """A function of another room, which is imported when it is first called; it may be pickled."""
+
+    def __init__(self, home: str, name: str) -> None:
+        self.home, self.name = home, name
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f".{self.home}", __name__), self.name)(*given, **options)
+
+
+def _supply(function: Any, homes: dict[str, str]) -> Any:
+    """Return `function` with some arguments given, which its signature then leaves out."""
     from functools import partial, update_wrapper
+    from inspect import signature
 
-    home, taken = _TAKEN[name]
-
-    def call(*arguments: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f".{home}", __name__), taken)(*arguments, **options)
-
-    return update_wrapper(partial(function, **{taken: call}), function)
+    supplied: Any = update_wrapper(partial(function, **{name: _Later(home, name) for name, home in homes.items()}), function)
+    own = signature(function)
+    supplied.__signature__ = own.replace(parameters=[p for p in own.parameters.values() if p.name not in homes])
+    return supplied
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,12 @@ class UnknownCorruption(CorruptsetError, ValueError):
     """A corruption, set or recipe name that nothing is registered under."""
 
 
+class UnknownSet(UnknownCorruption, KeyError):
+    """A key that a mapping of sets does not have."""
+
+    __str__ = Exception.__str__  # KeyError's own is a repr
+
+
 class ParameterError(CorruptsetError, ValueError):
     """A parameter, severity, level or given draw that a corruption does not accept."""
 
@@ -108,6 +114,17 @@ def listed(problems: Sequence[str], limit: int = 50) -> str:
     if len(problems) > limit:
         lines.append(f"  ... and {len(problems) - limit} more")
     return "\n".join(lines)
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of several names, for a sentence.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def mistakes(where: str, problems: Sequence[str]) -> str:

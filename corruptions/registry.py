@@ -262,6 +262,11 @@ def corruption_names() -> tuple[str, ...]:
     return tuple(_modules())
 
 
+def family_of(name: str) -> str:
+    """Return the family of a corruption, without importing it; ``other`` where this release does not know it."""
+    return _modules().get(name, "other.").partition(".")[0]
+
+
 def get_corruption(name: str) -> Corruption:
     """Return a corruption, from its module; an unknown name raises `UnknownCorruption` and suggests the nearest."""
     if name not in _registered:

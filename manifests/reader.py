@@ -5,21 +5,26 @@ Needs numpy, h5py, Pillow, pydantic and blake3 only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ParameterError, UnknownCorruption, suggest
+from ..errors import ParameterError, UnknownSet, suggest
 from .manifest_file import load_manifest
 from .partial import load_partial
-from .reading.image_set import ImageSet
+from .reading.image_set import ImageSet, TransformedSet
 from .reading.image_store import Container, ImageStore
+from .reading.notebook import contact_sheet, figure
 from .reading.sample_table import SampleTable
+from .reading.set_group import SetGroup, matching, severities_of
 from .reading.stored_images import StoredImages
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .regions.crops import Crops
 from .regions.region_index import RegionIndex
+
+FamilyOf = Callable[[str], str]
+"""The family of a corruption, by its name."""
 
 
 def open(
@@ -32,6 +37,7 @@ def open(
     images: str | None = None,
     groups: Path | str | None = None,
     frost_textures: Path | str | None = None,
+    family_of: FamilyOf | None = None,
     open_virtual: Callable[..., DataSet] | None = None,
 ) -> DataSet:
     """Open a data set that a build wrote; or, with its source, the records of one, whose images are then made when they are asked for.
@@ -52,8 +58,8 @@ def open(
         What the build was given to read its source.
     frost_textures : path, optional
         The directory of the user's own frost textures that the data set was made with.
-    open_virtual : callable, optional
-        What opens a data set with its source; `corruptset.open` supplies it.
+    family_of, open_virtual : callable, optional
+        Say which family a corruption is of, for `DataSet.select`, and open a data set with its source; `corruptset.open` supplies them.
 
     Returns
     -------
@@ -64,11 +70,10 @@ def open(
     IncompleteBuild
         There is no manifest.json.
     VerificationError
-        manifest.json is not a manifest.
+        manifest.json is not a manifest. Of a data set with its source: corruptions, parameters or textures are others here, or an image
+        is not the recorded one.
     SourceError
         The source cannot be read, or is not the recorded one.
-    VerificationError
-        Of a data set with its source: corruptions, parameters or textures are others here, or an image is not the recorded one.
     ValueError
         `prefer` is neither of the two, or a container that this data set does not have; or options do not go together.
 
@@ -86,22 +91,24 @@ def open(
     options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures}
     if source is None:
         if given := [name for name, value in options.items() if value is not None]:
-            raise ParameterError(
-                f"{', '.join(given)}: options of a source, and none is given. Name it: open(..., source='imagenet:/data')."
-            )
-        return DataSet(directory, prefer=prefer)
+            raise ParameterError(f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data').")
+        return DataSet(directory, prefer=prefer, family_of=family_of)
     if prefer is not None or open_virtual is None:
         raise ParameterError("With a source, images are made by corruptset.open and no container is read: leave `prefer` out.")
-    return open_virtual(directory, source, check=check, **options)
+    return open_virtual(directory, source, check=check, family_of=family_of, **options)
 
 
-class DataSet:
-    """A data set on disk: a mapping from set ids (and aliases) to sets.
+class DataSet(Mapping[str, ImageSet]):
+    """A data set on disk: a mapping from set ids to sets.
+
+    Its keys are the ids; it also knows the sets by their aliases, and ``data["fog"]`` is what `severities` returns of a corruption.
 
     Parameters
     ----------
     directory : path
     prefer : {"folder", "hdf5"}, optional
+        As in `open`.
+    family_of : callable, optional
         As in `open`.
     store_of : callable, optional
         From the record of a set to the `ImageStore` that its images come from; by default the directory.
@@ -121,6 +128,7 @@ class DataSet:
         directory: Path | str,
         *,
         prefer: Container | None = None,
+        family_of: FamilyOf | None = None,
         store_of: Callable[[SetRecord], ImageStore] | None = None,
         sets: Collection[str] | None = None,
     ) -> None:
@@ -130,6 +138,7 @@ class DataSet:
         if prefer is not None and prefer not in containers:
             raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
         self.prefer = prefer
+        self._family_of = family_of
         self._store_of = store_of
         self._samples = SampleTable(self.path, (s.count for s in self.manifest.sets), self.manifest.classes)
         if sets is None and (partial := load_partial(self.path)) is not None:
@@ -172,32 +181,98 @@ class DataSet:
         return self._samples.record(index)
 
     def __getitem__(self, name: str) -> ImageSet:
-        """Return a set by id or alias.
+        """Return a set by id or alias; of the name of a corruption, its `severities`.
+
+        Raises
+        ------
+        UnknownSet
+            No set has this name; suggests the near one. It is a KeyError too.
+        """
+        if name in self._names:
+            return self._image_set(self._sets[self._names[name]])
+        # a mapping has one type of values; who wants this one by its type calls `severities`
+        return self.severities(name)  # type: ignore[return-value]
+
+    def severities(self, corruption: str) -> SetGroup[int]:
+        """Return the sets of one corruption alone: severity -> set, or level -> set where it has levels.
+
+        Raises
+        ------
+        UnknownSet
+            There is none; suggests a near name.
+        """
+        if numbered := severities_of(self._sets.values(), corruption):
+            return SetGroup(f"{corruption} of {self.manifest.name}", {n: self._image_set(record) for n, record in numbered.items()})
+        if corruption in self.absent:
+            raise UnknownSet(self._why_absent(corruption))
+        near = suggest(str(corruption), [*self._names, *self._corruptions])
+        raise UnknownSet(f"{self.path} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases.")
+
+    def select(
+        self,
+        *,
+        corruption: str | Iterable[str] | None = None,
+        severity: int | Iterable[int] | None = None,
+        level: int | Iterable[int] | None = None,
+        role: str | Iterable[str] | None = None,
+        family: str | Iterable[str] | None = None,
+        stages: int | Iterable[int] | None = None,
+    ) -> SetGroup[str]:
+        """Return the sets that fit all of what is given, by id.
+
+        Parameters
+        ----------
+        corruption, severity, level, family : one value or several, optional
+            One stage of the set fits all of these: ``fog-3+gaussian_noise-5`` is found by fog, by 5, by fog and 3, not by fog and 5.
+        role : {"test", "validation", "train"} or several, optional
+        stages : int or several, optional
+            How many stages a set has: 1 leaves chains out, 0 is clean.
 
         Raises
         ------
         UnknownCorruption
-            No set has this name; suggests the near one.
+            No set of the data set has one of the values. Values that no set has together select nothing.
         """
-        if name in self.absent:
-            raise UnknownCorruption(self._why_absent(name))
-        if name not in self._names:
-            raise UnknownCorruption(
-                f"{self.path} has no set {name!r} among its {len(self._sets)}.{suggest(str(name), self._names)} See set_ids and aliases."
-            )
-        record = self._sets[self._names[name]]
-        return ImageSet(self.manifest.name, record, self._samples, self._store(record))
+        chosen = matching(
+            self._sets.values(),
+            self._family_of or _unknown_family,
+            corruption=corruption,
+            severity=severity,
+            level=level,
+            family=family,
+            role=role,
+            stages=stages,
+        )
+        return SetGroup(f"selection of {self.manifest.name}", {record.id: self._image_set(record) for record in chosen})
 
-    def _why_absent(self, name: str) -> str:
+    def torch(
+        self, name: str, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[int], Any] | None = None
+    ) -> TransformedSet:
+        """Return a set for a PyTorch data loader, as `ImageSet.with_transform` does; PyTorch is not imported."""
+        found = self[name]
+        if not isinstance(found, ImageSet):
+            raise UnknownSet(f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}.")
+        return found.with_transform(transform, target_transform)
+
+    @property
+    def _corruptions(self) -> list[str]:
+        """The corruptions that are alone in a set with a severity or level."""
+        alone = {r.stages[0].corruption for r in self._sets.values() if len(r.stages) == 1}
+        return sorted(name for name in alone if severities_of(self._sets.values(), name))
+
+    def _why_absent(self, set_id: str) -> str:
         return (
-            f"{self.path} is a part of a data set, and the set {name!r} is not in it. `corruptset unpack` the archive that has it; or, "
-            "with the source of the data set, have its images made: corruptset.open(..., source=...)."
+            f"{self.path} is a part of a data set; {set_id!r} is not in it. `corruptset unpack` the archive that has it; or, with the "
+            "source of the data set, have its images made: corruptset.open(..., source=...)."
         )
 
-    def _store(self, record: SetRecord) -> ImageStore:
-        if self._store_of is not None:
-            return self._store_of(record)
-        return StoredImages(self.path, record, self.manifest.encoding["format"], self.prefer)
+    def _image_set(self, record: SetRecord) -> ImageSet:
+        store: ImageStore
+        if self._store_of is None:
+            store = StoredImages(self.path, record, self.manifest.encoding["format"], self.prefer)
+        else:
+            store = self._store_of(record)
+        return ImageSet(self.manifest.name, record, self._samples, store)
 
     def crops(self, sample_id: str, *, side: int | None = None) -> Crops:
         """Return the regions of a source image, sorted by side, y and x, whether they are stored or cut now; `side`: only those.
@@ -214,7 +289,7 @@ class DataSet:
         return RegionIndex(self.path, self.manifest, self.samples)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._names or (isinstance(name, str) and bool(severities_of(self._sets.values(), name)))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sets)
@@ -222,5 +297,19 @@ class DataSet:
     def __len__(self) -> int:
         return len(self._sets)
 
+    # of mappings, equality compares all values; an open data set is equal to itself alone
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return f"<DataSet {self.manifest.name} {self.manifest.version}: {len(self)} sets, {self.digest}>"
+
+    def _repr_html_(self) -> str:
+        return figure(repr(self), lambda: contact_sheet(self.path))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self._names, *self._corruptions]
+
+
+def _unknown_family(corruption: str) -> str:
+    raise ValueError("This data set was opened without `family_of`. Open it with corruptset.open, which knows the families of corruptions.")

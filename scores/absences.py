@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sized
 
-from .comparability import first_few
+from ..errors import first_few
 from .error_curves import ErrorCurves
 from .evaluation import Evaluation
 from .published import FIFTEEN

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from ..errors import first_few
 from ..manifests.reader import DataSet
 from ..published_frost import PUBLISHED_FROST
 from .published import ALEXNET, BENCHMARKS, IMAGENET_C, IMAGENET_IMAGES, Benchmark, definition, encoding_of
 
 VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 """The id of one of ImageNet's validation images."""
-MOST_NAMED = 5
 
 
 def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
@@ -118,11 +118,6 @@ def _of_sets(data: DataSet, scored: Collection[str]) -> Iterator[str]:
             f"Sets that follow the gradients of a model ({models}): {first_few(own)}. Another machine makes other pixels of them: scores "
             "on them are of this build alone."
         )
-
-
-def first_few(names: list[str]) -> str:
-    """Return the first of several names, for a note."""
-    return ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")
 
 
 def _number(count: int, what: str) -> str:

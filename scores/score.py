@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PredictionError
+from ..errors import PredictionError, first_few
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from .absences import absence_notes
-from .comparability import comparability_notes, first_few, why_not_alexnet
+from .comparability import comparability_notes, why_not_alexnet
 from .conditions import condition_of
 from .error_curves import ErrorCurves, alexnet_curves, error_curves
 from .estimates import Images, images_of, interval_of, replicates, value

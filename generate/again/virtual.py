@@ -14,7 +14,7 @@ from ...manifests.disk.atomic import inside
 from ...manifests.disk.jsonl import row_at
 from ...manifests.images.pictures import decode
 from ...manifests.layout import set_path
-from ...manifests.reader import DataSet
+from ...manifests.reader import DataSet, FamilyOf
 from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels
 from ...manifests.reading.stored_images import StoredImages
 from ...manifests.records.digests import set_digest, sha256_bytes
@@ -34,7 +34,9 @@ EVERY = 1000
 """With ``check="first"``, images whose index is a multiple of this are compared, and the first that a process makes of each set."""
 
 
-def open_virtual(place: str | Path, source: str | Source, *, check: Check = "first", **options: Any) -> DataSet:
+def open_virtual(
+    place: str | Path, source: str | Source, *, check: Check = "first", family_of: FamilyOf | None = None, **options: Any
+) -> DataSet:
     """Open the records of a release with its source; `corruptset.open` describes the parameters.
 
     Raises
@@ -48,20 +50,20 @@ def open_virtual(place: str | Path, source: str | Source, *, check: Check = "fir
     """
     if check not in CHECKS:
         raise ParameterError(f"check is {check!r}; expected one of {', '.join(map(repr, CHECKS))}.")
-    return VirtualDataSet(VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check))
+    return VirtualDataSet(VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check), family_of)
 
 
 class VirtualDataSet(DataSet):
     """A data set whose images are made when they are asked for: all its sets but those that follow a model's gradients."""
 
-    def __init__(self, images: VirtualImages) -> None:
-        super().__init__(images.path, store_of=images.store, sets=images.open())
+    def __init__(self, images: VirtualImages, family_of: FamilyOf | None = None) -> None:
+        super().__init__(images.path, family_of=family_of, store_of=images.store, sets=images.open())
         self._samples = images.data._samples  # which are read once
 
-    def _why_absent(self, name: str) -> str:
+    def _why_absent(self, set_id: str) -> str:
         return (
-            f"The set {name!r} follows the gradients of a model, which another machine computes otherwise, so it is not made when it is "
-            f"asked for. `corruptset rebuild {self.path} --sets {name} --source SOURCE --surrogate FILE.toml` makes one like it."
+            f"The set {set_id!r} follows the gradients of a model, which another machine computes otherwise, so it is not made when it is "
+            f"asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE --surrogate FILE.toml` makes one like it."
         )
 
 

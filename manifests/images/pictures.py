@@ -1,4 +1,4 @@
-"""The formats of single images, and their decoder: JPEG and PNG, grey or RGB, 8 bits."""
+"""The formats of single images, and their decoder: JPEG and PNG, grey or RGB, 8 bits; and pixels as pictures of Pillow."""
 
 from __future__ import annotations
 
@@ -45,3 +45,15 @@ def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
         except Exception as e:
             raise NotAPicture(f"not a whole {encoding_format.upper()} ({type(e).__name__}: {e})") from e
     return pixels if pixels.ndim == 3 else pixels[..., None]
+
+
+def picture_of(pixels: NDArray[np.uint8]) -> Image.Image:
+    """Return an image (H, W, C), C 1 or 3, as a PIL image of mode L or RGB."""
+    return Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
+
+
+def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
+    """Return an image as a PNG file."""
+    out = io.BytesIO()
+    picture_of(pixels).save(out, "PNG")
+    return out.getvalue()

@@ -3,24 +3,47 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import VerificationError
+from ..images.pictures import picture_of
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
+from .notebook import figure, strip
 from .sample_table import SampleTable
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+    Many = slice | Sequence[int] | NDArray[Any]
+Labels = NDArray[np.int64]
+
+
+class SetId(str):
+    """The id of a set. Called with an index it gives the id of that sample: ``s.id`` is ``fog/3``, ``s.id(7)`` the eighth sample's."""
+
+    _sample_id: Callable[[SupportsIndex], str]
+
+    def __call__(self, index: SupportsIndex) -> str:
+        return self._sample_id(index)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 class ImageSet:
     """The images of one set, in sample order.
 
     ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an int: what a data loader
-    takes. ``s.image(i)`` is the image alone. It may be pickled, and used in forked or spawned workers: each process opens its own shards.
+    takes. A slice, a list or array of indices, or an array of N booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8
+    and (3,) of int64. ``s.image(i)``, ``s.label(i)`` and ``s.id(i)`` are one of each; negative indices count from the end.
+
+    It may be pickled, and used in forked or spawned workers: each process opens its own shards.
 
     Attributes
     ----------
@@ -40,14 +63,23 @@ class ImageSet:
         return self._store.rows
 
     @property
-    def id(self) -> str:
-        """The set's id."""
-        return self.record.id
+    def id(self) -> SetId:
+        """The set's id; ``id(i)`` is the id of sample i."""
+        id = SetId(self.record.id)
+        id._sample_id = self._sample_id
+        return id
+
+    def _sample_id(self, index: SupportsIndex) -> str:
+        return self._samples.records[self._number(index)].id
 
     @property
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> Labels:
         """(N,) int64: the class index of every image."""
         return self._samples.labels.copy()
+
+    def label(self, index: SupportsIndex) -> int:
+        """Return the class index of an image."""
+        return int(self._samples.labels[self._number(index)])
 
     @property
     def ids(self) -> list[str]:
@@ -57,12 +89,24 @@ class ImageSet:
     def __len__(self) -> int:
         return self.record.count
 
-    def __getitem__(self, index: SupportsIndex) -> tuple[Pixels, int]:
-        i = self._number(index)
-        return self._store.image(i), int(self._samples.labels[i])
+    @overload  # an array of one number is a whole number as well
+    def __getitem__(self, index: Many) -> tuple[Pixels, Labels]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> tuple[Pixels, int]: ...
+    def __getitem__(self, index: Any) -> tuple[Pixels, int] | tuple[Pixels, Labels]:
+        if _is_one(index):
+            i = self._number(index)
+            return self._store.image(i), int(self._samples.labels[i])
+        chosen = self._numbers(index)
+        return self._stacked(chosen.tolist()), self._samples.labels[chosen]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Pixels, int]]:
+        """Return the items of a batch, as PyTorch's loaders ask for them; neighbouring rows of a shard are read together."""
+        chosen = self._numbers(list(indices))
+        return list(zip(self._store.images(chosen.tolist()), self._samples.labels[chosen].tolist(), strict=True))
 
     def image(self, index: SupportsIndex) -> Pixels:
-        """Return an image without its label, (H, W, C) of uint8; negative indices count from the end."""
+        """Return an image without its label, (H, W, C) of uint8."""
         return self._store.image(self._number(index))
 
     def single(self, index: SupportsIndex) -> Pixels:
@@ -74,11 +118,45 @@ class ImageSet:
             i = operator.index(index)
         except TypeError:
             raise TypeError(
-                f"set {self.record.id!r} is indexed by one whole number, not by {index!r}; for many images iterate over it, or use array()"
+                f"one image of set {self.record.id!r} is taken by one whole number, not by {index!r}; s[2:5] and s[[0, 7]] give several"
             ) from None
         if not -len(self) <= i < len(self):
             raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {i}")
         return i % len(self)
+
+    def _numbers(self, index: Many) -> NDArray[np.intp]:
+        """Return the indices, from 0 on, that a slice, indices or booleans mean."""
+        if isinstance(index, slice):
+            return np.arange(len(self))[index]
+        chosen = np.asarray(index)
+        kind = "i" if chosen.size == 0 else chosen.dtype.kind
+        if isinstance(index, tuple) or chosen.ndim != 1 or kind not in "iub" or (kind == "b" and len(chosen) != len(self)):
+            raise TypeError(
+                f"set {self.record.id!r} is indexed by a whole number, a slice, a list or array of whole numbers, or {len(self)} booleans, "
+                f"not by {index!r}"
+            )
+        if kind == "b":
+            return np.flatnonzero(chosen)
+        if (wrong := chosen[(chosen < -len(self)) | (chosen >= len(self))]).size:
+            raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {wrong[0]}")
+        return chosen.astype(np.intp) % max(len(self), 1)
+
+    def _stacked(self, indices: Sequence[int]) -> Pixels:
+        """Return images as one array, or raise ValueError where their sizes differ."""
+        stack: Pixels | None = None
+        for place, (i, image) in enumerate(zip(indices, self._store.images(indices), strict=True)):
+            if stack is None:
+                stack = np.empty((len(indices), *image.shape), np.uint8)
+            elif image.shape != stack.shape[1:]:
+                raise ValueError(
+                    f"set {self.record.id!r} has images of several sizes, which do not fit into one array: image {indices[0]} is "
+                    f"{_size(stack[0])}, image {i} is {_size(image)} (H x W x C). Take them one at a time (`for image, label in s`); for "
+                    "batches give a transform that makes one size (with_transform), or a collate function of your own."
+                )
+            stack[place] = image
+        if stack is None:
+            return np.empty((0, *(self.image(0).shape if len(self) else (0, 0, 3))), np.uint8)
+        return stack
 
     def verify(self) -> str:
         """Read or make every image, and return the set's pixel digest, which is the recorded one.
@@ -90,7 +168,7 @@ class ImageSet:
         """
         digest = self._store.pixel_digest()
         if digest != self.record.pixel_digest:
-            raise VerificationError(f"The set {self.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}.")
+            raise VerificationError(f"The set {self.record.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}.")
         return digest
 
     @property
@@ -114,16 +192,89 @@ class ImageSet:
         ValueError
             The images are not of one size.
         """
-        images = list(self.images())
-        shapes = sorted({i.shape for i in images})
-        if len(shapes) > 1:
-            raise ValueError(
-                f"set {self.record.id!r} has images of {len(shapes)} sizes, {shapes[0]} to {shapes[-1]}; iterate over them instead."
-            )
-        return np.stack(images) if images else np.empty((0, 0, 0, 3), np.uint8)
+        return self._stacked(range(len(self)))
+
+    def with_transform(
+        self, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[int], Any] | None = None
+    ) -> TransformedSet:
+        """Return the same set with items that are transformed as torchvision's data sets do it.
+
+        Parameters
+        ----------
+        transform : callable, optional
+            Is given each image as a PIL image, of mode RGB or L, as torchvision's data sets give it. Without one, images stay arrays
+            (H, W, C) of uint8.
+        target_transform : callable, optional
+            Is given each label, an int.
+
+        Returns
+        -------
+        TransformedSet
+        """
+        return TransformedSet(self, transform, target_transform)
+
+    def to_hf(self) -> Dataset:
+        """Return a Hugging Face data set with the columns image, label and id.
+
+        Images in files stay where they are, and are opened when they are asked for. Those in shards are copied into the cache of
+        `datasets`: JPEG as it is stored, pixels as PNG. The split is called by the set's role: test, validation or train.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            `datasets` is not installed.
+        """
+        from .hugging_face import hugging_face_dataset
+
+        return hugging_face_dataset(self, self._samples)
 
     def __iter__(self) -> Iterator[tuple[Pixels, int]]:
         return zip(self.images(), self._samples.labels.tolist(), strict=True)
 
     def __repr__(self) -> str:
-        return f"<ImageSet {self.record.id!r} of {self._build}: {len(self)} images>"
+        return f"<{type(self).__name__} {self.record.id!r} of {self._build}: {len(self)} images>"
+
+    def _repr_html_(self) -> str:
+        shown = min(len(self), 8)
+        names = [self._samples.classes[self._samples.record(i).label].name for i in range(shown)]
+        return figure(repr(self), lambda: strip([self.single(i) for i in range(shown)]), ", ".join(names))
+
+
+class TransformedSet(ImageSet):
+    """An `ImageSet` whose items are transformed: ``s[i]``, and what iteration gives, is ``(transform(image), target_transform(label))``.
+
+    A slice or a list of indices gives a list of images and a list of labels. All else (`image`, `labels`, `array` ...) is as it was.
+    """
+
+    def __init__(self, images: ImageSet, transform: Callable[[Any], Any] | None, target_transform: Callable[[int], Any] | None) -> None:
+        super().__init__(images._build, images.record, images._samples, images._store)
+        self.transform = transform
+        self.target_transform = target_transform
+
+    def _item(self, pair: tuple[Pixels, int]) -> tuple[Any, Any]:
+        image, label = pair
+        return (
+            image if self.transform is None else self.transform(picture_of(image)),
+            label if self.target_transform is None else self.target_transform(label),
+        )
+
+    def __getitem__(self, index: Any) -> tuple[Any, Any]:
+        if _is_one(index):
+            return self._item(super().__getitem__(index))
+        items = self.__getitems__(self._numbers(index).tolist())
+        return [image for image, _ in items], [label for _, label in items]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, Any]]:
+        return [self._item(pair) for pair in super().__getitems__(indices)]
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return map(self._item, super().__iter__())
+
+
+def _is_one(index: Any) -> bool:
+    """Say whether an index means one image: whatever is a whole number, and no array of several."""
+    return hasattr(index, "__index__") and getattr(index, "ndim", 0) == 0
+
+
+def _size(image: Pixels) -> str:
+    return "x".join(map(str, image.shape))
