@@ -29,9 +29,14 @@ class ImageMaker:
     def __init__(self, build: RecordedBuild) -> None:
         self._build = build
         tree = build.maker.tree(build.by_id[s] for s in build.asked)
-        self._chains = {node.set_id: chain for chain in _chains(tree, ()) if (node := chain[-1]).set_id is not None}
+        self._chains = dict(_chains(tree, ()))
         self._kept: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
         self._kept_bytes = 0
+
+    @property
+    def set_ids(self) -> Sequence[str]:
+        """The sets, in the order of the walk."""
+        return list(self._chains)
 
     @property
     def records(self) -> Sequence[SampleRecord]:
@@ -98,7 +103,9 @@ class ImageMaker:
             self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
-def _chains(node: Node, above: Chain) -> Iterator[Chain]:
-    yield (*above, node)
+def _chains(node: Node, above: Chain) -> Iterator[tuple[str, Chain]]:
+    chain = (*above, node)
+    if node.set_id is not None:
+        yield node.set_id, chain
     for child in node.children.values():
-        yield from _chains(child, (*above, node))
+        yield from _chains(child, chain)

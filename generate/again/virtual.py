@@ -115,8 +115,7 @@ class VirtualImages:
             refuse_unrecorded_source(problems, [(r.id, r.label, r.sha256) for r in build.records], build.manifest, self.path)
         else:
             matched(self.data, build.source)
-        assert self.maker  # made here, forked workers share it
-        return build.asked
+        return self.maker.set_ids  # it is made here, so that forked workers share it
 
     def store(self, record: SetRecord) -> VirtualSet:
         """Return the store of a set."""
