@@ -11,11 +11,14 @@ from typing import Protocol, Unpack
 
 import numpy as np
 
+from ..corruptions.registry import Images
 from ..errors import BuildError
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
+from ..manifests.reader import DataSet
 from ..manifests.records.models import Manifest
 from ..models.surrogate import Surrogate
+from ..signatures import showing
 from .commit.finish import finish
 from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
 from .commit.interruption import resumable
@@ -74,10 +77,20 @@ class Built:
     notes: tuple[str, ...] = ()
     """What a user should know of the view and the textures that were asked for."""
 
+    def __repr__(self) -> str:
+        sets = f"{len(self.manifest.sets)} sets, {self.images:,} images made by this call in {self.seconds:.1f} s"
+        return f"<Built {self.manifest.name} {self.manifest.version} in {self.directory}: {sets}, {len(self.notes)} notes, {self.digest}>"
+
+    def _repr_html_(self) -> str:
+        from ..manifests.reading.notebook import contact_sheet, figure
+
+        return figure(repr(self), lambda: contact_sheet(self.directory), "; ".join(self.notes))
+
 
 Progress = Callable[[ProgressEvent], None]
 
 
+@showing(BuildOptions)
 def build(
     recipe: str | Path | Recipe = "imagenet-c",
     source: str | Source = "sample",
@@ -125,31 +138,28 @@ def build(
 
 
 def _with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none of its own and can be written to."""
-    if not build.spec.page or _has_page(directory, manifest) or not os.access(directory, os.W_OK):
+    """Give a finished build the page that is asked for, if it has none, as one of an older release, and can be written to."""
+    from .page.add_page import add_page
+
+    has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
+    if not build.spec.page or has_page or not os.access(directory, os.W_OK):
         return manifest
     if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
         return manifest
     with locked(directory):
-        return _paged(build, directory, manifest)
+        return add_page(directory, _clean_of(build))
 
 
-def _has_page(directory: Path, manifest: Manifest) -> bool:
-    """Say whether the page that is there is of this data set, and not of the smaller one that a killed command extended."""
-    path = directory / PAGE
-    listed = any(file.path == PAGE for file in manifest.files)
-    return listed and path.is_file() and manifest.digest.encode() in path.read_bytes()
+def _clean_of(build: CheckedBuild) -> Callable[[int], Images]:
+    return lambda i: load_clean(build.spec.loader, build.samples[i], build.spec.preprocessing)
 
 
-def _paged(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build its page, or take it away; the lock is held."""
-    from .page.add_page import add_page, leave_page_out
+def _page_of(build: CheckedBuild) -> Callable[[DataSet], bytes] | None:
+    if not build.spec.page:
+        return None
+    from .page.build_page import build_page
 
-    spec, samples = build.spec, build.samples
-    if spec.page:
-        return add_page(directory, lambda i: load_clean(spec.loader, samples[i], spec.preprocessing))
-    leave_page_out(directory)
-    return manifest
+    return lambda data: build_page(data, _clean_of(build))
 
 
 class Inspector(Protocol):
@@ -251,8 +261,7 @@ class _Making:
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:
             self.inspector.parts(sorted(set(opened.sidecars.values())))
-        manifest = finish(job, opened, self.build)
-        return _paged(self.build, self.directory, manifest), sum(p.images for p in missing)
+        return finish(job, opened, self.build, _page_of(self.build)), sum(p.images for p in missing)
 
     def _sidecar(self, part: str) -> Path:
         return self.directory / PARTS_FOLDER / f"{part}.json"

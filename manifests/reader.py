@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import ParameterError, UnknownSet, suggest
+from .disk.atomic import inside
+from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
 from .reading.image_set import ImageSet, TransformedSet
@@ -133,20 +135,27 @@ class DataSet(Mapping[str, ImageSet]):
         sets: Collection[str] | None = None,
     ) -> None:
         self.path = Path(directory)
-        self.manifest: Manifest = load_manifest(self.path)
+        self.manifest = self._load_manifest()
         containers = self.manifest.encoding["containers"]
         if prefer is not None and prefer not in containers:
             raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
         self.prefer = prefer
         self._family_of = family_of
         self._store_of = store_of
-        self._samples = SampleTable(self.path, (s.count for s in self.manifest.sets), self.manifest.classes)
+        self._samples = SampleTable(self.record_file(SAMPLES), (s.count for s in self.manifest.sets), self.manifest.classes)
         if sets is None and (partial := load_partial(self.path)) is not None:
             sets = partial.sets
         present = None if sets is None else frozenset(sets)
         self._sets = {s.id: s for s in self.manifest.sets if present is None or s.id in present}
         self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - self._sets.keys())
         self._names = {alias: s.id for s in self._sets.values() for alias in s.aliases} | {id: id for id in self._sets}
+
+    def _load_manifest(self) -> Manifest:
+        return load_manifest(self.path)
+
+    def record_file(self, path: str) -> Path:
+        """Return where a file of records lies, such as samples.jsonl."""
+        return inside(self.path, path)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key not in ("samples", "_regions")}
@@ -286,7 +295,7 @@ class DataSet(Mapping[str, ImageSet]):
 
     @cached_property
     def _regions(self) -> RegionIndex:
-        return RegionIndex(self.path, self.manifest, self.samples)
+        return RegionIndex(self.record_file(REGIONS), self.manifest, self.samples)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names or (isinstance(name, str) and bool(severities_of(self._sets.values(), name)))

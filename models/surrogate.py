@@ -42,11 +42,11 @@ class Surrogate:
     """Images that go through the network at once."""
     outputs: int
     """How many outputs it has."""
-    order: tuple[str, ...] | None = None
+    order: tuple[str, ...] | None = field(default=None, repr=False)
     """The class folder of each output; None where they are in the data set's order."""
     threads: int = 1
     """Of PyTorch, on the CPU. With more, what the network computes depends on how many there are."""
-    folders: tuple[str, ...] | None = None
+    folders: tuple[str, ...] | None = field(default=None, repr=False)
     """The class folders of a data set, in its order: labels are their indices. None: labels are indices of the outputs."""
 
     @property

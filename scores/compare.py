@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import first_few
 from ..manifests.disk.atomic import write_atomic
 from .comparison.differences import Difference, differences
 from .comparison.entries import Entry, gather
@@ -34,6 +35,10 @@ class Comparison:
     """What to know of the comparison, and of each model's scores."""
     files: tuple[Path, ...] = field(default=())
     """What was written."""
+
+    def __repr__(self) -> str:
+        made = f"{len(self.tables)} tables, {len(self.differences)} differences, {len(self.notes)} notes, {len(self.files)} files"
+        return f"<Comparison of {first_few(self.models)}: {made}>"
 
     def table(self, name: str) -> Table:
         """Return a table by name, or raise KeyError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,5 +41,5 @@ class Predictions:
     model: str
     digest: str | None
     """Of the data set that the predictions say they are of; None where they do not say."""
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, Outcome] = field(repr=False)
     """By the id of a set."""

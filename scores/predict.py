@@ -54,6 +54,11 @@ class Predicted:
     """Predicted now."""
     seconds: float
 
+    def __repr__(self) -> str:
+        mean = f", mean accuracy {np.mean([*self.accuracy.values()]):.4f}" if self.accuracy else ""
+        done = f"{len(self.accuracy)} sets ({len(self.kept)} kept), {self.images:,} images in {self.seconds:.1f} s"
+        return f"<Predicted by {self.model} in {self.directory}: {done}{mean}>"
+
 
 def predict(
     directory: str | Path | DataSet,

@@ -16,6 +16,7 @@ from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
+from ...signatures import showing
 from ..build import Built, Progress, make_build
 from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
@@ -50,7 +51,15 @@ class Rebuilt:
         """Whether every file has the bytes that the manifest lists."""
         return not self.other_files and not self.other_images
 
+    def __repr__(self) -> str:
+        others = f"{len(self.other_files)} files and {self.other_images:,} images stored in other bytes"
+        return f"<Rebuilt {'' if self.whole else 'a part of '}{self.built!r}: {'every byte equal' if self.identical else others}>"
 
+    def _repr_html_(self) -> str:
+        return self.built._repr_html_()
+
+
+@showing(RemakeOptions)
 def rebuild(
     manifest: str | Path,
     source: str | Source | None = None,

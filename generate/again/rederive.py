@@ -23,6 +23,7 @@ from ...manifests.records.report import Level, Problem, Progress, VerificationRe
 from ...manifests.release.release import has_rows
 from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
+from ...signatures import showing
 from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..recipes.set_spec import SetSpec
@@ -39,6 +40,7 @@ TOLERATED = 0.01
 """Share of a set's values that may differ where it follows a model's gradients: another machine rounds them otherwise."""
 
 
+@showing(RemakeOptions)
 def verify(
     directory: str | Path,
     *,

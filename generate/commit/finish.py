@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +20,7 @@ from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
 from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PAGE, README, REGIONS, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
 from ...manifests.manifest_file import manifest_bytes
+from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
@@ -32,6 +33,7 @@ from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
 from .data_card import data_card, license_text
 from .last_files import LastFiles
+from .nearly_finished import NearlyFinished
 from .state import OpenBuild
 
 MOST_SHOWN = 600
@@ -55,7 +57,7 @@ class _Tally:
     measured: list[Sequence[float | None]] = field(default_factory=list)
 
 
-def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
+def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[DataSet], bytes] | None = None) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
@@ -65,6 +67,8 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     opened : OpenBuild
         With the sidecars of all parts.
     build : CheckedBuild
+    page_of : callable, optional
+        Makes index.html; without it the data set has none, also where the one that is extended had one.
 
     Raises
     ------
@@ -96,12 +100,15 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
     files.append(last.add(CONTACT, contact_of(job, [s.id for s in sets])))
-    if build.spec.page and PAGE in base_files:  # until it is made anew
-        files.append(base_files[PAGE])
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
-    manifest = manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
+    manifest = _with_files(manifest, files)
+    if page_of is not None:
+        files.append(last.add(PAGE, page_of(NearlyFinished(directory, manifest, last.aside))))
+        manifest = _with_files(manifest, files)
+    elif PAGE in base_files:
+        last.remove(PAGE)
     # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.
     data = manifest_bytes(manifest)
     manifest_file = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
@@ -109,6 +116,10 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild) -> Manifest:
     last.add(MANIFEST, data)
     last.finish()
     return manifest
+
+
+def _with_files(manifest: Manifest, files: Sequence[FileRecord]) -> Manifest:
+    return manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
 
 
 def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], resources: Resources) -> Manifest:

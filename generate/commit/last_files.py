@@ -23,7 +23,7 @@ class LastFiles:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._files: dict[str, str] = {}
+        self._files: dict[str, str | None] = {}
         _forget(directory)
         (directory / NEXT).mkdir()
 
@@ -34,6 +34,15 @@ class LastFiles:
         self._files[path] = sha256
         return FileRecord(path=path, bytes=len(data), sha256=sha256)
 
+    def remove(self, path: str) -> None:
+        """Take a file away in the same step, if it is there."""
+        self._files[path] = None
+
+    @property
+    def aside(self) -> dict[str, Path]:
+        """Path -> where the file lies until then."""
+        return {path: self._directory / NEXT / str(n) for n, (path, sha256) in enumerate(self._files.items()) if sha256 is not None}
+
     def finish(self) -> None:
         """Put the files in place, the one that was added last at the end."""
         write_hashed(self._directory / FINISH, json.dumps(list(self._files.items()), ensure_ascii=False).encode())
@@ -43,11 +52,13 @@ class LastFiles:
 def settle(directory: Path) -> None:
     """Put the last files of a build in place, if `finish.json` says that they are complete. The lock must be held."""
     data = read_hashed(directory / FINISH)
-    files: list[tuple[str, str]] = [] if data is None else json.loads(data)
+    files: list[tuple[str, str | None]] = [] if data is None else json.loads(data)
     moves = [(aside, directory / path) for n, (path, _) in enumerate(files) if (aside := directory / NEXT / str(n)).exists()]
     now = {target: aside for aside, target in moves}
     # A file is aside or in its place. Where one was damaged meanwhile, the build makes all of them again.
-    sound = all(_is(now.get(directory / path, directory / path), sha256) for path, sha256 in files)
+    sound = all(sha256 is None or _is(now.get(directory / path, directory / path), sha256) for path, sha256 in files)
+    for path in [path for path, sha256 in files if sha256 is None] if sound else ():
+        (directory / path).unlink(missing_ok=True)
     for some in (moves[:-1], moves[-1:]) if sound else ():
         for aside, target in some:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -15,11 +15,6 @@ from .build_page import build_page
 from .shown_samples import CleanOf
 
 
-def leave_page_out(directory: Path) -> None:
-    """Take away the page of a finished data set whose manifest names none any more."""
-    (directory / PAGE).unlink(missing_ok=True)
-
-
 def add_page(directory: Path, clean_of: CleanOf | None = None) -> Manifest:
     """Give a finished data set its page, or make it again; return the manifest. The build's lock must be held.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from ...manifests.disk.atomic import inside
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import REGIONS, SAMPLES
 from ...manifests.reader import DataSet
@@ -46,13 +45,13 @@ def region_pictures(data: DataSet) -> list[Picture]:
 def _crops_of_first(data: DataSet) -> Crops | None:
     """Return the regions of the first image; the rows of other images are not read."""
     if any(file.path == REGIONS for file in data.manifest.files):
-        rows: Iterator[RegionRow] = read_jsonl(inside(data.path, REGIONS), RegionRow)
+        rows: Iterator[RegionRow] = read_jsonl(data.record_file(REGIONS), RegionRow)
         first = next(rows)
         return CutCrops(data["clean"].single(0), [first, *takewhile(lambda row: row.sample == first.sample, rows)], None)
     first_region = data.sample(0).region
     if first_region is None or "clean" not in data:
         return None
-    source, samples = first_region.source, read_jsonl(inside(data.path, SAMPLES), SampleRecord)
+    source, samples = first_region.source, read_jsonl(data.record_file(SAMPLES), SampleRecord)
     regions = [(s.index, s.region) for s in takewhile(lambda s: s.region is not None and s.region.source == source, samples)]
     known = [(index, region) for index, region in regions if region is not None]
     return StoredCrops(data["clean"].single, [index for index, _ in known], [region for _, region in known])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
+from ...signatures import showing
 from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of
@@ -58,6 +59,11 @@ class Plan:
     """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or blocks overlap)."""
     stores: Mapping[Store, StoreEstimate] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
+        cost = f"about {self.bytes / 1e6:,.1f} MB ({self.format}) and {self.seconds:,.0f} s with {self.jobs} processes"
+        return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
+
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         record = dict(vars(self))
@@ -65,6 +71,7 @@ class Plan:
         return record | {"stores": {name: estimate.as_json() for name, estimate in self.stores.items()}}
 
 
+@showing(BuildOptions)
 def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sample", **options: Unpack[BuildKeywords]) -> Plan:
     """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
 

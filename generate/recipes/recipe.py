@@ -90,6 +90,12 @@ class Recipe(RecipeTable):
     sets: tuple[SetEntry, ...] = ()
     pairs: tuple[PairEntry, ...] = ()
 
+    def __repr__(self) -> str:
+        entries = f"{len(self.sets)} entries of sets, {len(self.pairs)} of pairs, {len(self.stages)} stages of its own"
+        return f"<Recipe {self.name} {self.version}: {entries}, calibration {self.calibration}>"
+
+    __str__ = __repr__
+
     @model_validator(mode="before")
     @classmethod
     def _prepares_regions(cls, data: Any) -> Any:

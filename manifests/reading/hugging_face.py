@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .image_set import ImageSet
 
 
-def hugging_face_dataset(images: ImageSet, samples: SampleTable) -> Dataset:
-    """Return what `ImageSet.to_hf` returns."""
+def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
+    """Return what `ImageSet.to_hf` returns; `stored` says whether the images are on a disk, or made when they are asked for."""
     try:
         from datasets import ClassLabel, Dataset, Features, Image, NamedSplit, Value
     except ImportError as e:
@@ -28,17 +28,21 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable) -> Dataset:
         names = [c.folder for c in samples.classes]
     features = Features({"image": Image(), "label": ClassLabel(names=names), "id": Value("string")})
     made = Dataset.from_generator(
-        _rows, features=features, gen_kwargs={"images": images, "samples": samples}, split=NamedSplit(images.record.role)
+        _rows,
+        features=features,
+        gen_kwargs={"images": images, "samples": samples, "stored": stored},
+        split=NamedSplit(images.record.role),
     )
     assert isinstance(made, Dataset)
     return made
 
 
-def _rows(images: ImageSet, samples: SampleTable) -> Iterator[dict[str, Any]]:
-    for sample in samples.records:
-        stored = images.stored(sample.index)[1]
-        if isinstance(stored, Path):
-            image: dict[str, Any] = {"path": str(stored.absolute()), "bytes": None}
+def _rows(images: ImageSet, samples: SampleTable, stored: bool) -> Iterator[dict[str, Any]]:
+    found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
+    for sample, image in zip(samples.records, found, strict=True):
+        picture: dict[str, Any] = {"path": None, "bytes": None}
+        if isinstance(image, Path):
+            picture["path"] = str(image.absolute())
         else:
-            image = {"path": None, "bytes": stored.tobytes() if stored.ndim == 1 else png_bytes(stored)}
-        yield {"image": image, "label": sample.label, "id": sample.id}
+            picture["bytes"] = image.tobytes() if image.ndim == 1 else png_bytes(image)
+        yield {"image": picture, "label": sample.label, "id": sample.id}

@@ -14,8 +14,9 @@ from ...errors import VerificationError
 from ..images.pictures import picture_of
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
-from .notebook import figure, strip
+from .notebook import SHOWN, figure, strip
 from .sample_table import SampleTable
+from .stored_images import StoredImages
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -216,7 +217,7 @@ class ImageSet:
     def to_hf(self) -> Dataset:
         """Return a Hugging Face data set with the columns image, label and id.
 
-        Images in files stay where they are, and are opened when they are asked for. Those in shards are copied into the cache of
+        Images in files stay where they are, and are opened when they are asked for. All others are copied into the cache of
         `datasets`: JPEG as it is stored, pixels as PNG. The split is called by the set's role: test, validation or train.
 
         Raises
@@ -226,7 +227,7 @@ class ImageSet:
         """
         from .hugging_face import hugging_face_dataset
 
-        return hugging_face_dataset(self, self._samples)
+        return hugging_face_dataset(self, self._samples, stored=isinstance(self._store, StoredImages))
 
     def __iter__(self) -> Iterator[tuple[Pixels, int]]:
         return zip(self.images(), self._samples.labels.tolist(), strict=True)
@@ -235,7 +236,7 @@ class ImageSet:
         return f"<{type(self).__name__} {self.record.id!r} of {self._build}: {len(self)} images>"
 
     def _repr_html_(self) -> str:
-        shown = min(len(self), 8)
+        shown = min(len(self), SHOWN)
         names = [self._samples.classes[self._samples.record(i).label].name for i in range(shown)]
         return figure(repr(self), lambda: strip([self.single(i) for i in range(shown)]), ", ".join(names))
 

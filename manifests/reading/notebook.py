@@ -19,8 +19,8 @@ from .image_store import Pixels
 
 WIDTH, HEIGHT = 960, 720
 """Pixels that a picture has at most."""
-TILE = 96
-"""Pixels of the longer side of an image in a strip: smaller ones are enlarged by whole factors."""
+TILE, GAP, SHOWN = 128, 4, 6
+"""Of a strip: pixels of the longer side of an image, where smaller ones are enlarged by whole factors; pixels between images; how many."""
 _CAP = 64 << 20
 
 
@@ -41,18 +41,24 @@ def contact_sheet(directory: Path) -> Pixels | None:
 
 
 def strip(images: Sequence[Pixels]) -> Pixels | None:
-    """Return images side by side, on white, each fitted into a square tile."""
+    """Return images side by side on white, small ones enlarged and large ones reduced to a side of `TILE`; None of no image."""
     if not images:
         return None
-    row = Image.new("RGB", ((TILE + 4) * len(images) - 4, TILE), "white")
-    for place, image in enumerate(images):
-        longer = max(image.shape[:2])
-        factor = TILE // longer if longer <= TILE else TILE / longer
-        size = (max(1, round(image.shape[1] * factor)), max(1, round(image.shape[0] * factor)))
-        row.paste(
-            picture_of(image).resize(size, Image.Resampling.NEAREST if factor >= 1 else Image.Resampling.BOX), (place * (TILE + 4), 0)
-        )
+    tiles = [_tile(picture_of(image)) for image in images]
+    row = Image.new("RGB", (sum(tile.width + GAP for tile in tiles) - GAP, max(tile.height for tile in tiles)), "white")
+    left = 0
+    for tile in tiles:
+        row.paste(tile, (left, 0))
+        left += tile.width + GAP
     return np.asarray(row)
+
+
+def _tile(picture: Image.Image) -> Image.Image:
+    factor = TILE // max(picture.size)
+    if factor:
+        return picture.resize((picture.width * factor, picture.height * factor), Image.Resampling.NEAREST)
+    picture.thumbnail((TILE, TILE), Image.Resampling.BOX)
+    return picture
 
 
 def _data_uri(pixels: Pixels) -> str:

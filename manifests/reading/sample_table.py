@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..disk.atomic import inside
 from ..disk.jsonl import read_jsonl, row_at
-from ..layout import SAMPLES
 from ..records.models import ClassRecord, SampleRecord
 from .damaged_files import damaged
 
@@ -22,15 +20,15 @@ class SampleTable:
 
     Parameters
     ----------
-    directory : Path
-        Of the data set.
+    path : Path
+        Of samples.jsonl.
     counts : iterable of int
         How many samples its sets have: all the same number.
     classes : sequence of ClassRecord
     """
 
-    def __init__(self, directory: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
-        self._directory = directory
+    def __init__(self, path: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
+        self._path = path
         self._counts = frozenset(counts)
         self.classes = classes
 
@@ -41,16 +39,15 @@ class SampleTable:
     @cached_property
     def records(self) -> list[SampleRecord]:
         """The samples, by index."""
-        path = inside(self._directory, SAMPLES)
-        records = list(read_jsonl(path, SampleRecord))
+        records = list(read_jsonl(self._path, SampleRecord))
         # a row too few or too many would give images the labels of others
         if [s.index for s in records] != list(range(len(records))) or self._counts - {len(records)}:
-            raise damaged(path, f"does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
+            raise damaged(self._path, f"does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
         return records
 
     def record(self, index: int) -> SampleRecord:
         """Return one of `records`, without reading the others."""
-        return row_at(inside(self._directory, SAMPLES), SampleRecord, index)
+        return row_at(self._path, SampleRecord, index)
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ...errors import UnknownCorruption, UnknownSet, first_few, suggest
 from ..records.models import SetRecord
 from .image_set import ImageSet
-from .notebook import figure, strip
+from .notebook import SHOWN, figure, strip
 
 Key = TypeVar("Key", int, str)
 
@@ -44,7 +44,7 @@ class SetGroup(Mapping[Key, ImageSet]):
         return f"<SetGroup {self._name}: {len(self)} sets, {first_few([str(k) for k in self._sets])}>"
 
     def _repr_html_(self) -> str:
-        shown = [*self._sets.values()][:8]
+        shown = [*self._sets.values()][:SHOWN]
         return figure(repr(self), lambda: strip([s.single(0) for s in shown if len(s)]), ", ".join(s.record.id for s in shown))
 
     def _ipython_key_completions_(self) -> list[Key]:

@@ -244,6 +244,11 @@ class Manifest(Record):
     environment: dict[str, str]
     """Versions of the libraries that made it; no time, host or path."""
 
+    def __repr__(self) -> str:
+        return f"<Manifest {self.name} {self.version}: {len(self.sets)} sets, {len(self.files)} files listed, {self.digest}>"
+
+    __str__ = __repr__
+
 
 Side = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Position = Annotated[int, Field(ge=0, le=2**31 - 1)]

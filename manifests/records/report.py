@@ -141,6 +141,12 @@ class VerificationReport:
             "Fetch or build the named files again, and verify again."
         )
 
+    def __repr__(self) -> str:
+        checked = ", ".join(f"{count:,} {what}" for what, count in self.checked.items() if count)
+        found = "".join(f"\n  {problem}" for problem in self.problems[:3]) + ("\n  ..." if len(self.problems) > 3 else "")
+        state = "ok" if self.ok else f"{len(self.problems):,} problems"
+        return f"<VerificationReport of {self.directory} up to {self.level}: {state}; checked {checked or 'nothing'}{found}>"
+
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
         return {

@@ -41,6 +41,9 @@ class Crops(ABC):
     def __iter__(self) -> Iterator[Pixels]:
         return map(self._image, range(len(self)))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self):,} crops>"
+
     def region(self, index: SupportsIndex) -> RegionRecord:
         """Return which region a crop is; negative indices count from the end."""
         return self._region(self._number(index))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import UnknownCorruption
-from ..disk.atomic import inside
 from ..disk.jsonl import read_jsonl
 from ..layout import REGIONS
 from ..records.models import Manifest, RegionRow, SampleRecord
@@ -14,15 +13,15 @@ from .crops import Crops, CutCrops, ImageOf, StoredCrops
 
 
 class RegionIndex:
-    """The samples and rows of regions.jsonl of a data set, by source image."""
+    """The samples and rows of regions.jsonl of a data set, by source image; `rows` is that file, where the manifest has it."""
 
-    def __init__(self, directory: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
+    def __init__(self, rows: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
         self._samples: dict[str, list[SampleRecord]] = {}
         for sample in samples:
             self._samples.setdefault(sample.id if sample.region is None else sample.region.source, []).append(sample)
         self._rows: dict[str, list[RegionRow]] = {}
         if any(file.path == REGIONS for file in manifest.files):
-            for row in read_jsonl(inside(directory, REGIONS), RegionRow):
+            for row in read_jsonl(rows, RegionRow):
                 self._rows.setdefault(row.sample, []).append(row)
 
     def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:

@@ -58,6 +58,9 @@ class Bag:
     archives: list[PackedArchive]
     kept: int
 
+    def __repr__(self) -> str:
+        return f"<Bag {self.path}: {len(self.archives)} archives ({self.kept} kept), {self.bytes / 1e6:,.1f} MB, {self.digest}>"
+
     @property
     def bytes(self) -> int:
         """The bytes of all archives."""

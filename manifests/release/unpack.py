@@ -61,6 +61,10 @@ class Unpacked:
     written: int
     kept: int
 
+    def __repr__(self) -> str:
+        sets = f"{len(self.sets)} whole sets, {len(self.absent)} absent"
+        return f"<Unpacked {self.path}: {sets}, {self.written:,} files written, {self.kept:,} kept, {self.digest}>"
+
 
 @dataclass
 class _Present:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def accuracy_and_cv(entries: Sequence[Entry]) -> Figure | None:
     axes.axhline(100 * reference[1], color=GREY, linewidth=0.8, linestyle="--")
     axes.margins(0.15)
     for text, x, y in [("I", 0.01, 0.99), ("II", 0.99, 0.99), ("III", 0.01, 0.01), ("IV", 0.99, 0.01)]:
-        sides = {"ha": "left" if x < 0.5 else "right", "va": "top" if y > 0.5 else "bottom"}
+        sides: dict[str, Any] = {"ha": "left" if x < 0.5 else "right", "va": "top" if y > 0.5 else "bottom"}
         axes.text(x, y, text, transform=axes.transAxes, color=GREY, fontsize=12, **sides)
     axes.set(
         xlabel="coefficient of variation over the sets, %", ylabel="mean accuracy over the sets, %", title="Accuracy and its variation"

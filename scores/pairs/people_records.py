@@ -92,3 +92,11 @@ class PeopleScores(Record):
     """What the resamples draw anew."""
     refused: list[Refusal]
     notes: list[str]
+
+    def __repr__(self) -> str:
+        people = (
+            f"{sum(self.people.values())} people, {self.answers:,} answers, {len(self.refused)} sheets refused, {len(self.notes)} notes"
+        )
+        return f"<PeopleScores of {self.kind} of {self.name}: {people}>"
+
+    __str__ = __repr__

@@ -62,6 +62,11 @@ class StudyKey(Record):
     model_accuracy: dict[str, dict[str, float]]
     """In a study of levels with a scores file: corruption -> level -> the model's accuracy."""
 
+    def __repr__(self) -> str:
+        return f"<StudyKey of {self.kind} of {self.name}: {len(self.trials)} pictures, {len(self.categories)} answers, {self.study}>"
+
+    __str__ = __repr__
+
 
 class Answer(Record):
     """To one picture."""

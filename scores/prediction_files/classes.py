@@ -68,22 +68,29 @@ class Scored:
         out = _working(self._memory, values.dtype, (len(chosen), values.shape[1]), values.dtype.type)
         return values.take(chosen, axis=0, out=out, mode="clip")
 
+    def equal(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return which values of each chosen row are equal to the row's value of a class."""
+        return np.asarray(self.values[chosen] == self.values[chosen, classes][:, None])
+
     def singles(self) -> NDArray[np.float32]:
         """Return the values as float32."""
         return np.asarray(self.values, np.float32)
 
-    def exponentials(self, best: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the exponential of every value, all of a row by one factor.
+    def _exact(self) -> NDArray[Any]:
+        """Return the values in a type whose differences are exact enough."""
+        return self.values
 
-        In float32, by numpy's own: a row's share of its sum is within 1e-5 of its value.
-        """
-        out: NDArray[np.float32] = _working(self._memory, "single", self.values.shape, np.float32)
+    def shares(self, best: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return the softmax of each row's value of a class, within 1e-5; `best` is the class of its highest value."""
+        images = np.arange(len(best))
+        powers = _working(self._memory, "single", self.values.shape, np.float32)
         if self.within(-SAFE_EXPONENT, SAFE_EXPONENT):
-            np.exp(self.singles(), out=out)
+            np.exp(self.singles(), out=powers)
         else:
-            np.subtract(self.values, self.values[np.arange(len(best)), best][:, None], out=out, casting="same_kind")
-            np.exp(out, out=out)
-        return out
+            values = self._exact()
+            np.subtract(values, values[images, best][:, None], out=powers, casting="same_kind")
+            np.exp(powers, out=powers)
+        return np.asarray(powers[images, classes] / np.einsum("ij->i", powers))
 
 
 _INFINITE = 0x7C00
@@ -137,6 +144,14 @@ class Halves(Scored):
             counts[part] = counted(compare(taken, limit[:, None], out=mask))
         return counts
 
+    def equal(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return which values of each chosen row are equal to the row's value of a class."""
+        own = self._bits[chosen, classes]
+        equal = np.asarray(self._taken(self._bits, chosen) == own[:, None])
+        if (zero := np.flatnonzero((own == 0) | (own == _MINUS_ZERO))).size:
+            equal[zero] = self.values[chosen[zero]] == 0  # -0 is equal to it
+        return equal
+
     def singles(self) -> NDArray[np.float32]:
         """Return the values as float32; infinite ones become finite."""
         out: NDArray[np.float32] = _working(self._memory, "single", self.values.shape, np.float32)
@@ -148,13 +163,7 @@ class Halves(Scored):
         out *= np.float32(2.0**112)
         return out
 
-    def exponentials(self, best: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the exponential of every value, all of a row by one factor."""
-        out = self.singles()
-        if not self.within(-SAFE_EXPONENT, SAFE_EXPONENT):
-            np.subtract(out, out[np.arange(len(best)), best][:, None], out=out)
-        np.exp(out, out=out)
-        return out
+    _exact = singles
 
 
 def _half(bits: int) -> float:

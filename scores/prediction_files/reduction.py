@@ -68,9 +68,7 @@ class Reduction:
         values = scored(logits, self._memory)
         faults = {} if values.finite() else {NOT_FINITE: ~np.isfinite(logits).all(axis=1)}
         predicted = values.best()
-        powers = values.exponentials(predicted)
-        probability = powers[np.arange(len(labels)), labels] / np.einsum("ij->i", powers)
-        return self._ranked(values, predicted, probability, labels), faults
+        return self._ranked(values, predicted, values.shares(predicted, labels), labels), faults
 
     def _from_probabilities(self, probabilities: NDArray[Any], labels: NDArray[np.integer]) -> tuple[Outcome, Faults]:
         values = scored(probabilities, self._memory)
@@ -96,10 +94,8 @@ class Reduction:
         top5 = rank < FIRST
         close = wrong[top5[wrong]]
         # of equal classes the lower number comes first
-        near = values.rows(close)
-        equal = near == near[np.arange(len(close)), labels[close]][:, None]
         before = np.arange(self._classes) < labels[close][:, None]
-        top5[close] = rank[close] + counted(equal & before) < FIRST
+        top5[close] = rank[close] + counted(values.equal(close, labels[close]) & before) < FIRST
         return Outcome(correct, top5, rank, probability, predicted.astype(np.int32))
 
     def _from_top(self, top: NDArray[Any], labels: NDArray[np.integer]) -> tuple[Outcome, Faults]:

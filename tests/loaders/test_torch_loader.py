@@ -42,11 +42,11 @@ def test_the_lines_of_the_page(built: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(built.parent)
     snippets = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     names: dict[str, Any] = {}
-    for word in ("corruptset.open", "DataLoader(", "class Transformed"):
+    for word in ("corruptset.open", "DataLoader(", "with_transform"):
         (text,) = (s for s in snippets if word in s)
-        exec(("import torch\n" if word == "class Transformed" else "") + text, names)
+        exec(text, names)
         if word == "DataLoader(":
             assert names["labels"].tolist() == names["fog"].labels[-len(names["labels"]) :].tolist()
             np.testing.assert_array_equal(names["images"].numpy()[-1], names["fog"].image(-1))
-    mean, label = names["Transformed"](names["fog"], np.mean)[1]
+    mean, label = names["bright"][1]
     assert (mean, label) == (names["fog"].image(1).mean(), names["fog"].labels[1])

@@ -1,0 +1,136 @@
+"""The public names as tools and people see them: mypy, `inspect.signature`, and what a notebook prints of what they return."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+import unbuilt
+
+import corruptset
+from corruptset.generate.again.remake_options import RemakeKeywords
+from corruptset.generate.plan.options import BuildKeywords
+from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.manifests.reader import DataSet
+from corruptset.manifests.records.models import FileRecord
+from corruptset.manifests.release.bag import Bag, PackedArchive
+from corruptset.manifests.release.unpack import Unpacked
+from corruptset.scores.pairs.people_records import PeopleScores
+from corruptset.scores.pairs.sheet import Sheet
+from corruptset.scores.pairs.sheet_records import StudyKey
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FUNCTIONS = [name for name in corruptset.__all__ if name != "__version__"]
+
+
+@pytest.mark.ci
+def test_a_type_checker_finds_misspelt_names(tmp_path: Path) -> None:
+    """The package is laid out as it installs: in an editable installation mypy finds nothing."""
+    (tmp_path / "corruptset").mkdir()
+    for path in (ROOT / "api").iterdir():
+        (tmp_path / "corruptset" / path.name).symlink_to(path)
+    program = tmp_path / "program.py"
+    known = [f"corruptset.{name}\n" for name in corruptset.__all__]
+    wrong = ["corruptset.corupt\n", "from corruptset import biuld\n", "n: int = corruptset.__version__\n"]
+    program.write_text("import corruptset\n" + "".join(known + wrong))
+    command = [sys.executable, "-m", "mypy", "--follow-imports=skip", "--no-incremental", "--config-file="]
+    command += ["program.py", "corruptset/__init__.py"]
+    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+    told = [line for line in out.splitlines() if line.startswith("program.py")]
+    assert [int(line.split(":")[1]) for line in told] == [len(known) + 2 + i for i in range(3)], out
+    assert '"corupt"' in told[0]
+    assert '"biuld"' in told[1]
+    assert '"int"' in told[2]
+
+
+def test_misspelt_names_are_errors_at_run_time_too() -> None:
+    with pytest.raises(AttributeError, match="corupt"):
+        corruptset.corupt  # type: ignore[attr-defined]  # noqa: B018
+    assert {*corruptset.__all__} <= {*dir(corruptset)}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_name_every_option(name: str) -> None:
+    shown = inspect.signature(getattr(corruptset, name)).parameters
+    hidden = [p.name for p in shown.values() if p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    assert hidden == (["parameters"] if name == "corrupt" else [])  # those of the corruption that is named
+    assert not {"describe_level", "family_of"} & shown.keys()
+    keywords = {"build": BuildKeywords, "plan": BuildKeywords, "rebuild": RemakeKeywords, "verify": RemakeKeywords}.get(name)
+    if keywords is not None:
+        assert keywords.__annotations__.keys() <= shown.keys()
+        assert {p.name for p in shown.values() if p.default is p.empty} <= {"directory", "manifest"}
+        first, *_ = [p for p in shown.values() if p.kind is p.KEYWORD_ONLY]
+        assert first.name == {"build": "progress", "plan": "seed", "rebuild": "sets", "verify": "level"}[name]
+
+
+def short(value: Any) -> str:
+    text = repr(value)
+    assert len(text) <= 450, text[:2000]
+    assert text.count("\n") <= 4
+    assert str(value) == text
+    return text
+
+
+def test_what_a_build_returns_prints_in_a_few_lines(shared: layouts.Shared, tmp_path: Path) -> None:
+    file, source = shared.recipe(), f"folder:{shared.crops()}"
+    options: Any = {"sets": ["clean", "contrast/[13]"], "any_shape": True, "jobs": 1}
+    assert short(corruptset.plan(file, source, **options)).startswith("<Plan small-c 1.0.0 of folder: 3 sets of 20 samples, 60 images in")
+    built = corruptset.build(file, source, tmp_path, metrics=0, page=False, **options)
+    assert short(built).startswith(f"<Built small-c 1.0.0 in {tmp_path}/small-c-1.0.0: 3 sets, 60 images made by this call in ")
+    assert built.digest in repr(built)
+    html = built._repr_html_()
+    assert "data:image/jpeg;base64," in html
+    assert len(html) < 400_000
+    assert short(built.manifest).startswith("<Manifest small-c 1.0.0: 3 sets, ")
+    data = corruptset.open(built.directory)
+    for value in (data, data["clean"], data.severities("contrast"), data.select(severity=3), data.torch("clean")):
+        short(value)
+    report = corruptset.verify(built.directory, jobs=1)
+    assert short(report) == (
+        f"<VerificationReport of {built.directory} up to pixels: ok; checked 3 sets, 20 samples, "
+        f"{report.checked['files']} files, 120 images, {report.checked['bytes']:,} bytes>"
+    )
+    again = corruptset.rebuild(built.directory, source, tmp_path / "again", jobs=1)
+    assert short(again).startswith("<Rebuilt <Built small-c 1.0.0 in ")
+    assert short(again).endswith(": every byte equal>")
+    for path in sorted(built.directory.glob("images/clean/*/*")):
+        path.unlink()
+    text = short(corruptset.verify(built.directory, level="sizes", jobs=1))
+    assert ": 20 problems; checked 3 sets" in text
+    assert "\n  images/clean/00_class/im.0.png: missing: " in text
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    return unbuilt.data_set(tmp_path_factory.mktemp("data"))
+
+
+def test_what_scores_return_prints_in_a_few_lines(data: DataSet, tmp_path: Path) -> None:
+    predictions = [unbuilt.made_up(data, seed, f"net-{seed}") for seed in range(2)]
+    scores = [corruptset.score(data, one) for one in predictions]
+    for value in (predictions[0], scores[0]):
+        short(value)
+    assert short(corruptset.compare(scores, plots=False)).startswith("<Comparison of net-0, net-1: ")
+
+
+def test_what_recipes_are_prints_in_a_few_lines() -> None:
+    assert short(corruptset.pairs(["fog", "snow"], ["contrast"])).startswith("<Recipe ")
+    assert short(load_recipe("imagenet-c")).startswith("<Recipe imagenet-c 1.0.0: ")
+
+
+def test_what_studies_and_archives_return_prints_in_a_few_lines(tmp_path: Path) -> None:
+    key = StudyKey.model_construct(kind="pairs", name="tiny-c 1.0.0", trials=[0] * 500, categories=["a"] * 100, study=unbuilt.SHA256)
+    assert short(key).startswith("<StudyKey of pairs of tiny-c 1.0.0: 500 pictures, 100 answers, sha256:")
+    assert "<StudyKey of pairs" in short(Sheet(tmp_path / "pairs.html", tmp_path / "pairs.key.json", key, 1))
+    counted: dict[str, Any] = {"people": {"A": 3, "B": 4}, "answers": 280, "refused": [], "notes": ["n"] * 99}
+    people = PeopleScores.model_construct(kind="pairs", name="tiny-c 1.0.0", **counted)
+    assert short(people) == "<PeopleScores of pairs of tiny-c 1.0.0: 7 people, 280 answers, 0 sheets refused, 99 notes>"
+    ids = [f"fog/{s}" for s in range(1000)]
+    short(Unpacked(tmp_path, unbuilt.SHA256, ids, ids, 5, 0))
+    archive = PackedArchive(FileRecord(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256), ("fog/1",), "application/x-tar")
+    assert short(Bag(tmp_path, unbuilt.SHA256, [archive] * 99, 0)).startswith(f"<Bag {tmp_path}: 99 archives (0 kept), 99.0 MB, ")

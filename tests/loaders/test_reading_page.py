@@ -1,0 +1,32 @@
+"""docs/reading.md: its lines in their order, as a reader types them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import layouts
+import numpy as np
+import pytest
+from pages import ROOT, blocks, run
+from torchvision_cpu import let_torchvision_be_imported
+
+import corruptset
+
+pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
+
+
+def test_the_lines_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = let_torchvision_be_imported()
+    more = '[[sets]]\ncorruptions = ["contrast", "gaussian_blur"]\n[[sets]]\nclean = true\n'
+    recipe = layouts.write_recipe(tmp_path, name="imagenet-c", more=more)
+    layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path, format="both")
+    monkeypatch.chdir(tmp_path)
+    text = "".join(text for kind, text in blocks(ROOT / "docs/reading.md") if kind == "python")
+    names = run(text, kept=kept)
+    images = corruptset.open("imagenet-c-1.0.0")["contrast/3"]
+    assert list(names["blurred"]) == ["gaussian_blur/1", "gaussian_blur/3", "gaussian_blur/5"]
+    assert len(names["test"]) == 5
+    assert len(names["all_severities"]) == 100
+    assert names["batch"].shape == (20, 3, 224, 224)
+    assert names["targets"].tolist() == images.labels.tolist()
+    np.testing.assert_array_equal(np.asarray(names["rows"][3]["image"]), images.image(3))
