@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +40,39 @@ def no_power_cuts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(os, "fsync", lambda descriptor: None)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def photographs_decoded_once() -> Iterator[None]:
+    """Decode each photograph of the source `sample` once a process: a small build decodes all eight three times, most of its time."""
+    from corruptset.generate.sources import sample
+
+    decoded = functools.cache(sample.decode)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(sample, "decode", lambda data: decoded(data).copy())
+        yield
+
+
+LONGEST = ("loaders", "golden", "faults", "acceptance", "generate")
+"""Folders whose files take longest: begun first, so that no worker of pytest-xdist is left alone with one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest folders first; within them and among the others the order stays."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(f"tests/{folder}/") for folder in LONGEST])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile``, have one worker run all files of tests/loaders, for their builds take longer than their tests."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "tests/loaders" if file.startswith("tests/loaders/") else file
+
+    return Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

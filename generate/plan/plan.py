@@ -61,7 +61,7 @@ class Plan:
 
     def __repr__(self) -> str:
         sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
-        cost = f"about {self.bytes / 1e6:,.1f} MB ({self.format}) and {self.seconds:,.0f} s with {self.jobs} processes"
+        cost = f"about {self.bytes / 1e6:,.1f} MB ({self.format}) and {self.seconds:,.0f} s with jobs={self.jobs}"
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def as_json(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def test_corrupt_makes_what_a_build_stores(run: Any, built: Any, tmp_path: Path)
 
 @pytest.mark.ci
 def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp_path: Path) -> None:
-    arguments = ["build", "imagenet-c", "--jobs", "2", "--metrics", "1", "--json", "--out"]
+    arguments = ["build", "imagenet-c", "--samples", "4", "--jobs", "2", "--metrics", "1", "--json", "--out"]
     said = tmp_path / "said.txt"
     with said.open("wb") as stderr:
         started = subprocess.Popen(
@@ -144,7 +144,7 @@ def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp
         )
         try:
             deadline = time.monotonic() + 120
-            # as soon as one of the 32 parts is committed
+            # as soon as one of the parts is committed
             while not list(tmp_path.glob("a/imagenet-c-*/.corruptset/parts/*.json")):
                 assert started.poll() is None, said.read_text()
                 assert time.monotonic() < deadline
@@ -160,7 +160,7 @@ def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp
     assert started.returncode == 130, err
     assert json.loads(out)["exit_code"] == 130
     assert "Traceback" not in err
-    assert f"corruptset build imagenet-c --jobs 2 --metrics 1 --json --out {tmp_path / 'a'}" in err
+    assert f"corruptset build imagenet-c --samples 4 --jobs 2 --metrics 1 --json --out {tmp_path / 'a'}" in err
     stopped = run("verify", tmp_path / "a" / "imagenet-c-1.0.0")
     assert stopped.code == 1
     assert "incomplete" in stopped.out
@@ -173,21 +173,20 @@ def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp
 
 @pytest.mark.ci
 def test_one_line_from_photographs_to_a_verified_data_set(run: Any, tmp_path: Path) -> None:
-    start = time.perf_counter()
-    done = run("build", "imagenet-c-all", cwd=tmp_path)
-    print(f"imagenet-c-all: {time.perf_counter() - start:.1f} s")
+    """All sets, of two of the photographs; .ci/run builds them of all eight, by one process and by several."""
+    done = run("build", "imagenet-c-all", "--samples", "2", cwd=tmp_path)
     assert done.code == 0, done.err
     (directory,) = (tmp_path / "corruptset-out").iterdir()
     assert f"corruptset-out/{directory.name}" in done.out
     manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
     assert len(manifest["sets"]) == 95
-    assert {s["count"] for s in manifest["sets"]} == {8}
-    assert sum(p.is_file() for p in (directory / "images").rglob("*")) == 95 * 8
+    assert {s["count"] for s in manifest["sets"]} == {2}
+    assert sum(p.is_file() for p in (directory / "images").rglob("*")) == 95 * 2
     assert any((directory / "hdf5").rglob("*.h5"))
     checked = run("verify", directory, "--rederive", "all", "--json")
     assert checked.code == 0, checked.out
     assert checked.json["digest"] == manifest["digest"]
-    assert "rederive; 8/8" in checked.err
+    assert "rederive; 2/2" in checked.err
 
 
 def test_a_release_without_pixels_is_rebuilt_and_a_damaged_build_repaired(run: Any, built: Any, tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ def shown(text: str) -> list[str]:
 CASES = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
 WITHOUT_MORE = re.compile(r"corruptset (list|corrupt|preview)\b(?!.*--surrogate)|corruptset show [a-z_-]+( |$)")
 RUN = [(page, line) for page, line in CASES if WITHOUT_MORE.match(line)]
+MANY = re.compile(r"--recipe image-degrade-30")
+"""Half of the time of all, so marked ci."""
 
 
 def test_pages_show_commands() -> None:
@@ -54,7 +56,7 @@ def test_the_command_line_takes_it(page: str, line: str) -> None:
         assert source.partition(":")[0] in SCHEMES
 
 
-@pytest.mark.parametrize(("page", "line"), RUN)
+@pytest.mark.parametrize(("page", "line"), [pytest.param(*case, marks=[pytest.mark.ci] if MANY.search(case[1]) else []) for case in RUN])
 def test_it_runs(page: str, line: str, run: Callable[..., Any], tmp_path: Path) -> None:
     pixels = np.random.default_rng(1).integers(0, 256, (60, 80, 3), np.uint8)
     Image.fromarray(pixels).resize((240, 180)).save(tmp_path / "photo.jpg")

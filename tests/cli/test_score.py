@@ -124,10 +124,10 @@ def small_builds(tmp_path: Path) -> dict[str, Path]:
         file.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.round(read.images[i] * (255 / 16)).astype(np.uint8)).resize((224, 224)).convert("RGB").save(file)
     source = f"folder:{tmp_path / 'digits'}"
-    quiet: dict[str, Any] = {"jobs": 1, "metrics": 2, "any_shape": True}
+    quiet: dict[str, Any] = {"jobs": 1, "metrics": 0, "any_shape": True, "page": False}
     wanted: dict[str, dict[str, Any]] = {
         "imagenet-c-all": {"samples": 4, "sets": ["*", "clean"]},
-        "image-degrade-30": {"samples": 3, "sets": ["black_lines/*", "fade_black/*", "clean"]},
+        "image-degrade-30": {"samples": 3, "metrics": 2, "sets": ["black_lines/*", "fade_black/*", "clean"]},
         "two-factor-69": {"samples": 6},
         "flageval-noise": {"samples": 4, "sets": ["*", "clean"]},
     }
@@ -185,7 +185,7 @@ def test_a_trained_net_from_build_to_scores(run: Run, tmp_path: Path) -> None:
         file = tmp_path / "digits" / f"{net.labels[i]}" / f"{i:03d}.png"
         file.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(net.images[i, ..., 0]).save(file)
-    source = ("--source", f"folder:{tmp_path / 'digits'}", "--jobs", "1", "--metrics", "2", "--any-shape", "--out", "out")
+    source = ("--source", f"folder:{tmp_path / 'digits'}", "--jobs", "1", "--metrics", "0", "--any-shape", "--no-page", "--out", "out")
     assert run("build", "two-factor-69", *source).code == 0
     assert run("predict", "out/two-factor-69-1.0.0", "--model", net.model, "--out", "net").code == 0
     done = run("score", "out/two-factor-69-1.0.0", "net", "--json")

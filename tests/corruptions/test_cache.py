@@ -18,10 +18,12 @@ from corruptset.corruptions.kernel_files import CompiledFiles, read_entry
 
 ROOT = Path(__file__).resolve().parents[2]
 
+NOISE, SEVERAL = "gaussian_noise", "motion_blur"
+"""A corruption that compiles fast, with the words that it draws; and one of at least four kernels."""
 CALL = (
     "import json, numpy as np, corruptset, hashlib;"
     "image = np.arange(16 * 24 * 3, dtype=np.uint8).reshape(16, 24, 3);"
-    "out = corruptset.corrupt(image, 'motion_blur', severity=1, calibration='cifar');"
+    "out = corruptset.corrupt(image, '{name}', severity=1, calibration='cifar');"
     "from corruptset.corruptions.cache import cache_root;"
     "print(json.dumps([hashlib.sha256(out.tobytes()).hexdigest(), str(cache_root()), corruptset.__file__]))"
 )
@@ -37,12 +39,12 @@ def installed(tmp_path: Path) -> Path:
     return site
 
 
-def call(site: Path, cwd: Path, **environment: str | None) -> tuple[str, str, str]:
+def call(site: Path, cwd: Path, name: str = NOISE, **environment: str | None) -> tuple[str, str, str]:
     # Python's own cache takes a file of the same size and time for the same: it would hide what is asked of ours
     own = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     env = {k: v for k, v in os.environ.items() if not k.startswith(("CORRUPTSET", "NUMBA"))} | own
     env = {k: v for k, v in (env | environment).items() if v is not None}
-    done = subprocess.run([sys.executable, "-c", CALL], cwd=cwd, env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", CALL.format(name=name)], cwd=cwd, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     digest, root, file = json.loads(done.stdout)
     return digest, root, file
@@ -85,9 +87,8 @@ def test_a_read_only_site_without_a_home_works(tmp_path):
         touch = "import pathlib; pathlib.Path.home().joinpath('written').touch()"
         forbidden = subprocess.run([sys.executable, "-c", touch], env=env, preexec_fn=obey_permissions, capture_output=True, text=True)
         assert "PermissionError" in forbidden.stderr, "the site can be written to, so this test would prove nothing"
-        done = subprocess.run(
-            [sys.executable, "-c", CALL], cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True
-        )
+        program = [sys.executable, "-c", CALL.format(name=NOISE)]
+        done = subprocess.run(program, cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         root = Path(json.loads(done.stdout)[1])
         assert root.name.startswith("corruptset-cache-")
@@ -136,7 +137,7 @@ def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(tmp_path):
 def test_damaged_kernels_are_compiled_again(tmp_path):
     """What numba keeps itself broke every later call, or was run as it was: a crash without a word."""
     site, cache = installed(tmp_path), tmp_path / "cache"
-    first = call(site, tmp_path, CORRUPTSET_CACHE=str(cache))[0]
+    first = call(site, tmp_path, SEVERAL, CORRUPTSET_CACHE=str(cache))[0]
     kernels = sorted(cache.rglob("*.kernel"))
     whole = [kernel.read_bytes() for kernel in kernels]
     keys = [read_entry(kernel)[0] for kernel in kernels]
@@ -145,7 +146,7 @@ def test_damaged_kernels_are_compiled_again(tmp_path):
     kernels[1].write_bytes(whole[1][: len(whole[1]) // 2])
     kernels[2].write_bytes(flipped(whole[2], len(whole[2]) // 2))
     kernels[3].write_bytes(whole[0])
-    assert call(site, tmp_path, CORRUPTSET_CACHE=str(cache))[0] == first
+    assert call(site, tmp_path, SEVERAL, CORRUPTSET_CACHE=str(cache))[0] == first
     assert [read_entry(kernel)[0] for kernel in kernels] == keys
 
 

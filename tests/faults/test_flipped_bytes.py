@@ -1,6 +1,6 @@
 """Bytes flipped at random in every kind of file of real builds: each is found, the file is named, and a repair puts it back.
 
-A few dozen by default, 200 of each build under ``ci``; the full count is recorded in docs/repairing.md and is run by
+A few dozen by default, 80 of each build under ``ci``; the full count is recorded in docs/repairing.md and is run by
 
     pytest -m long tests/faults/test_flipped_bytes.py -s
 """
@@ -91,7 +91,7 @@ def test_every_kind_of_file_is_there(builds: dict[str, Small]) -> None:
         assert verify_directory(small.root).ok
 
 
-@pytest.mark.parametrize("count", counts(14, 200, 2000))
+@pytest.mark.parametrize("count", counts(14, 80, 2000))
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_found_and_its_file_named(builds: dict[str, Small], name: str, count: int) -> None:
     small = builds[name]
@@ -113,7 +113,7 @@ def test_each_flipped_byte_is_found_and_its_file_named(builds: dict[str, Small],
     assert verify_directory(small.root).ok
 
 
-@pytest.mark.parametrize("count", counts(8, 40, 100))
+@pytest.mark.parametrize("count", counts(8, 20, 100))
 @pytest.mark.parametrize("name", BUILDS)
 def test_each_flipped_byte_is_mended(builds: dict[str, Small], tmp_path: Path, name: str, count: int) -> None:
     """All but those of manifest.json, of which it is said that they cannot be."""

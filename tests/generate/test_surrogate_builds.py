@@ -125,7 +125,8 @@ def test_pgd_by_the_command_line(run: Callable[..., commands.Done], model: Path,
 
 def test_all_fifteen_degradations(run: Callable[..., commands.Done], model: Path, source: str, tmp_path: Path) -> None:
     """The model's gradient is the fifteenth: each level one grey level on from the one below, and accuracy falls in the mean."""
-    options = ["--source", source, "--surrogate", model, "--format", "hdf5", "--metrics", 0, "--samples", 24, "--json"]
+    few = "--format hdf5 --metrics 0 --samples 24 --jobs 1 --no-page --json"
+    options = ["--source", source, "--surrogate", model, *few.split()]
     whole = run("build", "image-degrade-30-model", "--out", tmp_path, *options)
     assert whole.code == 0, whole.err
     assert whole.json["sets"] == 1 + 15 * 30

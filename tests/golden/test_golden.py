@@ -100,12 +100,14 @@ def test_a_corruption_without_rows_needs_named_parameters():
     assert line == "own: has no rows in a table, so give it parameters in NAMED of tests/golden/digests.py"
 
 
+WITHOUT_IPP = {"OPENCV_IPP": "disabled"}
+WITHOUT_AVX = {"OPENCV_CPU_DISABLE": "AVX2,AVX512_SKX,AVX512-SKX,FP16,FMA3"}
+WITHOUT_SIMD = {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"}
 VARIANTS = {
-    "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-    "no-avx-in-opencv": {"OPENCV_CPU_DISABLE": "AVX2,AVX512_SKX,AVX512-SKX,FP16,FMA3"},
-    "no-ipp": {"OPENCV_IPP": "disabled"},
-    "no-simd-in-numpy": {"NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"},
+    "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", **WITHOUT_IPP, **WITHOUT_AVX, **WITHOUT_SIMD},
+    "no-ipp": WITHOUT_IPP,
 }
+"""All that a processor may lack at once; and OpenCV's own AVX code in place of IPP's, which stands before it where IPP is there."""
 
 
 @pytest.mark.ci
@@ -114,8 +116,8 @@ def test_output_bytes_do_not_depend_on_the_processor(variant, tmp_path):
     environment = os.environ | VARIANTS[variant]
     if variant == "generic":  # its own kernels, and tables and textures made anew by them
         environment["CORRUPTSET_CACHE"] = str(tmp_path / "cache")
-    if variant == "no-simd-in-numpy":  # numpy refuses names that this processor or this release does not know
-        environment["NPY_DISABLE_CPU_FEATURES"] = " ".join(_numpy_features(VARIANTS[variant]["NPY_DISABLE_CPU_FEATURES"].split()))
+        # numpy refuses names that this processor or this release does not know
+        environment |= {name: " ".join(_numpy_features(value.split())) for name, value in WITHOUT_SIMD.items()}
     done = subprocess.run([sys.executable, "-W", "ignore", str(Path(__file__).parent)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.strip() == f"{golden.count(RECORDED)} digests equal"

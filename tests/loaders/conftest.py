@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import archives
 import numpy as np
 import pytest
-from pages import LINES, shell
+from pages import LINES, corruptset_runs, shell
 
 # One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read this when imported.
 CACHES = tempfile.TemporaryDirectory(prefix="loaders-")
@@ -38,8 +39,9 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # as RobustBench's list is written; it leaves the last class out
     listed = [p.relative_to(root / "val").as_posix() for wnid in wnids[:2] for p in sorted((root / "val" / wnid).iterdir())]
     (root / "imagenet_test_image_ids.txt").write_text("".join(f"{name}\n" for name in listed))
-    for line in LINES:
-        shell(line, root)
+    with contextlib.chdir(root):
+        for line in LINES:
+            corruptset_runs(line) if line.startswith("corruptset ") else shell(line, root)
     return root
 
 

@@ -95,8 +95,7 @@ def test_killed_at_random_moments(
     assert files(built.directory) == files(whole.directory), f"seed {seed}, moments {moments}"
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", [pytest.param(n, marks=pytest.mark.ci if n < 2 else pytest.mark.long) for n in range(8)])
 def test_killed_at_many_moments(start: Any, small_recipe: Path, tmp_path: Path, whole: Built, files: Any, number: int) -> None:
     rng = random.Random(number)
     moments = [(rng.randrange(0, 10), rng.random() * 0.2)]

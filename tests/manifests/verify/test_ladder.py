@@ -325,7 +325,7 @@ def test_several_processes_find_the_same(dataset: Make) -> None:
     for path in [PNG_IMAGE, "images/clean/1 a dog/plain_stem~19.png", "contact.png", "hdf5/clean-00020.h5"]:
         flip(root / path)
     (root / "images/clean/new.png").write_bytes(b"")
-    one, several = verify_directory(root), verify_directory(root, jobs=4, slice_bytes=1000)
+    one, several = verify_directory(root), verify_directory(root, jobs=2, slice_bytes=1000)
     assert len(one.problems) == 6
     assert one.as_json() == several.as_json()
 
