@@ -78,8 +78,11 @@ _HOMES = {
 }
 
 
-_SUPPLIED = {"open": ("family_of", "corruptions.registry"), "score": ("describe_level", "corruptions.level_words")}
-"""Function -> what it takes of a room that its own must not know: keyword, which is the name of a function too, and where that one is."""
+_SUPPLIED = {
+    "open": {"family_of": "corruptions.registry", "open_virtual": "generate.again.virtual"},
+    "score": {"describe_level": "corruptions.level_words"},
+}
+"""Function -> what it takes of rooms that its own must not know: keywords, which are names of functions too, and where those are."""
 
 
 if not TYPE_CHECKING:  # else every misspelt name would pass as Any
@@ -91,7 +94,7 @@ if not TYPE_CHECKING:  # else every misspelt name would pass as Any
             return version("corruptset")
         if name in _HOMES:
             found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-            return _supply(found, *_SUPPLIED[name]) if name in _SUPPLIED else found
+            return _supply(found, _SUPPLIED[name]) if name in _SUPPLIED else found
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -101,18 +104,18 @@ class _Later:
     def __init__(self, home: str, name: str) -> None:
         self.home, self.name = home, name
 
-    def __call__(self, *given: Any) -> Any:
-        return getattr(importlib.import_module(f".{self.home}", __name__), self.name)(*given)
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        return getattr(importlib.import_module(f".{self.home}", __name__), self.name)(*given, **options)
 
 
-def _supply(function: Any, keyword: str, home: str) -> Any:
-    """Return `function` with one argument given, which its signature then leaves out."""
+def _supply(function: Any, homes: dict[str, str]) -> Any:
+    """Return `function` with some arguments given, which its signature then leaves out."""
     from functools import partial, update_wrapper
     from inspect import signature
 
-    supplied: Any = update_wrapper(partial(function, **{keyword: _Later(home, keyword)}), function)
+    supplied: Any = update_wrapper(partial(function, **{name: _Later(home, name) for name, home in homes.items()}), function)
     own = signature(function)
-    supplied.__signature__ = own.replace(parameters=[p for p in own.parameters.values() if p.name != keyword])
+    supplied.__signature__ = own.replace(parameters=[p for p in own.parameters.values() if p.name not in homes])
     return supplied
 
 

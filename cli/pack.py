@@ -31,6 +31,10 @@ def pack(
     manifest_only: Annotated[
         bool, typer.Option("--manifest-only", help="Only the records, no images: for a source whose licence forbids passing them on.")
     ] = False,
+    digests: Annotated[
+        Literal["images", "sets"],
+        typer.Option("--digests", help="With --manifest-only: the digest of every image, or one of each set, which makes a small release."),
+    ] = "images",
     as_json: AsJson = False,
 ) -> None:
     """Pack a finished build into archives for publishing, with checksums, a data card, BagIt and Croissant files.
@@ -53,6 +57,7 @@ def pack(
             form=form,
             max_bytes=largest,
             manifest_only=manifest_only,
+            digests=digests,
             progress=progress.step,
         )
     if as_json:

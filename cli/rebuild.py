@@ -17,9 +17,7 @@ MOST_SHOWN = 5
 
 @with_options(REMAKE_OPTIONS)
 def rebuild(
-    manifest: Annotated[
-        Path, typer.Argument(metavar="MANIFEST", help="A manifest.json, or its folder; samples.jsonl and sets/ stand beside it.")
-    ],
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="A manifest.json, its folder, or what pack --manifest-only wrote.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The data set goes to DIR/<recipe>-<version>.")] = Path(
         "corruptset-out"
     ),

@@ -71,6 +71,11 @@ def _incomplete(directory: Path) -> str:
         )
     if not directory.exists():
         return f"{directory} does not exist. Give the directory that a build wrote, <out>/<name>-<version>."
+    if archives := sorted(directory.glob("data/*-metadata.*")):
+        return (
+            f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* --out DIR`) and name "
+            "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
+        )
     inner = sorted(p.parent.name for p in directory.glob(f"*/{MANIFEST}"))[:3] if directory.is_dir() else []
     hint = f" Did you mean {directory / inner[0]}?" if inner else ""
     return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set.{hint} Resume a build with its own command."

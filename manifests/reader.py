@@ -5,12 +5,12 @@ Needs numpy, h5py, Pillow, pydantic and blake3 only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ..errors import UnknownSet, suggest
+from ..errors import ParameterError, UnknownSet, suggest
 from .disk.atomic import inside
 from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
@@ -29,17 +29,39 @@ FamilyOf = Callable[[str], str]
 """The family of a corruption, by its name."""
 
 
-def open(directory: Path | str, *, prefer: Container | None = None, family_of: FamilyOf | None = None) -> DataSet:
-    """Open a data set that a build wrote.
+def open(
+    directory: Path | str,
+    *,
+    prefer: Container | None = None,
+    source: Any = None,
+    check: Literal["first", "each", "never"] = "first",
+    labels: Path | str | None = None,
+    images: str | None = None,
+    groups: Path | str | None = None,
+    frost_textures: Path | str | None = None,
+    family_of: FamilyOf | None = None,
+    open_virtual: Callable[..., DataSet] | None = None,
+) -> DataSet:
+    """Open a data set that a build wrote; or, with its source, the records of one, whose images are then made when they are asked for.
 
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json.
+        The one that holds manifest.json. With `source` also what ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
         Which container to read from where a data set has both. By default shards if they hold raw pixels, else the files.
-    family_of : callable, optional
-        Says which family a corruption is of, for `DataSet.select`; `corruptset.open` supplies it.
+    source : str or Source, optional
+        Where the samples came from, such as ``"imagenet:/data"`` (docs/sources.md): images are made from it, and no stored one is
+        read. They are equal to the stored ones bit for bit.
+    check : {"first", "each", "never"}
+        Which images that are made are compared with their digests: the first of every set and every thousandth, all, or none. With
+        "never" the source is not hashed first: an image of it is compared when it is read.
+    labels, images, groups : optional
+        What the build was given to read its source.
+    frost_textures : path, optional
+        The directory of the user's own frost textures that the data set was made with.
+    family_of, open_virtual : callable, optional
+        Say which family a corruption is of, for `DataSet.select`, and open a data set with its source; `corruptset.open` supplies them.
 
     Returns
     -------
@@ -50,9 +72,12 @@ def open(directory: Path | str, *, prefer: Container | None = None, family_of: F
     IncompleteBuild
         There is no manifest.json.
     VerificationError
-        manifest.json is not a manifest.
+        manifest.json is not a manifest. Of a data set with its source: corruptions, parameters or textures are others here, or an image
+        is not the recorded one.
+    SourceError
+        The source cannot be read, or is not the recorded one.
     ValueError
-        `prefer` is neither of the two, or a container that this data set does not have.
+        `prefer` is neither of the two, or a container that this data set does not have; or options do not go together.
 
     Notes
     -----
@@ -65,7 +90,14 @@ def open(directory: Path | str, *, prefer: Container | None = None, family_of: F
     >>> for image, label in data["fog/3"]:  # doctest: +SKIP
     ...     predict(image)
     """
-    return DataSet(directory, prefer=prefer, family_of=family_of)
+    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures}
+    if source is None:
+        if given := [name for name, value in options.items() if value is not None]:
+            raise ParameterError(f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data').")
+        return DataSet(directory, prefer=prefer, family_of=family_of)
+    if prefer is not None or open_virtual is None:
+        raise ParameterError("With a source, images are made by corruptset.open and no container is read: leave `prefer` out.")
+    return open_virtual(directory, source, check=check, family_of=family_of, **options)
 
 
 class DataSet(Mapping[str, ImageSet]):
@@ -82,13 +114,15 @@ class DataSet(Mapping[str, ImageSet]):
         As in `open`.
     store_of : callable, optional
         From the record of a set to the `ImageStore` that its images come from; by default the directory.
+    sets : collection of str, optional
+        The ids of the sets that are there; by default what PARTIAL.json says, or all.
 
     Attributes
     ----------
     path : Path
     manifest : Manifest
     absent : list of str
-        Ids of sets that are in archives which were not unpacked.
+        Ids of sets that are in archives which were not unpacked, or cannot be made.
     """
 
     def __init__(
@@ -98,6 +132,7 @@ class DataSet(Mapping[str, ImageSet]):
         prefer: Container | None = None,
         family_of: FamilyOf | None = None,
         store_of: Callable[[SetRecord], ImageStore] | None = None,
+        sets: Collection[str] | None = None,
     ) -> None:
         self.path = Path(directory)
         self.manifest = self._load_manifest()
@@ -108,8 +143,10 @@ class DataSet(Mapping[str, ImageSet]):
         self._family_of = family_of
         self._store_of = store_of
         self._samples = SampleTable(self.record_file(SAMPLES), (s.count for s in self.manifest.sets), self.manifest.classes)
-        partial = load_partial(self.path)
-        self._sets = {s.id: s for s in self.manifest.sets if partial is None or s.id in partial.sets}
+        if sets is None and (partial := load_partial(self.path)) is not None:
+            sets = partial.sets
+        present = None if sets is None else frozenset(sets)
+        self._sets = {s.id: s for s in self.manifest.sets if present is None or s.id in present}
         self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - self._sets.keys())
         self._names = {alias: s.id for s in self._sets.values() for alias in s.aliases} | {id: id for id in self._sets}
 
@@ -176,9 +213,7 @@ class DataSet(Mapping[str, ImageSet]):
         if numbered := severities_of(self._sets.values(), corruption):
             return SetGroup(f"{corruption} of {self.manifest.name}", {n: self._image_set(record) for n, record in numbered.items()})
         if corruption in self.absent:
-            raise UnknownSet(
-                f"{self.path} is a part of a data set; {corruption!r} is not in it. `corruptset unpack` the archive that has it."
-            )
+            raise UnknownSet(self._why_absent(corruption))
         near = suggest(str(corruption), [*self._names, *self._corruptions])
         raise UnknownSet(f"{self.path} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases.")
 
@@ -233,6 +268,12 @@ class DataSet(Mapping[str, ImageSet]):
         """The corruptions that are alone in a set with a severity or level."""
         alone = {r.stages[0].corruption for r in self._sets.values() if len(r.stages) == 1}
         return sorted(name for name in alone if severities_of(self._sets.values(), name))
+
+    def _why_absent(self, set_id: str) -> str:
+        return (
+            f"{self.path} is a part of a data set; {set_id!r} is not in it. `corruptset unpack` the archive that has it; or, with the "
+            "source of the data set, have its images made: corruptset.open(..., source=...)."
+        )
 
     def _image_set(self, record: SetRecord) -> ImageSet:
         store: ImageStore

@@ -1,1 +1,1 @@
-"""From a manifest back to pixels: samples made again, repairs, whole data sets rebuilt."""
+"""From a manifest back to pixels: samples made again, repairs, whole data sets rebuilt, virtual ones."""

@@ -143,6 +143,10 @@ def refuse_unrecorded_surrogate(manifest: Manifest, surrogate: Surrogate, where:
         )
 
 
+PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")
+"""Those that corruptions compute with."""
+
+
 def library_advice(manifest: Manifest, *names: str) -> str:
     """Return what to say where other releases of libraries make other bytes: those that differ, or all of `names`."""
     installed = {name: version(name) for name in names}

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
+from blake3 import blake3
+
+from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
@@ -19,8 +22,9 @@ from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
 from ..sources.source import Source
 from ..work.sidecars import read_sidecar
-from .agreement import library_advice
+from .agreement import PIXEL_LIBRARIES, library_advice
 from .from_manifest import opened_source, recorded_build, specs_of
+from .release_folder import release_folder
 from .remake_options import RemakeKeywords, RemakeOptions
 
 ENOUGH = 1000
@@ -72,7 +76,8 @@ def rebuild(
     Parameters
     ----------
     manifest : path
-        manifest.json, or its folder; samples.jsonl and sets/ stand beside it.
+        manifest.json, or its folder, where samples.jsonl stands and, unless it was packed with one digest a set, sets/; or what
+        `pack` wrote.
     source : str or Source, optional
         Where the samples came from; not needed for a build of ``sample``.
     out : path
@@ -102,7 +107,7 @@ def rebuild(
         As of `build`; the same call resumes.
     """
     with resumable(Path(out)) as place:
-        data = open_release(manifest)
+        data = open_release(release_folder(manifest))
         place.directory = Path(out) / f"{data.manifest.name}-{data.manifest.version}"
         if place.directory.exists() and place.directory.resolve() == data.path.resolve():
             raise BuildError(
@@ -144,10 +149,10 @@ class Comparison:
                 self.clean[i] = pixels
                 wrong.add(i)
         for set_id, entry in record.sets.items():
+            self.compared += entry.count
             expected = self.release.pixels.get(set_id)
             if expected is None:
                 continue
-            self.compared += entry.count
             for k, i in enumerate(range(first, first + entry.count)):
                 pixels = entry.pixels[64 * k : 64 * k + 64]
                 if i not in wrong and pixels != expected[i].tobytes().hex():
@@ -159,10 +164,33 @@ class Comparison:
 
     def parts(self, sidecars: Iterable[Path]) -> None:
         """Compare what an earlier call committed; raise if anything differs."""
-        for path in sidecars:
+        committed = list(sidecars)
+        for path in committed:
             if path not in self.seen:
                 self.part(path)
         self.refuse()
+        self._whole_sets(committed)
+
+    def _whole_sets(self, sidecars: Sequence[Path]) -> None:
+        """Compare sets of which the release has one digest alone; raise if one differs, and keep none of its parts."""
+        recorded = {s.id: s.pixel_digest for s in self.release.data.manifest.sets if s.id not in self.release.pixels}
+        hashes: dict[str, blake3] = {}
+        parts: dict[str, list[Path]] = {}
+        for path in sorted(sidecars, key=lambda path: int(path.name.partition("-")[0])) if recorded else ():  # by run
+            for set_id, entry in read_sidecar(path).sets.items():
+                hashes.setdefault(set_id, blake3()).update(bytes.fromhex(entry.pixels))
+                parts.setdefault(set_id, []).append(path)
+        wrong = [s for s in sorted(recorded.keys() & hashes.keys()) if digest_of(hashes[s]) != recorded[s]]
+        for path in {path for set_id in wrong for path in parts[set_id]}:
+            path.unlink()
+        if wrong:
+            different = [f"{s}: has {digest_of(hashes[s])}, recorded is {recorded[s]}" for s in wrong]
+            raise VerificationError(
+                f"The clean images are those of {self.release.path}, and of {_count(len(wrong), 'set')} the pixels are not:\n"
+                f"{listed(different)}\n{library_advice(self.release.data.manifest, *PIXEL_LIBRARIES)}\nThe release has one digest a "
+                f"set, so which image differs is not known. What is equal is kept in {self.directory}, without a manifest: once that is "
+                "mended, the same command makes the rest."
+            )
 
     def refuse(self) -> None:
         """Raise `VerificationError` with the step that differs first, if images differ."""
@@ -182,7 +210,7 @@ class Comparison:
             some = [self.release.samples[i].id for s, i in self.corrupted if s == set_id]
             lines.append(f"  {set_id}: {count} ({_some(some)})")
         if by_set:
-            lines.append(f"  {library_advice(manifest, 'numba', 'numpy', 'opencv-python-headless')}")
+            lines.append(f"  {library_advice(manifest, *PIXEL_LIBRARIES)}")
         raise VerificationError(
             f"The images differ from those of {self.release.path} ({self.compared} were compared). The first difference is in:\n"
             f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "

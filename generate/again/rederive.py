@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Literal, Unpack
 
 import numpy as np
+from blake3 import blake3
 from numpy.typing import NDArray
 
+from ...digests import digest_of, digits
 from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.images.pictures import decode
@@ -18,11 +20,13 @@ from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ImageRecord, SampleRecord
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
+from ...manifests.release.release import has_rows
 from ...manifests.verify.ladder import verify_directory
 from ...pixels import pixel_digest
 from ...signatures import showing
 from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
+from ..recipes.set_spec import SetSpec
 from ..sources.source import Source
 from .agreement import differing_classes, matched, refuse_unrecorded_code, refuse_unrecorded_textures
 from .from_manifest import maker_of, opened_source, specs_of, spread
@@ -153,13 +157,13 @@ def made_again(
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
     refuse_unrecorded_code(manifest, data.path)
     refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
-    sets = specs_of(manifest)
-    maker = maker_of(manifest, data.path, options.resources, sets, side)
-    tree = maker.tree(sets)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
     picks = spread(len(data.samples), count)
-    records = {s.id: _records(data, s.id, picks) for s in sets}
+    sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
+    maker = maker_of(manifest, data.path, options.resources, sets, side)
+    tree = maker.tree(sets)
+    records = {s.id: _records(data, s.id, picks) for s in sets if s.id not in hashes}
     followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
@@ -169,17 +173,36 @@ def made_again(
         if digest != sample.pixels:
             reason = f"the clean pixels are {digest}, not {sample.pixels}: another release of Pillow decodes or resizes differently"
             yield Problem("samples.jsonl", "rederive", f"{sample.id}: {reason}")
+            hashes = {}
             continue
         for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
             if set_id in followers:
                 followers[set_id].add(data[set_id].image(index), images[0], encoding)
-            else:
+            elif set_id in hashes:
+                hashes[set_id].update(bytes.fromhex(digits(pixel_digest(images[0]))))
+            elif set_id in records:
                 yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
     progress("rederive", len(picks), len(picks))
+    for record in manifest.sets:
+        if record.id in hashes and (made := digest_of(hashes[record.id])) != record.pixel_digest:
+            yield Problem(MANIFEST, "rederive", f"the set {record.id} has the digest {made}, not {record.pixel_digest}")
     for set_id, deviation in followers.items():
         notes.append(f"{set_id}: {deviation}")
         if deviation.share > TOLERATED:
             yield Problem(set_path(set_id), "rederive", f"{deviation}; at most {TOLERATED:.0%} may differ between machines")
+
+
+def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[SetSpec], dict[str, blake3]]:
+    """Return the sets that can be compared, and the hash of each that a release has one digest of: then all samples are needed."""
+    specs = specs_of(data.manifest)
+    followers = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
+    alone = {s.id for s in specs if not has_rows(data, s.id)} - followers
+    if followers:
+        notes.append(f"{len(followers)} sets follow a model, and their images are not there: they are not compared.")
+    if alone and not whole:
+        notes.append(f"{len(alone)} sets have one digest each: `--rederive all` compares them.")
+    left_out = followers if whole else followers | alone
+    return [s for s in specs if s.id not in left_out], {s.id: blake3() for s in specs if whole and s.id in alone}
 
 
 @dataclass

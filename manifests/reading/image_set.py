@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import VerificationError
 from ..images.pictures import picture_of
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
@@ -157,6 +158,19 @@ class ImageSet:
         if stack is None:
             return np.empty((0, *(self.image(0).shape if len(self) else (0, 0, 3))), np.uint8)
         return stack
+
+    def verify(self) -> str:
+        """Read or make every image, and return the set's pixel digest, which is the recorded one.
+
+        Raises
+        ------
+        VerificationError
+            It is another one; or the pixels that were encoded are not to be had (JPEG sets on a disk).
+        """
+        digest = self._store.pixel_digest()
+        if digest != self.record.pixel_digest:
+            raise VerificationError(f"The set {self.record.id!r} of {self._build} has {digest}, recorded is {self.record.pixel_digest}.")
+        return digest
 
     @property
     def encoding(self) -> str:

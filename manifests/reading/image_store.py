@@ -47,6 +47,10 @@ class ImageStore(Protocol):
         """Yield images in the given order; neighbours may be read or made together, at most so many bytes at a time."""
         ...
 
+    def pixel_digest(self) -> str:
+        """Return the set's digest, of the pixels of all images before they were encoded."""
+        ...
+
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
         ...

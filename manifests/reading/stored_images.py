@@ -9,11 +9,13 @@ from typing import Any
 
 from ...errors import VerificationError
 from ...files import read_regular
+from ...pixels import pixel_digest
 from ..disk.atomic import inside
 from ..disk.jsonl import read_jsonl, row_at
 from ..images.pictures import decode
 from ..images.shards import ShardCache
 from ..layout import set_path
+from ..records.digests import set_digest
 from ..records.models import ImageRecord, SetRecord, StoredRecord
 from .damaged_files import damaged, explained
 from .image_store import BLOCK_BYTES, Container, Pixels
@@ -93,6 +95,21 @@ class StoredImages:
                     raise damaged(path, "has fewer rows than recorded")
                 yield from block
             start += count
+
+    def pixel_digest(self) -> str:
+        """Return the set's digest, of the pixels of all images.
+
+        Raises
+        ------
+        VerificationError
+            The pixels that were encoded are not stored.
+        """
+        if self.encoding != "png":
+            raise VerificationError(
+                f"{self._directory} has images as {self.encoding.upper()}, and digests are of the pixels before that. "
+                "`corruptset verify` compares the stored bytes."
+            )
+        return set_digest(map(pixel_digest, self.images(range(self._record.count))))
 
     def _choose(self, row: ImageRecord, prefer: Container | None = None) -> StoredRecord:
         """Return the place to read an image from: in the preferred container, where it is in that one."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from ...digests import digits
 from ..checksums import sha256sums_bytes
@@ -21,6 +22,7 @@ from .division import top_folder
 
 BAGIT = b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 PAYLOAD = "data"
+Lacks = Literal["nothing", "images", "rows"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,27 @@ WITHOUT_PIXELS = """\
 the pixels of every image. Whoever has the source makes the images again and compares them with these digests.
 
 """
+WITHOUT_ROWS = """\
+**This release has no images**, only their records: which samples, which corruptions with which parameters, and one digest for \
+each set. Whoever has the source makes the images again and compares whole sets with these digests.
+
+"""
+VIRTUAL = """\
+With the source, images are made when they are asked for, equal to the stored ones, or stored again:
+
+```python
+import corruptset
+
+data = corruptset.open("{top}", source="{source}:PATH")
+for image, label in data["{example}"]:  # uint8 (H, W, C)
+    ...
+```
+
+```console
+corruptset rebuild {top} --source {source}:PATH --out DIR
+```
+
+"""
 LOADING = """\
 ```python
 import corruptset
@@ -105,8 +128,8 @@ for image, label in data["{example}"]:  # uint8 (H, W, C)
 """
 
 
-def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, samples: int, pixels: bool) -> bytes:
-    """Return the README.md beside the archives; `pixels` says whether they hold the images."""
+def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, samples: int, lacks: Lacks) -> bytes:
+    """Return the README.md beside the archives; `lacks` says what of the data set is in none of them."""
     top = top_folder(manifest)
     description = manifest.recipe.get("description")
     example = next((s.id for s in manifest.sets if s.stages), manifest.sets[0].id if manifest.sets else "clean")
@@ -119,11 +142,11 @@ def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, sampl
         samples=samples,
         images=sum(s.count for s in manifest.sets),
         classes=len(manifest.classes),
-        without_pixels="" if pixels else WITHOUT_PIXELS,
+        without_pixels={"nothing": "", "images": WITHOUT_PIXELS, "rows": WITHOUT_ROWS}[lacks],
         rows="\n".join(map(_row, archives)),
         suffix=archives[0].file.path.rpartition(".")[2],
         top=top,
-        loading=LOADING.format(top=top, example=example) if pixels else "",
+        loading=(LOADING if lacks == "nothing" else VIRTUAL).format(top=top, example=example, source=_line(manifest.source.name)),
         corruptset=_line(manifest.environment.get("corruptset", "")),
         source=_line(manifest.source.name),
         preprocessing=_json(manifest.preprocessing),

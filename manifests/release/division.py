@@ -189,17 +189,17 @@ class ArchiveSizes:
         containers = sum(f.bytes + _MOST_OVERHEAD for f in self.contents.containers[unit])
         return self.rows(unit) + containers + sum(s.bytes + _MOST_OVERHEAD * s.files for s in sets)
 
-    def estimate(self, plans: Sequence[ArchivePlan]) -> int:
-        """Return about how many bytes all archives of a build have together; no rows are read."""
+    def estimate(self, plans: Sequence[ArchivePlan], *, rows: bool = True) -> int:
+        """Return about how many bytes all archives of a build have together; no rows are read. `rows`: that of metadata has them."""
         overhead = _MEAN_OVERHEAD[self.form]
         common = sum(size + overhead for size in self._common.values()) + (END_COST if self.form == "tar" else 0)
-        rows = {unit: sum(self._files[set_path(s)] + overhead for s in unit) for unit in self.contents.units}
-        total = len(plans) * common + sum(rows.values())  # the archive of metadata has all rows
+        of_rows = {unit: sum(self._files[set_path(s)] + overhead for s in unit) for unit in self.contents.units}
+        total = len(plans) * common + (sum(of_rows.values()) if rows else 0)
         for unit in {tuple(unit.sets) for plan in plans for unit in plan.units}:
             # a set's bytes are those of its images, which shards that hold them exceed
             containers = sum(f.bytes for f in self.contents.containers[unit])
             images = max(sum(self.contents.sets[s].bytes for s in unit), containers)
-            total += images + self.contents.count(unit) * overhead + rows[unit]
+            total += images + self.contents.count(unit) * overhead + of_rows[unit]
         return total
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
@@ -48,6 +48,7 @@ from .division import (
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
 STATE = "pack.json"
+Digests = Literal["images", "sets"]
 
 
 def pack(
@@ -59,6 +60,7 @@ def pack(
     form: ArchiveFormat = "tar",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
+    digests: Digests = "images",
     progress: Progress | None = None,
 ) -> Bag:
     """Write archives of a finished build, with SHA256SUMS, BagIt's files, croissant.json and a data card.
@@ -77,6 +79,9 @@ def pack(
         Of an archive; larger ones are split, between sets where that is enough.
     manifest_only : bool
         Only the records, without images: for sources whose licence forbids passing them on.
+    digests : {"images", "sets"}
+        Of a release without images: whether it has the digest of every image, or leaves out the rows of sets, so that each set is known by
+        its one digest in the manifest.
     progress : callable, optional
         Called with the step, bytes done and the total.
 
@@ -97,26 +102,31 @@ def pack(
     """
     if by not in DIVISIONS or form not in FORMATS:
         raise ValueError(f"by is {by!r} and form {form!r}; expected one of {DIVISIONS} and one of {tuple(FORMATS)}.")
+    if digests != "images" and not manifest_only:
+        raise BuildError(
+            f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where each of them is. "
+            "Add --manifest-only (manifest_only=True), or leave --digests out."
+        )
     root, out = Path(directory), Path(out)
     manifest = load_manifest(root)
     if (root / PARTIAL).exists():
         raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
     if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
-    identity = canonical_sha256([_hash(root, MANIFEST), by, form, max_bytes, manifest_only])
+    identity = canonical_sha256([_hash(root, MANIFEST), by, form, max_bytes, manifest_only, *([digests] if digests != "images" else [])])
     _check_target(out)
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / WORK_FOLDER / "pack.lock", busy):
         finished = _finished_archives(out, identity)
         contents = Contents(manifest)
-        packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, progress)
+        packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, progress, rows=digests == "images")
         sizes = ArchiveSizes(root, contents, form)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
         plans = [] if manifest_only else divide(sizes, start, by=by, family=family, max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
-        check_space(out, sizes.estimate(plans) - standing, "the pack", "Free some space, or choose another --out.")
+        check_space(out, sizes.estimate(plans, rows=packer.rows) - standing, "the pack", "Free some space, or choose another --out.")
         _note(out, identity, finished)  # from now on, what stands here is known as this pack's
         (out / PAYLOAD).mkdir(exist_ok=True)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
@@ -132,7 +142,9 @@ def pack(
             _note(out, identity, finished)
             archives.append(PackedArchive(record, plan.sets, FORMATS[form]))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
-        card = release_card(manifest, archives, samples=samples, pixels=not manifest_only)
+        card = release_card(
+            manifest, archives, samples=samples, lacks=("rows" if digests == "sets" else "images") if manifest_only else "nothing"
+        )
         texts = {README: card, **packed_croissant(root, contents, archives)}
         for path, data in tag_files(manifest, archives, texts).items():
             write_atomic(out / path, data)
@@ -218,8 +230,10 @@ class _CheckedFile:
 class _Packer:
     """Writes archives of one build into a folder."""
 
-    def __init__(self, root: Path, folder: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress | None) -> None:
-        self.root, self.folder, self.contents, self.form, self.pixels = root, folder, contents, form, pixels
+    def __init__(
+        self, root: Path, folder: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress | None, *, rows: bool
+    ) -> None:
+        self.root, self.folder, self.contents, self.form, self.pixels, self.rows = root, folder, contents, form, pixels, rows
         self.manifest = contents.manifest
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
@@ -281,7 +295,7 @@ class _Packer:
             self._progress("bytes", min(self._done, self._total), self._total)
 
     def _small_files(self, plan: ArchivePlan) -> list[FileRecord]:
-        sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets)
+        sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets if self.rows)
         small = [SHA256SUMS, *(f.path for f in common_files(self.manifest))]
         if not plan.units and self.pixels:
             small += [path for path in (CONTACT, PAGE) if path in self.files]

@@ -1,4 +1,4 @@
-"""A release without pixels: manifest.json, samples.jsonl and sets/*.jsonl, compared with each other before anything is made from them."""
+"""A release without pixels: manifest.json, samples.jsonl and what there is of sets/*.jsonl, compared before anything is made from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Release:
     data : DataSet
         The manifest and the samples; there need not be an image.
     pixels : dict
-        Set id -> (N, 32) ndarray of uint8, the pixel digests of its images in sample order; of the sets that were asked for.
+        Set id -> (N, 32) ndarray of uint8, the pixel digests of its images in sample order; of the sets that were asked for. A set
+        whose rows were left out (PARTIAL.json says that it is absent) is not in it: the manifest has one digest of it.
     """
 
     data: DataSet
@@ -53,6 +54,11 @@ def open_release(place: str | Path) -> DataSet:
     return DataSet(path.parent if path.name == MANIFEST else path)
 
 
+def has_rows(data: DataSet, set_id: str) -> bool:
+    """Return whether the rows of a set are there, or should be: only those of an absent set may be left out."""
+    return set_id not in data.absent or plain_file(data.path, set_path(set_id))
+
+
 def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     """Check the records of a release, with the rows of some of its sets, and return them.
 
@@ -66,7 +72,7 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     if plain_file(data.path, SHA256SUMS) and sums.stat().st_size <= SUMS_CAP:  # it need not be there
         problems += sums_problems(data.manifest, sha256_file(data.path / MANIFEST), sums.read_bytes())
     hashes = {f.path: f.sha256 for f in data.manifest.files}
-    wanted = [s for s in data.manifest.sets if s.id in set(sets)]
+    wanted = [s for s in data.manifest.sets if s.id in set(sets) and has_rows(data, s.id)]
     for path in [SAMPLES, *(set_path(s.id) for s in wanted)]:
         if not plain_file(data.path, path):
             problems.append(Problem(path, "missing", "a release without pixels has it beside manifest.json; fetch it"))

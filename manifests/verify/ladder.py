@@ -226,7 +226,4 @@ def _rederive(root: Path, rederive: Rederive, count: int | None, report: Verific
     blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
     if any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS)) for p in report.problems):
         return
-    if report.partial:
-        report.add([Problem(PARTIAL, "rederive", "samples of a part of a data set cannot be made again; unpack all of its archives first")])
-        return
     report.add(rederive(DataSet(root), count))

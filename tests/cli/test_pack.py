@@ -12,6 +12,7 @@ import layouts
 import pytest
 
 from corruptset.cli.pack import bytes_of
+from corruptset.generate.again import release_folder
 
 Run = Callable[..., Any]
 
@@ -87,6 +88,30 @@ def test_without_pixels(run: Run, crops: Path, tmp_path: Path) -> None:
     unpacked = run("unpack", archive, "--out", "u")
     assert "sets are in other archives" in unpacked.out
     assert not [p for p in (tmp_path / "u").rglob("*") if p.suffix in (".png", ".h5", ".JPEG")]
+
+
+def test_one_digest_a_set(run: Run, crops: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the page of archives says it: packed small, unpacked, verified with the source, and made again."""
+    monkeypatch.setattr(release_folder, "cache_root", lambda: tmp_path / "cache")
+    root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b", sets=["contrast/*", "clean"])
+    large = run("pack", root, "--out", "p", "--manifest-only", "--json").json
+    small = run("pack", root, "--out", "q", "--manifest-only", "--digests", "sets", "--json").json
+    assert small["bytes"] < large["bytes"]
+    assert "one digest for each set" in (tmp_path / "q/README.md").read_text("utf-8")
+    assert 'source="folder:PATH"' in (tmp_path / "q/README.md").read_text("utf-8")
+    release = run("unpack", f"q/{small['archives'][0]['path']}", "--out", tmp_path / "u", "--json").json["path"]
+    assert not list(Path(release).glob("sets/**/*.jsonl"))
+    plain = run("verify", release, "--json").json
+    assert (plain["ok"], plain["partial"], len(plain["absent"])) == (True, True, 6)
+    done = run("verify", release, "--rederive", "all", "--source", f"folder:{crops}")
+    assert done.code == 0, done.out
+    made = run("rebuild", "q", "--source", f"folder:{crops}", "--out", "again", "--json").json
+    assert (made["digest"], made["whole"], made["identical"]) == (small["digest"], True, True)
+    assert layouts.files_of(tmp_path / made["directory"]) == layouts.files_of(root)
+    refused = run("pack", root, "--out", "r", "--digests", "sets")
+    assert refused.code == 2
+    assert "Add --manifest-only" in refused.err
+    assert not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,15 @@ def test_incomplete_builds_say_how_to_go_on(tmp_path: Path, templates: Make) -> 
         load_manifest(templates().parent)
 
 
+def test_a_folder_of_archives_says_how_it_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tiny-c-1.0.0-0123456789ab-metadata.tar").write_bytes(b"")
+    with pytest.raises(
+        IncompleteBuild, match=r"holds the archives of a data set\. Unpack them \(`corruptset unpack .*/data/\* --out DIR`\)"
+    ):
+        load_manifest(tmp_path)
+
+
 def test_a_huge_manifest_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "manifest.json").open("wb") as file:
         file.truncate(MANIFEST_CAP + 1)  # takes no space

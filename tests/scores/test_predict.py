@@ -65,6 +65,13 @@ def read(file: Path) -> dict[str, np.ndarray]:
         return {name: stored[name] for name in stored.files}
 
 
+def test_a_virtual_data_set_is_taken_as_the_stored_one(directory, shared, tmp_path):
+    made = corruptset.open(directory, source=f"folder:{shared.crops()}")
+    done = [corruptset.predict(data, Model(), tmp_path / name) for name, data in (("made", made), ("stored", directory))]
+    assert done[0].accuracy == done[1].accuracy
+    assert layouts.files_of(tmp_path / "made") == layouts.files_of(tmp_path / "stored")
+
+
 def test_each_set_has_a_file_named_by_its_id(directory, tmp_path):
     model, told = Model(), []
     done = corruptset.predict(directory, model, tmp_path / "p", progress=lambda *event: told.append(event))

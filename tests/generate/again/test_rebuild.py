@@ -12,6 +12,7 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
+from packs import archive_paths, packed
 from PIL import Image
 
 import corruptset
@@ -25,6 +26,7 @@ from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import set_maker
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
+from corruptset.manifests.release.unpack import unpack
 
 Files = Callable[[Path], dict[str, bytes]]
 
@@ -315,3 +317,49 @@ def test_samples_of_a_later_run_are_held_to_their_own_rows(tmp_path: Path, files
     made = rebuild(release_of(directory, tmp_path / "release"), f"folder:{crops}", tmp_path / "b", jobs=1)
     assert files(made.built.directory) == files(directory)
     assert corruptset.verify(directory, jobs=1).ok
+
+
+def small_release_of(directory: Path, folder: Path) -> Path:
+    """Return a release with one digest a set."""
+    bag = packed(directory, folder / "bag", family=lambda name: "all", manifest_only=True, digests="sets")
+    return unpack(archive_paths(bag), folder / "small").path
+
+
+def test_from_one_digest_a_set_everything_comes_back(whole: Built, tmp_path: Path, files: Files) -> None:
+    release = small_release_of(whole.directory, tmp_path)
+    assert not (release / "sets").exists()
+    some = rebuild(release, out=tmp_path / "out", sets=["contrast/*"], jobs=1)
+    assert (some.whole, some.identical) == (False, True)
+    made = rebuild(release, out=tmp_path / "out", jobs=1)
+    assert (made.whole, made.identical, made.built.digest) == (True, True, whole.digest)
+    assert files(made.built.directory) == files(whole.directory)
+
+
+def test_sets_of_several_runs_are_compared_whole(tmp_path: Path, files: Files) -> None:
+    crops = layouts.write_crops(tmp_path / "crops", classes=3, each=4)
+    directory = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "a", sets=["contrast/1"], format="hdf5")
+    made = rebuild(small_release_of(directory, tmp_path), f"folder:{crops}", tmp_path / "b", jobs=1)
+    assert files(made.built.directory) == files(directory)
+
+
+def test_a_set_with_another_digest_is_named(whole: Built, tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = small_release_of(whole.directory, tmp_path)
+    real = set_maker.walk
+
+    def walk(*arguments: Any, **options: Any) -> Any:
+        for set_id, images in real(*arguments, **options):
+            yield set_id, images ^ np.uint8(set_id == "contrast/1")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(set_maker, "walk", walk)
+        with pytest.raises(VerificationError, match=r"(?s)of 1 set the pixels are not:\n  contrast/1: has blake3:\w+, recorded is blake3:"):
+            rebuild(release, out=tmp_path / "out", jobs=1)
+    assert not list((tmp_path / "out").glob("*/manifest.json"))
+    assert files(rebuild(release, out=tmp_path / "out", jobs=1).built.directory) == files(whole.directory)
+
+
+def test_rows_of_a_set_that_is_there_may_not_be_left_out(whole: Built, tmp_path: Path) -> None:
+    release = small_release_of(whole.directory, tmp_path)
+    (release / "PARTIAL.json").unlink()
+    with pytest.raises(VerificationError, match=r"sets/contrast/1\.jsonl: missing: a release without pixels has it beside manifest\.json"):
+        rebuild(release, out=tmp_path / "out", jobs=1)

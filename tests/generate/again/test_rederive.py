@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from packs import archive_paths, packed
 from PIL import Image
 
 import corruptset
@@ -19,6 +20,7 @@ from corruptset.generate.again.from_manifest import spread
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.plan import set_maker
+from corruptset.manifests.release.unpack import unpack
 
 
 @pytest.mark.parametrize("kind", ["whole", "lossless"])
@@ -142,3 +144,22 @@ def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_pa
     for others in ({"a": 200, "b": 221}, {"a": 200}, {"a": 200, "b": 220, "c": 240}, {"b": 200, "a": 220}):
         with pytest.raises(VerificationError, match="made with other frost textures"):
             corruptset.verify(built.directory, rederive="all", frost_textures=write(f"{others}", others), jobs=1)
+
+
+@pytest.mark.parametrize("digests", ["images", "sets"])
+def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bag = packed(whole.directory, tmp_path / "bag", family=lambda name: "all", manifest_only=True, digests=digests)
+    release = unpack(archive_paths(bag), tmp_path / "release").path
+    some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
+    assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems
+    said = [note for note in some.notes if "have one digest each: `--rederive all` compares them" in note]
+    assert len(said) == (digests == "sets")
+    real = set_maker.walk
+    monkeypatch.setattr(set_maker, "walk", lambda *a, **o: ((s, i ^ np.uint8(s == "contrast/1")) for s, i in real(*a, **o)))
+    some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
+    if digests == "images":
+        assert [len(report.problems) for report in (some, whole_sets)] == [2, 8]
+    else:
+        assert some.ok
+        assert [p.path for p in whole_sets.problems] == ["manifest.json"]
+        assert "the set contrast/1 has the digest blake3:" in whole_sets.problems[0].detail

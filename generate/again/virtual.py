@@ -1,0 +1,205 @@
+"""Virtual data sets: the records of a release and its source, as the data set that the release was packed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ...errors import ParameterError, VerificationError
+from ...manifests.disk.atomic import inside
+from ...manifests.disk.jsonl import row_at
+from ...manifests.images.pictures import decode
+from ...manifests.layout import set_path
+from ...manifests.reader import DataSet, FamilyOf
+from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels
+from ...manifests.reading.stored_images import StoredImages
+from ...manifests.records.digests import set_digest, sha256_bytes
+from ...manifests.records.models import ImageRecord, SetRecord
+from ...manifests.release.release import has_rows, read_release
+from ...pixels import pixel_digest
+from ..sources.source import Source
+from .agreement import PIXEL_LIBRARIES, differing, library_advice, matched, refuse_unrecorded_source
+from .from_manifest import RecordedBuild, opened_source, recorded_build, specs_of
+from .image_maker import ImageMaker
+from .release_folder import release_folder
+from .remake_options import RemakeOptions
+
+Check = Literal["first", "each", "never"]
+CHECKS = ("first", "each", "never")
+EVERY = 1000
+"""With ``check="first"``, images whose index is a multiple of this are compared, and the first that a process makes of each set."""
+
+
+def open_virtual(
+    place: str | Path, source: str | Source, *, check: Check = "first", family_of: FamilyOf | None = None, **options: Any
+) -> DataSet:
+    """Open the records of a release with its source; `corruptset.open` describes the parameters.
+
+    Raises
+    ------
+    SourceError
+        The source is not the recorded one.
+    VerificationError
+        The records contradict each other; or corruptions, parameters or textures are others here; or no set can be made.
+    ParameterError
+        `check` is none of the three.
+    """
+    if check not in CHECKS:
+        raise ParameterError(f"check is {check!r}; expected one of {', '.join(map(repr, CHECKS))}.")
+    return VirtualDataSet(VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check), family_of)
+
+
+class VirtualDataSet(DataSet):
+    """A data set whose images are made when they are asked for: all its sets but those that follow a model's gradients."""
+
+    def __init__(self, images: VirtualImages, family_of: FamilyOf | None = None) -> None:
+        super().__init__(images.path, family_of=family_of, store_of=images.store, sets=images.open())
+        self._samples = images.data._samples  # which are read once
+
+    def _why_absent(self, set_id: str) -> str:
+        return (
+            f"The set {set_id!r} follows the gradients of a model, which another machine computes otherwise, so it is not made when it is "
+            f"asked for. `corruptset rebuild {self.path} --sets {set_id} --source SOURCE --surrogate FILE.toml` makes one like it."
+        )
+
+
+class VirtualImages:
+    """The images of all sets of a release, made again.
+
+    Into a worker that is spawned travels what was opened, not what was found there: it lists the source again.
+    """
+
+    def __init__(self, path: Path, options: RemakeOptions, check: Check) -> None:
+        self.path, self.options, self.check = path, options, check
+        self._begun: set[str] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "options": self.options, "check": self.check, "_begun": set()}
+
+    @cached_property
+    def data(self) -> DataSet:
+        """The records."""
+        return DataSet(self.path)
+
+    @cached_property
+    def build(self) -> RecordedBuild:
+        """The build that the records are of."""
+        manifest = self.data.manifest
+        makeable = [s.id for s in specs_of(manifest) if not s.needs_surrogate]
+        if not makeable:
+            raise VerificationError(
+                f"All sets of {self.path} follow the gradients of a model, which another machine computes otherwise: they cannot be made "
+                "when they are asked for. Use a release with images, or `corruptset rebuild --surrogate FILE.toml`."
+            )
+        sets = None if len(makeable) == len(manifest.sets) else makeable
+        return recorded_build(manifest, self.data.samples, self.path, opened_source(self.data, self.options), self.options, sets=sets)
+
+    @cached_property
+    def maker(self) -> ImageMaker:
+        """Makes the images."""
+        return ImageMaker(self.build)
+
+    def open(self) -> Sequence[str]:
+        """Return the ids of the sets that can be made, once the source is known to be the recorded one.
+
+        All of it is read, and hashed, but for ``check="never"``: then an image is compared only when it is read.
+        """
+        read_release(self.data, ())
+        build = self.build
+        if self.check == "never":
+            problems = [p for r, s in zip(build.records, build.selected, strict=True) for p in differing(r, s, r.sha256)]
+            refuse_unrecorded_source(problems, [(r.id, r.label, r.sha256) for r in build.records], build.manifest, self.path)
+        else:
+            matched(self.data, build.source)
+        return self.maker.set_ids  # it is made here, so that forked workers share it
+
+    def store(self, record: SetRecord) -> VirtualSet:
+        """Return the store of a set."""
+        return VirtualSet(self, record)
+
+    def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
+        """Yield images of a set as they are read from a disk: those of a JPEG set encoded and decoded."""
+        encoding = self.build.encoding
+        for index, image in zip(indices, self.maker.images(record.id, indices), strict=True):
+            data = None if encoding.lossless else encoding.encode(image)
+            if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
+                self._begun.add(record.id)
+                self._compare(record, index, image, data)
+            yield image if data is None else decode(data, encoding.format)
+
+    def _compare(self, record: SetRecord, index: int, image: Pixels, data: bytes | None) -> None:
+        """Raise if an image is not the recorded one: its clean pixels first, which are known of every release."""
+        sample = self.build.records[index]
+        if (clean := pixel_digest(self.maker.clean(index))) != sample.pixels:
+            self._refuse("clean", sample.id, clean, sample.pixels, "pillow")
+        if not has_rows(self.data, record.id):
+            return
+        row = row_at(inside(self.path, set_path(record.id)), ImageRecord, index)
+        if (pixels := pixel_digest(image)) != row.pixels:
+            self._refuse(record.id, sample.id, pixels, row.pixels, *PIXEL_LIBRARIES)
+        if data is not None and (stored := sha256_bytes(data)) not in {f.sha256 for f in row.files}:
+            self._refuse(f"{record.id}, encoded,", sample.id, stored, row.files[0].sha256, "opencv-python-headless")
+
+    def _refuse(self, what: str, sample: str, made: str, recorded: str, *libraries: str) -> None:
+        raise VerificationError(
+            f"{self.path}: {sample} of {what} is {made}, made again; recorded is {recorded}. "
+            f"{library_advice(self.data.manifest, *libraries)}"
+        )
+
+
+class VirtualSet:
+    """An `ImageStore` whose images are made.
+
+    Parameters
+    ----------
+    images : VirtualImages
+    record : SetRecord
+    """
+
+    def __init__(self, images: VirtualImages, record: SetRecord) -> None:
+        self._images, self._record = images, record
+
+    @property
+    def encoding(self) -> str:
+        """``png`` or ``jpeg``: how the images would be stored."""
+        return self._images.build.encoding.format
+
+    @property
+    def rows(self) -> list[ImageRecord]:
+        """The records of the images, where the release has them."""
+        return StoredImages(self._images.path, self._record, self.encoding).rows
+
+    def image(self, index: int) -> Pixels:
+        """Make one image."""
+        return next(self._images.make(self._record, [index]))
+
+    single = image
+
+    def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
+        """Make images; those of one shape together."""
+        for block in self._blocks(indices, block_bytes):
+            yield from self._images.make(self._record, block)
+
+    def _blocks(self, indices: Sequence[int], block_bytes: int) -> Iterator[Sequence[int]]:
+        records, preprocessing = self._images.build.records, self._images.build.preprocessing
+        start = 0
+        while start < len(indices):
+            record = records[indices[start]]
+            stop = start + max(1, block_bytes // (3 * int(np.prod(preprocessing.size(record.width, record.height)))))
+            yield indices[start:stop]
+            start = stop
+
+    def stored(self, index: int, prefer: Container | None = None) -> Any:
+        """Raise: nothing is stored."""
+        raise VerificationError(
+            f"The images of {self._images.path} are made when they are asked for, and stored nowhere. `corruptset rebuild` stores them."
+        )
+
+    def pixel_digest(self) -> str:
+        """Return the set's digest, of all images made again."""
+        blocks = self._blocks(range(self._record.count), BLOCK_BYTES)
+        return set_digest(pixel_digest(image) for block in blocks for image in self._images.maker.images(self._record.id, block))

@@ -1,0 +1,369 @@
+"""A virtual data set is the stored one, bit for bit, and refuses what would make other images."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import layouts
+import numpy as np
+import pytest
+from packs import packed
+from PIL import Image
+
+import corruptset
+from corruptset.corruptions.registry import _registered
+from corruptset.errors import ParameterError, SourceError, UnknownCorruption, VerificationError
+from corruptset.generate.again import image_maker, release_folder, virtual
+from corruptset.generate.build import Built, build
+from corruptset.generate.pixels.encoding import ImageEncoding
+from corruptset.generate.plan import tree
+from corruptset.manifests.reader import DataSet
+
+Stored = tuple[Path, str]
+"""A build and the source that it was made of."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where packed records are unpacked."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(release_folder, "cache_root", lambda: folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Pack the records of a build, once for each kind of digests."""
+    made: dict[tuple[Path, str], Path] = {}
+
+    def pack(directory: Path, digests: str = "images") -> Path:
+        if (directory, digests) not in made:
+            out = tmp_path_factory.mktemp("packed")
+            made[directory, digests] = packed(directory, out, family=lambda name: "all", manifest_only=True, digests=digests).path
+        return made[directory, digests]
+
+    return pack
+
+
+@pytest.fixture(scope="module")
+def stored(request: pytest.FixtureRequest, shared: layouts.Shared, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stored]:
+    def made(kind: str) -> Stored:
+        crops = f"folder:{shared.crops()}"
+        if kind in SHIPPED:
+            out = tmp_path_factory.mktemp("shipped")
+            built = build(kind, "sample", out, jobs=1, metrics=0, page=False, samples=2, sets=SHIPPED[kind])
+            return built.directory, "sample"
+        if kind in ("regions", "table"):
+            built = request.getfixturevalue("made" if kind == "regions" else kind)
+            return built.directory, f"folder:{request.getfixturevalue('photos')}"
+        if kind == "jpeg":
+            return request.getfixturevalue("whole").directory, "sample"
+        return shared.build(
+            **{"shards": {"format": "hdf5"}, "array": {"view": "cifar-c", "sets": ["contrast/*", "brightness/*"]}}[kind]
+        ), crops
+
+    cached: dict[str, Stored] = {}
+    return lambda kind: cached.setdefault(kind, cached.get(kind) or made(kind))
+
+
+SHIPPED = {
+    "imagenet-c": ["frost/2", "gaussian_noise/3", "jpeg_compression/5"],
+    "two-factor-imagenet-c": ["contrast-3+brightness-3", "brightness-3+contrast-3", "contrast-3+gaussian_noise-3", "clean"],
+    "image-degrade-30": ["black_lines/0[1-5]", "clean"],
+}
+
+
+def same(virtual_data: DataSet, stored_data: DataSet) -> None:
+    """Compare all images, in a random order over sets and samples, then set by set, and whatever else a set says."""
+    assert list(virtual_data) == list(stored_data)
+    assert (virtual_data.aliases, virtual_data.absent, virtual_data.digest) == (stored_data.aliases, [], stored_data.digest)
+    places = [(s, i) for s in stored_data for i in range(len(stored_data[s]))]
+    random.Random(3).shuffle(places)
+    sets = {s: (virtual_data[s], stored_data[s]) for s in stored_data}
+    for set_id, index in places:
+        (image, label), (expected, expected_label) = (one[index] for one in sets[set_id])
+        np.testing.assert_array_equal(image, expected)
+        assert (label, image.flags.writeable) == (expected_label, True)
+    for made, kept in sets.values():
+        for image, expected in zip(made.images(), kept.images(), strict=True):
+            np.testing.assert_array_equal(image, expected)
+        assert (made.encoding, made.ids, len(made)) == (kept.encoding, kept.ids, len(kept))
+
+
+KINDS = ["jpeg", "shards", "array", *SHIPPED, "regions", "table"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_the_stored_one(stored: Callable[[str], Stored], release: Callable[..., Path], kind: str) -> None:
+    directory, source = stored(kind)
+    for digests in ("images", "sets"):
+        same(corruptset.open(release(directory, digests), source=source, check="each"), corruptset.open(directory))
+
+
+def test_of_a_whole_build_images_are_made_too(whole: Built, tmp_path: Path) -> None:
+    """And nothing of the build is read but its records."""
+    release = tmp_path / "release"
+    shutil.copytree(whole.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
+    data = corruptset.open(release, source="sample")
+    np.testing.assert_array_equal(data["contrast/3"].image(2), corruptset.open(whole.directory)["contrast/3"].image(2))
+    assert data["contrast/3"].rows == corruptset.open(whole.directory)["contrast/3"].rows
+    with pytest.raises(VerificationError, match=r"stored nowhere\. `corruptset rebuild` stores them"):
+        data["contrast/3"].stored(0)
+
+
+@pytest.mark.parametrize("kind", ["regions", "table"])
+def test_crops(stored: Callable[[str], Stored], release: Callable[..., Path], kind: str) -> None:
+    directory, source = stored(kind)
+    expected = corruptset.open(directory).crops("a/0")
+    made = corruptset.open(release(directory), source=source).crops("a/0")
+    assert len(made) == len(expected)
+    for number in range(0, len(made), 7):
+        np.testing.assert_array_equal(made[number], expected[number])
+        assert made.region(number) == expected.region(number)
+
+
+@pytest.fixture
+def applied(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What stages were applied from now on."""
+    names: list[str] = []
+    real = tree.apply_stage
+
+    def counted(images: Any, stage: Any, *args: Any, **options: Any) -> Any:
+        names.append(stage.corruption if stage.level is None else f"{stage.corruption} {stage.level}")
+        return real(images, stage, *args, **options)
+
+    monkeypatch.setattr(tree, "apply_stage", counted)
+    return names
+
+
+def test_beginnings_are_kept(
+    stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch, applied: list[str], release: Callable[..., Path]
+) -> None:
+    loaded: list[str] = []
+    real = image_maker.load_clean
+    monkeypatch.setattr(image_maker, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p))
+    pairs = corruptset.open(release(stored("two-factor-imagenet-c")[0]), source="sample", check="never")
+    levels = corruptset.open(release(stored("image-degrade-30")[0]), source="sample", check="never")
+    first, second = pairs["clean"].ids
+    applied.clear()  # what the builds took
+    for set_id in ("contrast-3+brightness-3", "contrast-3+gaussian_noise-3", "brightness-3+contrast-3"):
+        pairs[set_id].image(0)
+    assert (loaded, applied) == ([first], ["contrast", "brightness", "gaussian_noise", "brightness", "contrast"])
+    list(pairs["contrast-3+brightness-3"].images())
+    assert (loaded, applied[5:]) == ([first, second], ["contrast", "brightness", "brightness"])
+    applied.clear()
+    for level in range(1, 6):
+        levels[f"black_lines/0{level}"].image(0)
+    assert applied == [f"black_lines {level}" for level in range(1, 6)]
+
+
+def test_what_is_kept_is_bounded(stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch) -> None:
+    directory, source = stored("shards")
+    monkeypatch.setattr(image_maker, "KEPT_BYTES", 10 * 3072)
+    data = corruptset.open(directory, source=source)
+    same(data, corruptset.open(directory))
+    (maker,) = (store.maker for store in [data["clean"]._store._images])  # type: ignore[attr-defined]
+    assert sum(image.nbytes for image in maker._kept.values()) == maker._kept_bytes == 10 * 3072
+
+
+def test_an_image_that_was_given_away_may_be_changed(stored: Callable[[str], Stored]) -> None:
+    directory, source = stored("shards")
+    data = corruptset.open(directory, source=source)
+    for set_id in ("clean", "contrast/3"):
+        data[set_id].image(0)[:] = 0
+    same(data, corruptset.open(directory))
+
+
+def test_what_travels_to_a_worker_is_small(stored: Callable[[str], Stored]) -> None:
+    directory, source = stored("shards")
+    data = corruptset.open(directory, source=source)
+    fog = data["contrast/3"]
+    fog.image(1)
+    assert len(pickle.dumps(fog)) < 3000
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fog)).image(1), fog.image(1))
+    same(pickle.loads(pickle.dumps(data)), corruptset.open(directory))
+
+
+@pytest.mark.ci
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_of_a_data_loader(
+    stored: Callable[[str], Stored], release: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    from torch.utils.data import DataLoader
+
+    directory, source = stored("jpeg")
+    unpacked = release_folder.release_folder(release(directory))
+    images = corruptset.open(unpacked, source=source)["contrast/3"]
+    loader: Any = DataLoader(images, batch_size=3, num_workers=2, multiprocessing_context=method)  # type: ignore[arg-type]
+    batches = list(loader)
+    assert np.concatenate([labels.numpy() for _, labels in batches]).tolist() == images.labels.tolist()
+    np.testing.assert_array_equal(np.concatenate([b.numpy() for b, _ in batches]), corruptset.open(directory)["contrast/3"].array())
+
+
+def photos(folder: Path) -> str:
+    rng = np.random.default_rng(5)
+    for name in ("a", "b"):
+        (folder / name).mkdir(parents=True)
+        for i in range(3):
+            Image.fromarray(rng.integers(0, 256, (80, 90, 3), np.uint8)).save(folder / name / f"{i}.png")
+    return f"folder:{folder}"
+
+
+def test_another_source_is_refused_before_the_first_image(small_recipe: Path, tmp_path: Path) -> None:
+    source = photos(tmp_path / "photos")
+    built = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"]).directory
+    corruptset.open(built, source=source)
+    with pytest.raises(SourceError, match=r"(?s)a/0: is not in the source.*b/2: is not in the source"):
+        corruptset.open(built, source="sample")
+    Image.new("RGB", (80, 90)).save(tmp_path / "photos" / "b" / "1.png")
+    with pytest.raises(SourceError, match=r"(?s)not the one that .* was made from:\n  b/1: is sha256:\w+, expected sha256:\w+\nName"):
+        corruptset.open(built, source=source)
+    unseen = corruptset.open(built, source=source, check="never")["contrast/1"]
+    assert unseen.image(0).shape == (64, 64, 3)
+    with pytest.raises(SourceError, match=r"b/1\.png has changed"):
+        unseen.image(4)
+    (tmp_path / "photos" / "b" / "2.png").rename(tmp_path / "photos" / "a" / "3.png")
+    for check in ("first", "never"):
+        with pytest.raises(SourceError, match="b/2: is not in the source"):
+            corruptset.open(built, source=source, check=check)
+
+
+def test_labels_are_compared_whatever_is_checked(small_recipe: Path, tmp_path: Path) -> None:
+    photos(tmp_path / "photos")
+    rows = ["file,label"] + [f"{c}/{i}.png,{c}" for c in ("a", "b") for i in range(3)]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("\n".join(rows) + "\n")
+    source = f"folder:{tmp_path / 'photos'}"
+    built = build(small_recipe, source, tmp_path / "one", jobs=1, sets=["contrast/1"], labels=labels).directory
+    assert corruptset.open(built, source=source, labels=labels, check="never")["contrast/1"].labels.tolist() == [0, 0, 0, 1, 1, 1]
+    labels.write_text("\n".join([*rows[:-1], "b/2.png,a"]) + "\n")
+    with pytest.raises(SourceError, match="b/2: has label 0, expected 1"):
+        corruptset.open(built, source=source, labels=labels, check="never")
+
+
+def test_other_code_is_refused_by_name(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], revision=2))
+    with pytest.raises(VerificationError, match=r"(?s)contrast: revision 2 here, 1 in the data set.*Install corruptset"):
+        corruptset.open(whole.directory, source="sample")
+
+
+def test_other_textures_are_refused(stored: Callable[[str], Stored], tmp_path: Path) -> None:
+    Image.new("RGB", (600, 600), (9, 9, 9)).save(tmp_path / "ice.png")
+    with pytest.raises(VerificationError, match="other frost textures"):
+        corruptset.open(stored("imagenet-c")[0], source="sample", frost_textures=tmp_path)
+
+
+def test_sets_that_follow_a_model_are_absent(whole: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_registered, "contrast", replace(_registered["contrast"], resources=("surrogate",)))
+    needing = [s for s in virtual.specs_of(whole.manifest) if s.needs_surrogate]
+    assert needing
+    data = corruptset.open(whole.directory, source="sample")
+    assert set(data.absent) == {s.id for s in needing}
+    assert "brightness/1" in data
+    with pytest.raises(UnknownCorruption, match=r"'contrast/1' follows the gradients of a model.*rebuild .*--surrogate"):
+        data["contrast/1"]
+
+
+def test_mistakes(whole: Built) -> None:
+    with pytest.raises(ParameterError, match="check is 'all'; expected one of 'first', 'each', 'never'"):
+        corruptset.open(whole.directory, source="sample", check="all")
+    with pytest.raises(ParameterError, match="leave `prefer` out"):
+        corruptset.open(whole.directory, source="sample", prefer="folder")
+    with pytest.raises(ParameterError, match=r"labels, groups: of a source, and none is given"):
+        corruptset.open(whole.directory, labels="x.csv", groups="y.csv")
+
+
+def test_a_part_says_how_its_images_are_made(whole: Built, release: Callable[..., Path]) -> None:
+    data = corruptset.open(release_folder.release_folder(release(whole.directory)))
+    with pytest.raises(UnknownCorruption, match=r"have its images made: corruptset\.open\(\.\.\., source=\.\.\.\)"):
+        data["contrast/1"]
+
+
+@pytest.fixture
+def wrong(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From now on corruptions make other pixels."""
+
+    def begin() -> None:
+        real = tree.apply_stage
+        monkeypatch.setattr(tree, "apply_stage", lambda *args, **options: real(*args, **options) ^ np.uint8(1))
+
+    return begin
+
+
+PIXELS = r"of contrast/3 is blake3:\w+, made again; recorded is blake3:\w+\. .*numba"
+
+
+def test_which_images_are_checked(whole: Built, wrong: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong()
+    first, each, never = (corruptset.open(whole.directory, source="sample", check=c)["contrast/3"] for c in ("first", "each", "never"))
+    for images in (first, each):
+        with pytest.raises(VerificationError, match=PIXELS):
+            images.image(5)
+    never.image(0)
+    first.image(5)  # the first one was seen
+    with pytest.raises(VerificationError, match=PIXELS):
+        first.image(0)
+    with pytest.raises(VerificationError, match=PIXELS):
+        each.image(5)
+    monkeypatch.setattr(virtual, "EVERY", 3)
+    with pytest.raises(VerificationError, match=PIXELS):
+        first.image(6)
+
+
+def test_other_clean_pixels_are_called_so(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    real = image_maker.load_clean
+    monkeypatch.setattr(image_maker, "load_clean", lambda *args: real(*args) ^ np.uint8(1))
+    for digests in ("images", "sets"):
+        data = corruptset.open(release(whole.directory, digests), source="sample")
+        with pytest.raises(VerificationError, match=r"of clean is blake3:\w+, made again; .*pillow"):
+            data["contrast/3"].image(1)
+
+
+def test_another_encoder_is_found(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ImageEncoding.encode
+    monkeypatch.setattr(ImageEncoding, "encode", lambda self, image: real(self, image ^ np.uint8(1)))
+    with pytest.raises(VerificationError, match=r"of contrast/3, encoded, is sha256:\w+, made again; .*opencv"):
+        corruptset.open(whole.directory, source="sample")["contrast/3"].image(1)
+
+
+@pytest.mark.parametrize("digests", ["images", "sets"])
+def test_a_set_is_proven_whole(whole: Built, release: Callable[..., Path], wrong: Callable[[], None], digests: str) -> None:
+    data = corruptset.open(release(whole.directory, digests), source="sample")
+    recorded = {s.id: s.pixel_digest for s in whole.manifest.sets}
+    assert data["contrast/3"].verify() == recorded["contrast/3"]
+    wrong()
+    with pytest.raises(VerificationError, match=rf"'contrast/1' of small has blake3:\w+, recorded is {recorded['contrast/1']}"):
+        data["contrast/1"].verify()
+
+
+def test_records_that_were_changed_are_refused(whole: Built, release: Callable[..., Path], tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    for name in ("manifest.json", "samples.jsonl", "PARTIAL.json"):
+        (folder / name).write_bytes((release_folder.release_folder(release(whole.directory)) / name).read_bytes())
+    text = (folder / "samples.jsonl").read_bytes()
+    (folder / "samples.jsonl").write_bytes(text.replace(b'"label": 0', b'"label": 1', 1))
+    with pytest.raises(VerificationError, match=r"samples\.jsonl: hash: has sha256:\w+, recorded is"):
+        corruptset.open(folder, source="sample")
+
+
+def test_what_pack_wrote_is_unpacked_once(whole: Built, release: Callable[..., Path], cache: Path) -> None:
+    bag = release(whole.directory)
+    (archive,) = (bag / "data").glob("*.tar")
+    folders = {release_folder.release_folder(place) for place in (bag, archive)}
+    assert len(folders) == 1
+    (folder,) = folders
+    assert release_folder.release_folder(folder) == release_folder.release_folder(folder / "manifest.json") == folder
+    assert cache in folder.parents
+    before = (folder / "manifest.json").stat().st_mtime_ns
+    release_folder.release_folder(bag)
+    assert (folder / "manifest.json").stat().st_mtime_ns == before
+    assert not [path for path in (cache / "releases").iterdir() if path.name.startswith("tmp")]
