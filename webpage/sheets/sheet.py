@@ -55,7 +55,8 @@ def sheet(lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str,
     Notes
     -----
     Pictures have their own size up to `side`. Where all are smaller than 96 pixels, the largest is enlarged by a whole factor until it is
-    not, and each other one as far as it fits the same place. They are reduced until the sheet has at most 16 million pixels.
+    not (and not above `side`), each other one as far as it fits the same place. They are reduced until the sheet has at most 16 million
+    pixels.
     """
     frame = _Frame(lines, title, legend, side)
     canvas = np.empty((frame.height, frame.width, 3), np.uint8)
@@ -111,7 +112,7 @@ class _Frame:
         shapes = [picture.shape for _, picture in cells if picture is not None and picture.size] or [(1, 1, 3)]
         high, wide = (max(shape[axis] for shape in shapes) for axis in (0, 1))
         longest = max(high, wide)
-        factor: float = min(1.0, side / longest) if longest >= READABLE else -(-READABLE // longest)
+        factor = side / longest if longest > side else float(max(1, min(-(-READABLE // longest), side // longest)))
         while True:
             self.tile_width, self.tile_height = max(1, int(wide * factor)), max(1, int(high * factor))
             self.pitch = max(self.tile_width, self.widest_name) + GAP
