@@ -71,7 +71,7 @@ def preview(
     from ..corruptions.calibrations import for_shape
     from ..corruptions.keys import check_seed
     from ..corruptions.weather.textures import load_textures
-    from ..generate.pixels.contact_sheet import contact_sheet, sheet_lines
+    from ..generate.pixels.contact_sheet import contact_sheet
     from ..generate.pixels.preprocessing import preprocess
     from ..generate.plan.set_maker import SetMaker
     from ..generate.recipes.choice import choose_shown
@@ -93,7 +93,7 @@ def preview(
     with Progress("preview") as progress:
         images = _make(maker, chosen, pixels, used_key, progress)
     sheet = contact_sheet(
-        sheet_lines([(id, image) for id, image in images.items() if id != "clean"]),
+        [(id, image) for id, image in images.items() if id != "clean"],
         clean=pixels,
         title=f"{used_key}, {loaded.name} {loaded.version}, seed {seed}",
     )

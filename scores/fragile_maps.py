@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFont
 
 from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
 from ..manifests.reader import DataSet
+from ..webpage.sheets.sheet import Line, sheet
 from .fragile import CLEAN, decided_top5, flips, has_shrunk, is_right
 from .outcomes import Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
 
-_PAPER, _INK, _OUTSIDE = (255, 255, 255), (20, 20, 20), (205, 205, 205)
+_OUTSIDE = (205, 205, 205)
 _RIGHT, _WRONG = (255, 255, 255), (96, 96, 96)
 _POSITIVE, _NEGATIVE = (0, 114, 178), (230, 159, 0)
 """Okabe and Ito's blue and orange: they differ to the colour-blind, and in lightness."""
 _PANEL = 160
 """Pixels of a panel's longer side at least."""
-_GAP, _LINE = 8, 14
-_NOT = "-"
+_NAMES = ("right", "shift", "shrink", "probability")
+_LEGEND = (
+    ("right", _RIGHT),
+    ("wrong", _WRONG),
+    ("right, and fragile", _POSITIVE),
+    ("wrong, and fragile", _NEGATIVE),
+    ("no region", _OUTSIDE),
+)
 
 
 @dataclass(frozen=True)
@@ -167,42 +172,13 @@ def picture(maps: Sequence[FragileMaps]) -> bytes:
     Right is white and wrong is dark; a fragile position is blue where the model is right there, and orange where it is wrong. Of the
     probability of the true class, black is 0 and white 1.
     """
-    font = ImageFont.load_default_imagefont()
     height, width = (max(shape[axis] + m.side - 1 for m in maps for shape in [m.right.shape]) for axis in (0, 1))
     scale = max(1, -(-_PANEL // max(height, width)))
-    left = max(int(font.getlength(f"side {m.side}")) for m in maps) + 2 * _GAP
-    columns = ("right", "shift", "shrink", "probability")
-    legend = [
-        ("right", _RIGHT),
-        ("wrong", _WRONG),
-        ("right, and fragile", _POSITIVE),
-        ("wrong, and fragile", _NEGATIVE),
-        ("no region", _OUTSIDE),
-    ]
-    pitch_x, pitch_y = max(width * scale, 90) + _GAP, height * scale + _GAP
-    top = 2 * (_LINE + _GAP)
-    sheet = Image.new("RGB", (max(left + len(columns) * pitch_x, 640), top + len(maps) * pitch_y + _LINE + _GAP), _PAPER)
-    draw = ImageDraw.Draw(sheet)
-    draw.text((_GAP, _GAP), maps[0].source.encode("latin-1", "replace").decode("latin-1"), fill=_INK, font=font)
-    for column, name in enumerate(columns):
-        draw.text((left + column * pitch_x, _GAP + _LINE), name, fill=_INK, font=font)
-    for row, m in enumerate(maps):
-        y = top + row * pitch_y
-        draw.text((_GAP, y + pitch_y // 2 - _LINE), f"side {m.side}", fill=_INK, font=font)
-        for column, panel in enumerate(_panels(m)):
-            x = left + column * pitch_x
-            if panel is None:
-                draw.text((x, y + pitch_y // 2 - _LINE), _NOT, fill=_INK, font=font)
-            else:
-                sheet.paste(_framed(panel, m.side, (width, height), scale), (x, y))
-    x, y = left, top + len(maps) * pitch_y
-    for name, colour in legend:
-        draw.rectangle((x, y, x + 10, y + 10), fill=colour, outline=_INK)
-        draw.text((x + 16, y), name, fill=_INK, font=font)
-        x += 16 + int(font.getlength(name)) + 2 * _GAP
-    out = io.BytesIO()
-    sheet.save(out, "PNG")
-    return out.getvalue()
+    lines = []
+    for m in maps:
+        panels = [None if panel is None else _framed(panel, m.side, (width, height), scale) for panel in _panels(m)]
+        lines.append(Line(f"side {m.side}", list(zip(_NAMES, panels, strict=True))))
+    return sheet(lines, title=maps[0].source, legend=_LEGEND, side=max(height, width) * scale)
 
 
 def _panels(maps: FragileMaps) -> list[NDArray[np.uint8] | None]:
@@ -216,10 +192,10 @@ def _panels(maps: FragileMaps) -> list[NDArray[np.uint8] | None]:
     return [*panels, None if grey is None else np.repeat(grey, 3, axis=2)]
 
 
-def _framed(panel: NDArray[np.uint8], side: int, size: tuple[int, int], scale: int) -> Image.Image:
+def _framed(panel: NDArray[np.uint8], side: int, size: tuple[int, int], scale: int) -> NDArray[np.uint8]:
     """Return a panel of the image's size, each position at the middle of its region."""
     frame = np.empty((size[1], size[0], 3), np.uint8)
     frame[:] = _OUTSIDE
     margin = (side - 1) // 2
     frame[margin : margin + panel.shape[0], margin : margin + panel.shape[1]] = panel
-    return Image.fromarray(frame).resize((size[0] * scale, size[1] * scale), Image.Resampling.NEAREST)
+    return frame.repeat(scale, axis=0).repeat(scale, axis=1)

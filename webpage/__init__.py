@@ -1,1 +1,1 @@
-"""Pages that stand alone: one HTML file with everything in it, for data sets and for results."""
+"""What people look at: pages that stand alone, for data sets and for results, and sheets of pictures."""

@@ -269,7 +269,7 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
 
 def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     """Return the contact sheet of the first sample, made again from its source."""
-    from ..pixels.contact_sheet import contact_sheet, sheet_lines, thinned
+    from ..pixels.contact_sheet import contact_sheet, thinned
 
     present = set(sets)
     shown = set(thinned([name for name in job.sets if name in present], MOST_SHOWN))
@@ -277,4 +277,4 @@ def contact_of(job: Job, sets: Sequence[str]) -> bytes:
     clean = load_clean(job.source, first, job.preprocessing)
     images = job.maker.images_of([spec for name, spec in job.sets.items() if name in shown], clean, first.sample.id, first.sample.label)
     cells = [(name, images[name]) for name in job.sets if name in images and name != "clean"]
-    return contact_sheet(sheet_lines(cells), clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")
+    return contact_sheet(cells, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...manifests.disk.atomic import write_atomic
+from ...webpage.sheets.style import INK, LINE, PAPER, SOFT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 INSTALL = "pip install 'corruptset[plots]'"
-INK, GREY, PALE = "#141414", "#6b6b6b", "#d9d9d9"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#141414", "#8c6d31")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK, "#8c6d31")
 """Of Okabe and Ito, without their yellow, which is too light on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)))
@@ -37,24 +37,24 @@ SETTINGS = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
-    "axes.edgecolor": GREY,
+    "axes.edgecolor": SOFT,
     "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": PALE,
+    "grid.color": LINE,
     "grid.linewidth": 0.6,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
     "text.color": INK,
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "lines.markersize": 5,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
     "text.parse_math": False,  # a model's name may have dollar signs
     "svg.hashsalt": "corruptset",
     "svg.fonttype": "path",

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...webpage.sheets.style import INK, LINE, SOFT
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import FragileRate, Profile
 from .correlations import quadrant, reference_point
 from .entries import Entry
-from .plot_style import GREY, INK, PALE, WIDTH, figure, legend, look, short, styled, write
+from .plot_style import WIDTH, figure, legend, look, short, styled, write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,12 +65,12 @@ def accuracy_and_cv(entries: Sequence[Entry]) -> Figure | None:
             label=f"{short(entry.label)} ({quadrant(cv, t.mean_accuracy, reference)})",
         )  # fmt: skip
     axes.errorbar([reference[0]], [100 * reference[1]], fmt="+", color=INK, markersize=12, label="reference: mean of the models")
-    axes.axvline(reference[0], color=GREY, linewidth=0.8, linestyle="--")
-    axes.axhline(100 * reference[1], color=GREY, linewidth=0.8, linestyle="--")
+    axes.axvline(reference[0], color=SOFT, linewidth=0.8, linestyle="--")
+    axes.axhline(100 * reference[1], color=SOFT, linewidth=0.8, linestyle="--")
     axes.margins(0.15)
     for text, x, y in [("I", 0.01, 0.99), ("II", 0.99, 0.99), ("III", 0.01, 0.01), ("IV", 0.99, 0.01)]:
         sides: dict[str, Any] = {"ha": "left" if x < 0.5 else "right", "va": "top" if y > 0.5 else "bottom"}
-        axes.text(x, y, text, transform=axes.transAxes, color=GREY, fontsize=12, **sides)
+        axes.text(x, y, text, transform=axes.transAxes, color=SOFT, fontsize=12, **sides)
     axes.set(
         xlabel="coefficient of variation over the sets, %", ylabel="mean accuracy over the sets, %", title="Accuracy and its variation"
     )
@@ -254,7 +255,7 @@ def order_effects(entries: Sequence[Entry]) -> Figure | None:
         panel.set_title(short(entry.label), fontsize=8)
         panel.set_xticks(range(len(stages)), stages, rotation=90, fontsize=7)
         panel.set_yticks(range(len(stages)), stages, fontsize=7)
-        panel.set(xlabel="second", ylabel="first", facecolor=PALE)
+        panel.set(xlabel="second", ylabel="first", facecolor=LINE)
         panel.grid(visible=False)
     for panel in list(panels.flat)[len(shown) :]:
         panel.set_visible(False)

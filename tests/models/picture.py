@@ -10,14 +10,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from surrogates import digits
 
 import corruptset
+from corruptset.webpage.sheets.sheet import Line, sheet
 
-SIDE, GAP, LINE, AMPLIFIED = 128, 12, 20, 8
+AMPLIFIED = 8
 COLUMNS, FIRST = 6, 150
 
 
@@ -29,24 +29,13 @@ def main(file: str) -> None:
     clean, moved = (probabilities(model.logits(batch)) for batch in (images, made))
     fooled = np.flatnonzero((clean.argmax(axis=1) == labels) & (moved.argmax(axis=1) != labels))
     shown = [next(i for i in fooled if labels[i] == label) for label in sorted(set(labels[fooled].tolist()))][:COLUMNS]
-    # no font of this machine: the one inside Pillow
-    font, title = ImageFont.load_default(15), ImageFont.load_default(16)
-    left = 130
-    width, height = left + len(shown) * (SIDE + GAP), LINE + 3 * (SIDE + LINE + GAP)
-    sheet = Image.new("RGB", (width, height), "white")
-    draw = ImageDraw.Draw(sheet)
-    difference = 128 + AMPLIFIED * (made.astype(int) - images)
+    difference = np.clip(128 + AMPLIFIED * (made.astype(int) - images), 0, 255).astype(np.uint8)
     rows = [("clean", images, clean), ("pgd/5", made, moved), (f"difference x {AMPLIFIED}", difference, None)]
-    for row, (name, drawn, belief) in enumerate(rows):
-        top = LINE // 2 + row * (SIDE + LINE + GAP)
-        draw.text((8, top + SIDE // 2 - 8), name, "black", title)
-        for column, i in enumerate(shown):
-            at = left + column * (SIDE + GAP)
-            picture = Image.fromarray(np.clip(drawn[i, :, :, 0], 0, 255).astype(np.uint8)).resize((SIDE, SIDE), Image.Resampling.NEAREST)
-            sheet.paste(picture.convert("RGB"), (at, top))
-            if belief is not None:
-                draw.text((at, top + SIDE + 2), f"read as {belief[i].argmax()} ({belief[i].max():.0%})", "black", font)
-    sheet.save(file, optimize=True)
+    lines = []
+    for name, drawn, belief in rows:
+        says = ["" if belief is None else f"read as {belief[i].argmax()} ({belief[i].max():.0%})" for i in shown]
+        lines.append(Line(name, [(said, drawn[i]) for said, i in zip(says, shown, strict=True)]))
+    Path(file).write_bytes(sheet(lines))
 
 
 def probabilities(logits: np.ndarray) -> np.ndarray:

@@ -1,0 +1,35 @@
+"""The pictures of the docs: all are shown, none is heavy, and those that are drawn are those that the program draws."""
+
+from __future__ import annotations
+
+import io
+import re
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[3]
+PICTURES = ROOT / "docs/pictures"
+DRAW = runpy.run_path(str(PICTURES / "draw.py"))
+MADE_BY_HAND = {"page.jpg", "pairs.jpg", "report.jpg", "walk.svg", "performance.svg", "adversarial.png"}
+
+
+def test_every_picture_is_shown_and_light() -> None:
+    files = {file.name: file.stat().st_size for file in PICTURES.iterdir() if file.suffix in (".jpg", ".png", ".svg")}
+    assert set(files) == MADE_BY_HAND | {f"{name}.jpg" for name in DRAW["SHEETS"]}
+    text = "".join(page.read_text("utf-8") for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+    assert set(re.findall(r"pictures/([\w-]+\.(?:jpg|png|svg))", text)) >= set(files)
+    assert files["readme.jpg"] < 400_000
+    assert max(files.values()) < 500_000
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["readme", "gallery-mnist-severities"])
+def test_a_picture_is_what_the_program_draws(name: str) -> None:
+    files = PICTURES / f"{name}.jpg", io.BytesIO(DRAW["jpeg"](DRAW["SHEETS"][name]()))
+    stored, drawn = (np.asarray(Image.open(file)).astype(int) for file in files)
+    # another JPEG decoder may round otherwise
+    np.testing.assert_allclose(stored, drawn, atol=3)

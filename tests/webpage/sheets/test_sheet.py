@@ -1,0 +1,191 @@
+"""Sheets: pictures readable, whole and edged, their names beside nothing else, the same bytes everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from zlib_ng import zlib_ng
+
+from corruptset.webpage.sheets import png as png_module
+from corruptset.webpage.sheets.letters import LEADING, fitted, width
+from corruptset.webpage.sheets.png import png
+from corruptset.webpage.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet
+from corruptset.webpage.sheets.style import GAP, INK, LINE, PAPER, READABLE, SOFT, rgb
+from corruptset.webpage.sheets.tile import tile
+from pictures import painted
+
+WHITE, EDGE = rgb(PAPER), rgb(LINE)
+LONG = "a_long_name_of_a_set-" * 12 + "end"
+
+
+def pixels(data: bytes) -> np.ndarray:
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.mode == "RGB"
+        return np.asarray(image)
+
+
+def place(canvas: np.ndarray, drawn: np.ndarray) -> tuple[int, int]:
+    """Where something lies, which is there once: (x, y)."""
+    height, wide = drawn.shape[:2]
+    corners = np.argwhere((canvas == drawn[0, 0]).all(axis=2)).tolist()
+    found = [(x, y) for y, x in corners if np.array_equal(canvas[y : y + height, x : x + wide], drawn)]
+    assert len(found) == 1
+    return found[0]
+
+
+def enlarged(picture: np.ndarray, factor: int) -> np.ndarray:
+    return np.broadcast_to(np.kron(picture, np.ones((factor, factor, 1), np.uint8)), (*(factor * s for s in picture.shape[:2]), 3))
+
+
+@pytest.mark.parametrize(
+    ("shape", "factor"),
+    [((8, 8, 3), 12), ((8, 8, 1), 12), ((28, 28, 1), 4), ((32, 32, 3), 3), ((40, 8, 3), 3),
+     ((64, 80, 3), 2), ((95, 30, 1), 2), ((96, 20, 3), 1), ((224, 224, 3), 1)],
+)  # fmt: skip
+def test_pictures_are_whole_enlarged_by_whole_factors_and_edged(shape: tuple[int, int, int], factor: int) -> None:
+    pictures = [painted(*shape, which=i) for i in range(3)]
+    canvas = pixels(sheet([Line("row", [(f"n{i}", p) for i, p in enumerate(pictures)])], title="title"))
+    corners = [place(canvas, enlarged(p, factor)) for p in pictures]
+    assert max(shape[:2]) * factor >= READABLE
+    for x, y in corners:
+        high, wide = factor * shape[0], factor * shape[1]
+        around = canvas[y - 1 : y + high + 1, x - 1 : x + wide + 1].copy()
+        around[1:-1, 1:-1] = EDGE
+        assert (around == EDGE).all()
+    assert len({y for _, y in corners}) == 1
+    assert corners[1][0] - corners[0][0] == corners[2][0] - corners[1][0] >= factor * shape[1] + GAP
+
+
+def test_a_white_picture_is_seen() -> None:
+    canvas = pixels(sheet([Line("", [("", np.full((96, 120, 3), 255, np.uint8))])]))
+    assert (canvas == EDGE).all(axis=2).sum() == 2 * (98 + 122) - 4
+
+
+def test_smaller_pictures_are_enlarged_as_far_as_they_fit_and_larger_ones_reduced() -> None:
+    small, large = painted(32, 32), painted(100, 100, which=1)
+    canvas = pixels(sheet([Line("", [("", small), ("", large), ("", None), ("", BLANK)])]))
+    place(canvas, enlarged(small, 3))
+    place(canvas, large)
+    flat = np.full((500, 1000, 1), 77, np.uint8)
+    assert (pixels(sheet([Line("", [("", flat)])])) == 77).all(axis=2).sum() == 128 * 256
+    assert (pixels(sheet([Line("", [("", flat)])], side=100)) == 77).all(axis=2).sum() == 50 * 100
+    steps = np.repeat(np.arange(0, 200, 10, dtype=np.uint8), 5)[None, :, None].repeat(10, axis=0)
+    assert tile(steps, 20, 99)[0, :, 0].tolist() == list(range(0, 200, 10))
+
+
+@pytest.mark.parametrize("side", [8, 28, 32, 224])
+def test_names_are_whole_and_beside_nothing_else(side: int) -> None:
+    """White pictures without an edge would leave names alone; what is no edge and no paper is letters."""
+    names = ["1", "gaussian_noise-5", LONG, "日本", "a name of several words that needs lines"]
+    cells = [(name, np.full((side, side, 3), 255, np.uint8)) for name in names]
+    canvas = pixels(sheet([Line("label", cells, names), Line(LONG, cells), Line(LONG)], title=LONG))
+    letters = ~(canvas == WHITE).all(axis=2) & ~(canvas == EDGE).all(axis=2)
+    # nothing reaches the border of the sheet
+    assert not letters[:, -GAP:].any()
+    assert not letters[:, : GAP - 2].any()
+    assert not letters[:GAP].any()
+    assert not letters[-GAP // 2 :].any()
+    # nothing lies on a picture or its edge
+    edges = (canvas == EDGE).all(axis=2)
+    top, left = np.argwhere(edges)[0]
+    wide = int(np.argmin(edges[top, left:]))
+    starts = [x for x in range(canvas.shape[1]) if edges[top, x] and not edges[top, x - 1]]
+    assert len(starts) == len(names)
+    for x in starts:
+        assert not letters[top : top + wide, x : x + wide].any()
+    # between columns there is paper from the top of the heads to the names below
+    tops = [y for y in range(canvas.shape[0]) if edges[y, left] and not edges[y - 1, left]]
+    below = tops[1] - LEADING
+    for x in starts[1:]:
+        assert not letters[tops[0] - 2 * LEADING : below, x - GAP // 2 + 1 : x].any()
+    # each name is as wide as it is drawn
+    pitch = starts[1] - starts[0]
+    assert pitch - GAP == max(min(160, max(map(width, names))), wide - 2)
+    for x, name in zip(starts, names, strict=True):
+        lines = fitted(name, pitch - GAP, 3)
+        assert "".join(lines).replace(" ", "") == name.replace(" ", "") or "…" in "".join(lines) or not name.isascii()
+        drawn = np.flatnonzero(letters[tops[0] + wide + 3 : tops[0] + wide + 3 + LEADING, x : x + pitch].any(axis=0))
+        assert abs(drawn.max() + 1 - width(lines[0])) <= 3, name
+
+
+def test_a_long_title_keeps_its_beginning_and_its_end() -> None:
+    shown = fitted("imagenet-c 1.0.0, seed 0: " + "folder/" * 60 + "n0001.png", 464, 4, "bold")
+    assert len(shown) == 4
+    assert shown[0].startswith("imagenet-c 1.0.0, seed 0: ")
+    assert shown[-1].endswith("/n0001.png")
+    cell = [("", painted(96, 96))]
+    heights = [pixels(sheet([Line("", cell)], title=t)).shape for t in ("t", "word " * 30, LONG * 9)]
+    assert [h for h, _, _ in heights] == [heights[0][0] + LEADING * more for more in (0, 2, 3)]
+    assert {w for _, w, _ in heights} == {480}
+
+
+def test_a_legend_says_what_colours_mean() -> None:
+    entries = [(f"colour number {i}", (10 * i, 0, 200)) for i in range(9)]
+    canvas = pixels(sheet([Line("", [("", painted(96, 96))])], legend=entries))
+    for _, colour in entries:
+        y, x = np.nonzero((canvas == colour).all(axis=2))
+        assert len(y) == 144
+        assert canvas[y.min() - 1, x.min() - 1].tolist() == list(EDGE)
+    assert len({int(np.nonzero((canvas == colour).all(axis=2))[0].min()) for _, colour in entries}) > 1
+
+
+def test_sheets_are_bounded() -> None:
+    wide = [Line(f"r{i}", [(str(s), np.full((200, 200, 3), 9, np.uint8)) for s in range(10)]) for i in range(90)]
+    assert 0.8 * MOST_PIXELS < np.prod(pixels(sheet(wide)).shape[:2]) <= MOST_PIXELS
+    small = [Line(f"r{i}", [(str(s), np.full((40, 40, 3), 9, np.uint8)) for s in range(10)]) for i in range(90)]
+    assert (pixels(sheet(small)) == 9).all(axis=2).sum() == 900 * 80 * 80
+    assert (pixels(sheet(small[:9])) == 9).all(axis=2).sum() == 90 * 120 * 120
+    assert (pixels(sheet(small[:9], side=119)) == 9).all(axis=2).sum() == 90 * 80 * 80
+    assert pixels(sheet([])).size
+
+
+MADE = """
+from corruptset.webpage.sheets.sheet import Line, sheet
+import numpy as np, hashlib
+steps = np.arange(32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
+first = Line("fog", [("1", steps), ("Ωmega", steps[:, :, :1]), ("日本", None)], ["alone", "snow-3"])
+lines = [first, Line("heading"), Line("", [("x", steps[:20]), ("reduced", np.tile(steps, (9, 10, 1)))])]
+print(hashlib.sha256(sheet(lines, title="ünï ∞: " + "n/" * 90, legend=[("right", (255, 255, 255)), ("wrong", (9, 9, 9))])).hexdigest())
+"""
+
+
+def test_the_same_bytes_in_every_process_and_on_every_machine() -> None:
+    found = set()
+    for seed in ("1", "2"):
+        done = subprocess.run([sys.executable, "-c", MADE], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True)
+        found.add(done.stdout.strip())
+    assert found == {"efa84c0c316e046d4655bf2af01c7dc96cb0de1401056183491c6a9cf1e3e0d6"}
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (9, 1), (40, 50), (300, 700)])
+def test_png_is_what_was_drawn_whoever_compresses(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    for canvas in (
+        rng.integers(0, 256, (*shape, 3)).astype(np.uint8),
+        np.full((*shape, 3), 255, np.uint8),
+        np.repeat(rng.integers(0, 256, (-(-shape[0] // 3), *shape[1:], 3)), 3, axis=0)[: shape[0]].astype(np.uint8),
+        painted(*(max(8, s) for s in shape)),
+    ):
+        monkeypatch.setattr(png_module, "zlib", zlib)
+        data = png(canvas)
+        np.testing.assert_array_equal(pixels(data), canvas)
+        monkeypatch.setattr(png_module, "zlib", zlib_ng)
+        assert hashlib.sha256(png(canvas)).hexdigest() == hashlib.sha256(data).hexdigest()
+
+
+def test_sheets_have_the_colours_of_the_page() -> None:
+    import corruptset.webpage
+
+    style = (Path(corruptset.webpage.__file__).parent / "templates/page.css").read_text()
+    light = dict(re.findall(r"--(\w+): (#\w+);", style.partition("@media")[0]))
+    assert (light["ink"], light["soft"], light["line"], light["paper"]) == (INK, SOFT, LINE, "#fff")
+    assert PAPER == "#ffffff"

@@ -1,0 +1,18 @@
+"""How sheets and plots look: the colours of the page (page.css, in light), and its distances."""
+
+from __future__ import annotations
+
+Colour = tuple[int, int, int]
+PAPER, INK, SOFT, LINE = "#ffffff", "#1a1c20", "#53585f", "#c9cdd3"
+GAP = 8
+"""Pixels between pictures."""
+READABLE = 96
+"""Pixels of a picture's longer side at least: smaller ones are enlarged by whole factors."""
+LARGEST = 256
+"""Pixels of a picture's longer side at most."""
+
+
+def rgb(colour: str) -> Colour:
+    """Return ``"#rrggbb"`` as three values of 0..255."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
