@@ -23,7 +23,7 @@ HEAD = """# Python
 
 
 def on_startup(**_: Any) -> None:
-    """Copy the rooms together as the package that they are, for the reader of docstrings: an editable installation is none that it finds."""
+    """Copy the rooms together as the package that they are, where docstrings are read: an editable installation is not found there."""
     root = Path(__file__).parents[2]
     shutil.rmtree(root / "build/package", ignore_errors=True)
     rooms = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"]

@@ -115,7 +115,7 @@ def _tables(known: Corruption, shown: Mapping[str, Any]) -> Iterator[str]:
     for heading, (first, rows) in tables.items():
         columns = list(dict.fromkeys(column for row in rows.values() for column in row))
         if columns:
-            yield f'??? note "Parameters, {heading}"\n'
+            yield f'???{"+" if "`imagenet`" in heading else ""} note "Parameters, {heading}"\n'
             yield f"    | {first} | {' | '.join(columns)} |\n    |{'---|' * (len(columns) + 1)}"
             for number, row in rows.items():
                 yield f"    | {number} | {' | '.join(_value(row.get(column, '')) for column in columns)} |"
