@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import re
 from collections.abc import Iterator, Mapping
@@ -13,9 +14,9 @@ from mkdocs.structure.files import File, Files
 from PIL import Image, ImageDraw, ImageFont
 
 import corruptset
-from corruptset.cli.show import corruption_json
-from corruptset.corruptions.calibrations import LADDERS, ladder
+from corruptset.corruptions.calibrations import LADDERS, SHIPPED, get_calibration, ladder
 from corruptset.corruptions.registry import FAMILIES, Corruption, corruption_names, get_corruption
+from corruptset.corruptions.rows import Row
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import open_source
@@ -77,8 +78,7 @@ def _index(declared: Mapping[str, Corruption]) -> str:
 
 def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
     """Yield the parts of one corruption's section."""
-    shown = corruption_json(known.name)
-    written, *rest = SECTION.split(shown["documentation"])
+    written, *rest = SECTION.split(inspect.cleandoc(known.function.__doc__ or ""))
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     yield f"## `{known.name}` {{ #{known.name} }}\n\n{written.strip()}\n"
     if pictures:
@@ -87,7 +87,7 @@ def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
         yield "![Clean, attacked, and what changed](../pictures/adversarial.png)\n"
     if seen:
         yield f"**Seen.** {seen}\n"
-    yield from _tables(known, shown)
+    yield from _tables(known)
     yield from _parameters(known)
     if notes := sections.get("Notes"):
         yield f"**Oddities and notes.** {notes.strip()}\n"
@@ -95,7 +95,8 @@ def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
     moves = "pixels stay in place" if known.preserves_geometry else "pixels move"
     yield f"**Facts.** {known.family}, {ROLES[known.role]}; revision {known.revision}; {drawn}; {moves}.\n"
     ladders = () if known.gradual is None else LADDERS
-    sources = dict.fromkeys([*shown["sources"], *(ladder(which)[known.name].source for which in ladders)])
+    cited = [row.source for rows in _rows(known).values() for row in rows.values()]
+    sources = dict.fromkeys([*cited, *(ladder(which)[known.name].source for which in ladders)])
     yield f"**Source.** {' '.join(sections.get('References', known.reference).split())}\n"
     yield "".join(f"* Its table: {source}\n" for source in sources)
 
@@ -105,20 +106,27 @@ def _tile(file: str) -> str:
     return f'<figure><img src="../pictures/{file}" alt="{words}" loading="lazy"><figcaption>{words}</figcaption></figure>'
 
 
-def _tables(known: Corruption, shown: Mapping[str, Any]) -> Iterator[str]:
+def _rows(known: Corruption) -> dict[str, Mapping[int, Row]]:
+    """Return the corruption's rows by severity, in each calibration that has it."""
+    tables = {name: get_calibration(name).rows.get(known.name, {}) for name in SHIPPED}
+    return {name: rows for name, rows in tables.items() if rows}
+
+
+def _tables(known: Corruption) -> Iterator[str]:
     """Yield the parameters at each severity, by calibration, or of each ladder."""
     if known.gradual is not None:
-        rows = {which: dict(ladder(which)[known.name].parameters) for which in LADDERS}
-        tables = {f"levels 1 to {known.gradual.most}": ("ladder", rows)} if any(rows.values()) else {}
+        tables: dict[str, tuple[str, Mapping[Any, Row]]] = {
+            f"levels 1 to {known.gradual.most}": ("ladder", {which: ladder(which)[known.name] for which in LADDERS})
+        }
     else:
-        tables = {f"calibration `{name}`": ("severity", rows) for name, rows in shown["tables"].items()}
+        tables = {f"calibration `{name}`": ("severity", rows) for name, rows in _rows(known).items()}
     for heading, (first, rows) in tables.items():
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+        columns = list(dict.fromkeys(column for row in rows.values() for column in row.parameters))
         if columns:
             yield f'???{"+" if "`imagenet`" in heading else ""} note "Parameters, {heading}"\n'
             yield f"    | {first} | {' | '.join(columns)} |\n    |{'---|' * (len(columns) + 1)}"
             for number, row in rows.items():
-                yield f"    | {number} | {' | '.join(_value(row.get(column, '')) for column in columns)} |"
+                yield f"    | {number} | {' | '.join(_value(row.parameters.get(column, '')) for column in columns)} |"
             yield ""
 
 
@@ -144,7 +152,7 @@ def _value(value: Any) -> str:
 
 def _pictures(known: Corruption) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a corruption's pictures, as `corruptset.corrupt` makes them; a model's are not made here."""
-    tables = corruption_json(known.name)["tables"]
+    tables = _rows(known)
     small = list(tables) == ["mnist"]
     clean = _numeral() if small else _photograph()
     if known.needs_model:
@@ -154,7 +162,7 @@ def _pictures(known: Corruption) -> Iterator[tuple[str, bytes]]:
     elif not tables:
         strengths = UNTABLED[known.name]
     else:
-        strengths = [("severity", int(severity)) for severity in tables["mnist" if small else "imagenet"]]
+        strengths = [("severity", severity) for severity in tables["mnist" if small else "imagenet"]]
     for word, value in strengths:
         made = Image.fromarray(corruptset.corrupt(clean, known.name, key="docs", **{word: value}).squeeze())
         buffer = io.BytesIO()
