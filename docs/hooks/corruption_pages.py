@@ -32,7 +32,8 @@ SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 def on_files(files: Files, config: Any, **_: Any) -> None:
     """Add a page for each family, the table of all corruptions, and their pictures."""
     gallery = (Path(config.docs_dir) / "gallery.md").read_text("utf-8")
-    seen = {name: text for text in re.findall(r"^\* (\*\*[^:]+\*\*.*?)(?=^\* |^$|\Z)", gallery, re.M | re.S) for name in _names(text)}
+    sentences = re.findall(r"^\* (\*\*[^:]+\*\*.*?)(?=^\* |^$|\Z)", gallery, re.M | re.S)
+    seen = {name: text for text in reversed(sentences) for name in _names(text)}
     seen |= {name: "" for name in corruption_names() if name not in seen}
     declared = {name: get_corruption(name) for name in corruption_names()}
     for family in FAMILIES:
