@@ -1,4 +1,4 @@
-"""A picture of where a build's time goes: ``python -m benchmarks.chart FIGURES.json docs/performance.svg``.
+"""A picture of where a build's time goes: ``python -m benchmarks.chart docs/records/performance.json docs/pictures/performance.svg``.
 
 `FIGURES.json` is what ``python -m benchmarks.pipeline --json FIGURES.json`` wrote. Bars are of processor time an output, as parts of the
 build's floor; the line at 1 is the floor.

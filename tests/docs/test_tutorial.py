@@ -1,0 +1,55 @@
+"""The tutorial, as a page and as a notebook: its lines run as a reader types them, and print what stands there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pages import blocks, shell
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.ci
+def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
+    for kind, text in blocks(DOCS / "tutorial.md"):
+        if kind == "python":
+            (tmp_path / "predict.py").write_text(text, "utf-8")
+        else:
+            printed = [shell(line, tmp_path) for line in text.splitlines()]
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "corruptset-out/imagenet-c-1.0.0/index.html").is_file()
+    assert "colours" in printed[-1]
+    page = (DOCS / "tutorial.md").read_text("utf-8")
+    columns = re.search(r"^\| \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
+    for model in ("thumbnail", "colours"):
+        shown = re.search(rf"^\| {model} \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
+        assert dict(zip(columns, shown, strict=True)) == aude(tmp_path / "scores" / model)
+
+
+def aude(folder: Path) -> dict[str, str]:
+    """Return the AUDE of each corruption in per cent, as the command prints it."""
+    code = "import sys; from corruptset.scores.scores_file import load_scores as s; print(*s(sys.argv[1]).aude.items(), sep='\\n')"
+    rows = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True).stdout
+    return {name: f"{100 * float(value):.1f}" for name, value in re.findall(r"\('(\w+)', (.*)\)", rows)}
+
+
+@pytest.mark.ci
+def test_the_notebook_runs_and_prints_what_it_was_stored_with(tmp_path):
+    spec = importlib.util.spec_from_file_location("run_notebook", DOCS / "hooks/run_notebook.py")
+    run_notebook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(run_notebook)
+    stored = run_notebook.stored()
+    made = run_notebook.executed(tmp_path)
+    assert printed(made) == printed(stored)
+    assert sum("image/jpeg" in one.get("data", {}) for cell in made.cells for one in cell.get("outputs", ())) == 2
+
+
+def printed(notebook) -> list[str]:
+    """Return what every cell prints."""
+    return ["".join(one.get("text", "") for one in cell.get("outputs", ())) for cell in notebook.cells]
