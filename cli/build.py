@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..quantities import duration, size
 from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
 from .options import (
     DEFAULT_RECIPE,
@@ -17,7 +18,7 @@ from .options import (
     count_or_all,
     split_globs,
 )
-from .output import chain, duration, first_few, put, put_json, put_notes, put_table, size
+from .output import chain, first_few, progress_of, put, put_json, put_notes, put_table
 from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ def build(
     options = _build_options(given)
     if given["disjoint_from"]:
         options["disjoint_from"] = given["disjoint_from"]
-    from .progress import Progress
-
-    with Progress("build") as progress:
+    with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)

@@ -100,7 +100,7 @@ def corrupt(
     The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
     follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
     """
-    from .pictures import FORMATS, check_output, load
+    from ..generate.pixels.picture_file import FORMATS, check_output, load
 
     parameters = parse_parameters(param or [])
     if frost_textures is not None:

@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..errors import MachineError
 from ..manifests.records.report import printable
+from ..progress import ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,6 +64,11 @@ def put(text: str = "", *, style: str | None = None, stderr: bool = False) -> No
 def say(text: str, *, style: str | None = None) -> None:
     """Write lines for a person to standard error, unwrapped."""
     put(text, style=style, stderr=True)
+
+
+def progress_of(command: str) -> ProgressDisplay:
+    """Return what shows how far a command is: a live bar where standard error is a terminal, a plain line now and then elsewhere."""
+    return ProgressDisplay(command, live=sys.stderr.isatty(), console=partial(console, stderr=True), say=say)
 
 
 def put_notes(notes: Iterable[str]) -> None:
@@ -140,39 +147,6 @@ def silence(stream: TextIO) -> None:
     """Drop what is still to be written to a standard stream: its reader has left, or its disk is full."""
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), stream.fileno())
-
-
-def size(count: float) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> size(900), size(1_500_000), size(2.5e12)
-    ('900 B', '1.5 MB', '2.5 TB')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def duration(seconds: float) -> str:
-    """Return a time for people.
-
-    Examples
-    --------
-    >>> duration(0.4), duration(75), duration(7260)
-    ('under a second', '1 min 15 s', '2 h 01 min')
-    """
-    if seconds < 1:
-        return "under a second"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def value(number: Any) -> str:

@@ -227,8 +227,8 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     if name not in recipe_names():
         known = [*recipe_names(), *recipe_aliases()]
         raise RecipeError(
-            f"There is no recipe {recipe!r}.{suggest(recipe, known)} Known: {', '.join(recipe_names())}, "
-            "or the path of a recipe file (.toml)."
+            f"There is no recipe {recipe!r}.{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file "
+            "ends in .toml."
         )
     return _shipped(name)
 
