@@ -122,14 +122,8 @@ class ProgressDisplay:
             console = self._console()
             bar_width = 30 if console.width >= 110 else 10 if console.width >= 80 else 0  # the counts matter more
             bar = [BarColumn(bar_width)] * bool(bar_width)
-            self._bar = Bar(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                *bar,
-                TextColumn("{task.fields[counts]}"),
-                console=console,
-                transient=True,
-            )
+            columns = SpinnerColumn(), TextColumn("{task.description}"), *bar, TextColumn("{task.fields[counts]}")
+            self._bar = Bar(*columns, console=console, transient=True)
             self._room = console.width - bar_width - 4
             self._bar.add_task(f"{self.command}: starting", total=None, counts="")
             self._bar.start()

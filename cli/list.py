@@ -39,7 +39,8 @@ def _put_corruptions(rows: Rows) -> None:
         family = row["family"]
         options = ", ".join(f"{name}={value(default)}" for name, default in row["options"].items())
         lines.append([shown, row["name"], row["role"], str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options])
-    put_rows(["family", "corruption", "role", "revision", "strength", "parameters", "options"], lines)
+    columns = ["family", "corruption", "role", "revision", "strength", "parameters", "options"]
+    put_rows(columns, lines, spare=["revision", "options", "role", "parameters"], wrapped=["parameters", "options"])
 
 
 def _strength(row: Mapping[str, Any]) -> str:
@@ -60,7 +61,8 @@ def _put_recipes(rows: Rows) -> None:
         if row["bytes"] is None and row["bytes_per_sample"] is not None:
             about = f"{size(row['bytes_per_sample'])} an image"
         lines.append([row["name"], str(row["sets"]), side, row["source"], images, about, title])
-    put_rows(["recipe", "sets", "size", "made from", "images", "about", "what"], lines)
+    columns = ["recipe", "sets", "size", "made from", "images", "about", "what"]
+    put_rows(columns, lines, right=["sets", "images"], spare=["made from", "about", "size", "images"], wrapped=["made from", "what"])
 
 
 def _put_sources(rows: Rows) -> None:

@@ -86,21 +86,25 @@ Samples = Annotated[
     typer.Option("--samples", metavar="N", min=1, help="Only N samples, spread evenly over the source's order.", show_default=False),
 ]
 First = Annotated[
+    str | None,
+    typer.Option("--first", metavar="N", help="Only the first N samples of the source.", show_default=False),
+]
+FirstStages = Annotated[
     list[str] | None,
     typer.Option(
-        "--first",
-        metavar="N|STAGES",
-        help="Only the first N samples of the source. With the recipe 'pairs', in words: the corruptions that come first.",
+        "--first-stages",
+        metavar="STAGES",
+        help="With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
+        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
         show_default=False,
     ),
 ]
-Second = Annotated[
+SecondStages = Annotated[
     list[str] | None,
     typer.Option(
-        "--second",
+        "--second-stages",
         metavar="STAGES",
-        help="With the recipe 'pairs': the corruptions that come second. As --first: 'fog', 'fog-3', or a name and parameters, "
-        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
+        help="With the recipe 'pairs': the corruptions that come second, as --first-stages.",
         show_default=False,
     ),
 ]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..errors import MachineError
 from ..manifests.records.report import printable
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+NARROWEST = 24
+"""Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""
 
@@ -77,22 +79,41 @@ def put_notes(notes: Iterable[str]) -> None:
         put(f"Note: {note}", style="yellow")
 
 
-def put_table(table: Any) -> None:
-    """Write a table of rich's to standard output."""
-    with _writing(sys.stdout):
-        console().print(table)
+def put_rows(
+    columns: Sequence[str],
+    rows: Iterable[Iterable[str]],
+    right: Collection[str] = (),
+    *,
+    spare: Sequence[str] = (),
+    wrapped: Collection[str] = (),
+) -> None:
+    """Write a table to standard output.
 
-
-def put_rows(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()) -> None:
-    """Write a table to standard output; the columns named in `right` are aligned to the right."""
+    Columns named in `right` are aligned to the right. Where the table is too wide, cells of the columns in `wrapped` (by default the last)
+    take several lines, then the columns in `spare` are left out one after the other; nothing is cut.
+    """
     from rich.table import Table
 
+    wrapped = wrapped or {columns[-1]} - set(right)
+    lines = [list(row) for row in rows]
+    out = console()
+
+    def width(i: int) -> int:
+        longest = max(len(line[i]) for line in [columns, *lines])
+        return min(longest, NARROWEST) if columns[i] in wrapped else longest
+
+    kept = list(range(len(columns)))
+    for name in spare:
+        if sum(width(i) + 2 for i in kept) - 2 > out.width:
+            kept.remove(columns.index(name))
     table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left")
-    for row in rows:
-        table.add_row(*row)
-    put_table(table)
+    for i in kept:
+        justify: Literal["left", "right"] = "right" if columns[i] in right else "left"
+        table.add_column(columns[i], justify=justify, no_wrap=columns[i] not in wrapped, overflow="fold")
+    for line in lines:
+        table.add_row(*(line[i] for i in kept))
+    with _writing(sys.stdout):
+        out.print(table)
 
 
 def put_json(value: Any) -> None:

@@ -64,7 +64,7 @@ def _put_gradual(record: Mapping[str, Any]) -> None:
         put(f"ladder {record['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
         numbers = ("changed", "mean", "colours")
         rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
-        put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"))
+        put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"), wrapped=("change",))
     else:
         put("What a level changes depends on the model: from Python, corruptset.generate.level_effects.change_table measures it.")
     put()
@@ -157,7 +157,8 @@ def _metrics(metrics: Mapping[str, Any] | None) -> list[str]:
 
 def _put_sets(sets: Sequence[Mapping[str, Any]], columns: Sequence[str], cells: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
     rows = ([entry["id"], entry["role"], ", ".join(entry["aliases"]), *row] for entry, row in zip(sets, cells, strict=True))
-    put_rows([f"set ({len(sets)})", "role", "aliases", *columns], rows, right=right)
+    columns = [f"set ({len(sets)})", "role", "aliases", *columns]
+    put_rows(columns, rows, right=right, spare=["role", *right[:1]], wrapped=["aliases", "stages"])
 
 
 PRINTERS: dict[str, Callable[[Mapping[str, Any]], None]] = {

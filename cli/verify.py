@@ -94,6 +94,8 @@ def _put_report(report: VerificationReport, checked_path: Path) -> None:
     checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
     checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
     put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
+    if len(report.containers) > 1:
+        put("Every image is stored in a folder and in a shard: both are checked, and both are counted.")
     if report.partial:
         absent = f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
         put_notes([f"a part of the data set; {absent}"])
