@@ -54,7 +54,6 @@ COMMANDS: list[Callable[..., None]] = [
 app = typer.Typer(
     name="corruptset",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP},
@@ -90,7 +89,7 @@ def run() -> None:
     prepare_streams()
     try:
         if not help_shown(sys.argv[1:]):
-            app()
+            app(prog_name="corruptset")
     except KeyboardInterrupt:
         sys.exit(stop())
     except BrokenPipeError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..quantities import duration, size
+from . import completion
 from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
 from .options import (
     DEFAULT_RECIPE,
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 Recipe = Annotated[
     str,
     typer.Argument(
-        metavar="RECIPE", help="A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", show_default=True
+        metavar="RECIPE",
+        help="A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.",
+        autocompletion=completion.recipes,
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..quantities import size
+from . import completion
 from .options import AnyShape, AsJson, Sets, split_globs
 from .output import progress_of, put, put_json, put_notes
 
@@ -17,6 +18,7 @@ def export(
         str,
         typer.Argument(
             metavar="VIEW",
+            autocompletion=completion.views,
             help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval or croissant.",
         ),
     ],

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from . import completion
+
 DEFAULT_RECIPE = "imagenet-c"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else there.")]
@@ -16,6 +18,7 @@ Source = Annotated[
     typer.Option(
         "--source",
         metavar="SOURCE",
+        autocompletion=completion.sources,
         help="Where the images come from: 'sample' (eight photographs, no download), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
     ),
 ]
@@ -24,6 +27,7 @@ OriginalSource = Annotated[
     typer.Option(
         "--source",
         metavar="SOURCE",
+        autocompletion=completion.sources,
         help="Where the samples came from, to make them again; not needed for 'sample'.",
         show_default=False,
     ),
@@ -77,6 +81,7 @@ Sets = Annotated[
     typer.Option(
         "--sets",
         metavar="GLOB",
+        autocompletion=completion.sets,
         help="Only these sets: ids, aliases or patterns such as 'fog/*'; repeated, or separated by commas.",
         show_default=False,
     ),
@@ -94,6 +99,7 @@ FirstStages = Annotated[
     typer.Option(
         "--first-stages",
         metavar="STAGES",
+        autocompletion=completion.corruptions,
         help="With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
         "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
         show_default=False,
@@ -104,6 +110,7 @@ SecondStages = Annotated[
     typer.Option(
         "--second-stages",
         metavar="STAGES",
+        autocompletion=completion.corruptions,
         help="With the recipe 'pairs': the corruptions that come second, as --first-stages.",
         show_default=False,
     ),
@@ -150,6 +157,7 @@ Calibration = Annotated[
     typer.Option(
         "--calibration",
         metavar="NAME",
+        autocompletion=completion.calibrations,
         help="The table of severities: imagenet, inception, tiny, cifar, mnist, or a table file (.toml).",
         show_default=False,
     ),
@@ -215,6 +223,7 @@ View = Annotated[
     typer.Option(
         "--view",
         metavar="VIEW",
+        autocompletion=completion.views,
         help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
         "flageval.",
         show_default=False,

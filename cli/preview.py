@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from . import completion
 from .corrupt import Key
 from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed, Sets, split_globs
 from .output import progress_of, put, put_json
@@ -24,6 +25,7 @@ def preview(
         typer.Option(
             "--recipe",
             metavar="RECIPE",
+            autocompletion=completion.recipes,
             help="The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
             show_default=False,
         ),

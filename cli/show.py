@@ -10,6 +10,7 @@ import typer
 
 from ..manifests.records.report import printable
 from ..quantities import size
+from . import completion
 from .options import AsJson
 from .output import chain, first_few, put, put_json, put_rows, settings, value
 
@@ -19,7 +20,12 @@ METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
 
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A corruption, recipe (or recipe file), calibration, or the directory of a build.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A corruption, recipe (or recipe file), calibration, or the directory of a build.",
+            autocompletion=completion.shown,
+        ),
     ],
     ladder: Annotated[
         Literal["evaluated", "text"] | None,

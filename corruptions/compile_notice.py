@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 import threading
 import time
@@ -53,5 +52,6 @@ class CompileNotice(event.Listener):
 
 def announce() -> None:
     """Begin to listen, in a process that a person watches; workers share its terminal and stay silent."""
-    if multiprocessing.parent_process() is None and multiprocessing.current_process().name == "MainProcess" and watched():
+    processes = sys.modules.get("multiprocessing.process")  # not loaded for this: without it there are no workers
+    if (processes is None or processes.current_process().name == "MainProcess") and watched():
         event.register("numba:compile", CompileNotice())  # type: ignore[no-untyped-call]
