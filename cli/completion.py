@@ -14,7 +14,6 @@ from typing import Any
 import typer
 
 from ..errors import CorruptsetError
-from ..manifests.layout import MANIFEST
 
 MOST = 2000
 """Names that are offered."""
@@ -70,6 +69,8 @@ def sets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _sets(given: dict[str, Any]) -> list[str]:
+    from ..manifests.layout import MANIFEST
+
     place = given.get("directory") or given.get("manifest")
     if place is not None:
         path = Path(place) / MANIFEST if Path(place).is_dir() else Path(place)

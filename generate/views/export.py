@@ -26,7 +26,7 @@ from .subject import Subject
 from .writer import Writer, finished_at_once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Exported:
     """A finished export."""
 
@@ -40,6 +40,9 @@ class Exported:
     linked: int
     """Images that are hard links to the build's own files."""
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Exported {self.view} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
 
 
 @shows_progress("export")
