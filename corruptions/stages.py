@@ -138,7 +138,7 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
             whole = "" if part == text else f" in {text!r}"
             raise UnknownCorruption(
                 f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
-                f"{suggest(part, corruption_names())} `corruptset list` names all corruptions."
+                f"{suggest(re.sub('[/-][0-9]*$', '', part), corruption_names())} `corruptset list` names all corruptions."
             )
         stages.append(resolve_number(link["name"], calibration, int(link["number"])))
     return tuple(stages)

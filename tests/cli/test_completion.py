@@ -33,7 +33,6 @@ def test_bash_completes_commands_options_and_names(built: Path, tmp_path: Path) 
     bash = shutil.which("bash")
     assert bash is not None
     lines = {
-        "corruptset prev": ["preview"],
         "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-extra"],
         "corruptset corrupt photo.jpg gla": ["glass_blur"],
         "corruptset verify --rep": ["--repair"],
