@@ -51,7 +51,7 @@ def test_a_cell_takes_several_lines_before_columns_are_left_out(
 
 def test_a_plan_ends_with_its_summary(run: Any) -> None:
     done = run("plan", "imagenet-c", "--sets", "fog/*,snow/2,glass_blur/*,clean")
-    lines = done.out.splitlines()
+    lines = [line.rstrip() for line in done.out.splitlines()]
     assert {line.split()[0]: line.split(None, 2)[1:] for line in lines[1:4]} == {
         "clean": ["1"],
         "blur": ["5", "glass_blur 1-5"],
@@ -60,6 +60,7 @@ def test_a_plan_ends_with_its_summary(run: Any) -> None:
     assert "fog/3" not in done.out
     assert any(line.startswith("Sets:    12 of imagenet-c 1.0.0") for line in lines[5:])
     listed = run("plan", "imagenet-c", "--sets", "fog/*", "--list-sets").out.splitlines()
+    listed = [line.rstrip() for line in listed]
     assert [line.split()[0] for line in listed[1:6]] == [f"fog/{n}" for n in range(1, 6)]
     assert listed.index("") < next(i for i, line in enumerate(listed) if line.startswith("Sets:"))
 
