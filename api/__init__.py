@@ -1,11 +1,12 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same as callables for data pipelines), `plan` and
-`build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify`
-(check one), `rebuild` (make one again from its records and its source), `load_surrogate` (a model of one's own, for
-sets that follow its gradient), `predict` (what a model says of a data set), `score` (from predictions to the papers'
-numbers), `compare` (models side by side), `report` (the same as a page with pictures), `pairs_sheet` and
+`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and
+`RandomCorrupt` (the same as callables for data pipelines), `preview` (one picture under every set), `plan` and `build`
+(a recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild` (make
+one again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives),
+`load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
+predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with pictures), `pairs_sheet` and
 `pairs_score` (a small study with people, and what their answers come to).
 """
 
@@ -19,13 +20,20 @@ if TYPE_CHECKING:
 
     from .corruptions.call import corrupt
     from .corruptions.transforms import Corrupt, RandomCorrupt
+    from .generate.again.page_again import page
     from .generate.again.rebuild import rebuild
     from .generate.again.rederive import verify
     from .generate.build import build
+    from .generate.catalogue import names, recipes
     from .generate.commit.abandon import abandon
+    from .generate.pack import pack
     from .generate.plan.plan import plan
+    from .generate.preview import preview
     from .generate.recipes.two_factor import pairs
+    from .generate.show import show
+    from .generate.views.export import export
     from .manifests.reader import open
+    from .manifests.release.unpack import unpack
     from .models.surrogate import load_surrogate
     from .scores.compare import compare
     from .scores.pairs.pairs_score import pairs_score
@@ -44,16 +52,24 @@ __all__ = [
     "build",
     "compare",
     "corrupt",
+    "export",
     "load_surrogate",
+    "names",
     "open",
+    "pack",
+    "page",
     "pairs",
     "pairs_score",
     "pairs_sheet",
     "plan",
     "predict",
+    "preview",
     "rebuild",
+    "recipes",
     "report",
     "score",
+    "show",
+    "unpack",
     "verify",
 ]
 
@@ -64,6 +80,14 @@ _HOMES = {
     "corrupt": "corruptions.call",
     "load_surrogate": "models.surrogate",
     "build": "generate.build",
+    "export": "generate.views.export",
+    "names": "generate.catalogue",
+    "pack": "generate.pack",
+    "page": "generate.again.page_again",
+    "preview": "generate.preview",
+    "recipes": "generate.catalogue",
+    "show": "generate.show",
+    "unpack": "manifests.release.unpack",
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",

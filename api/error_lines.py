@@ -24,6 +24,18 @@ EXPECTED = {
     "model_type": "a table",
     "model_attributes_type": "a table",
 }
+PATTERNS = {
+    r"^sha256:[0-9a-f]{64}$": "sha256: and 64 digits 0-9, a-f",
+    r"^blake3:[0-9a-f]{64}$": "blake3: and 64 digits 0-9, a-f",
+    r"^[0-9a-f]{16}$": "16 digits 0-9, a-f",
+    r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$": "a set id such as fog/3: lower-case letters, digits, _ + - and slashes between them",
+    r"^[a-z0-9][a-z0-9._-]*$": "a name such as my-recipe: lower-case letters, digits, . _ and -, beginning with a letter or digit",
+    r"^[0-9A-Za-z][0-9A-Za-z._+-]*$": "a version such as 1.0.0: letters, digits, . _ + and -, beginning with a letter or digit",
+    r"^[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, beginning with a lower-case letter or digit",
+    r"^[a-z0-9_-]+$": "a short name such as gn010: lower-case letters, digits, _ and -",
+    r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$": "a time such as 2026-01-31T23:59:59Z",
+}
+"""What texts of the models must look like, for people; a test finds a pattern that has no words."""
 
 
 def mistake_lines(
@@ -75,7 +87,7 @@ def _limits(kind: str, context: dict[str, Any]) -> str:
         case "greater_than":
             return f"a number above {context['gt']:g}"
         case "string_pattern_mismatch":
-            return f"text that matches {context['pattern']}"
+            return PATTERNS[context["pattern"]]
         case "too_short" | "string_too_short":
             return "something in it"
         case _:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -86,18 +87,37 @@ class CorruptsetWarning(UserWarning):
     """Something that does not change what comes out, and that a person should know."""
 
 
+NEAR = 3
+"""Names that are suggested."""
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the nearest known name, or an empty string.
+    """Return `` Did you mean 'x'?`` for the nearest known name, and the next two; or an empty string.
+
+    A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone. Names that begin with what was given come next, then
+    those that are spelled alike, then those of which it is a word.
 
     Examples
     --------
-    >>> suggest("gausian_noise", ["gaussian_noise", "fog"])
+    >>> suggest("gaussian-noise", ["gaussian_noise", "gaussian_blur", "fog"])
     " Did you mean 'gaussian_noise'?"
+    >>> suggest("imagenet", ["tiny-imagenet-c", "imagenet-c-all", "imagenet-c"])
+    " Did you mean 'imagenet-c'? Also near: 'imagenet-c-all', 'tiny-imagenet-c'."
     >>> suggest("zzz", ["fog"])
     ''
     """
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    names = list(dict.fromkeys(known))
+    plain = _plain(name)
+    same = [other for other in names if _plain(other) == plain]
+    begins = sorted((other for other in names if len(plain) > 2 and _plain(other).startswith(plain)), key=lambda other: (len(other), other))
+    holds = [other for other in names if plain in re.split(r"[_/+-]", _plain(other))]
+    near = same or list(dict.fromkeys([*begins, *difflib.get_close_matches(name, names, n=NEAR), *holds]))[:NEAR]
+    also = f" Also near: {', '.join(map(repr, near[1:]))}." if near[1:] else ""
+    return f" Did you mean {near[0]!r}?{also}" if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")
 
 
 def listed(problems: Sequence[str], limit: int = 50) -> str:

@@ -14,6 +14,7 @@ from .compare import compare
 from .corrupt import corrupt
 from .export import export
 from .failures import fail, guarded, stop
+from .hints import HintedCommand
 from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
@@ -54,7 +55,6 @@ COMMANDS: list[Callable[..., None]] = [
 app = typer.Typer(
     name="corruptset",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": HELP},
@@ -82,7 +82,7 @@ def corruptset(
 for command in COMMANDS:
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
     paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
-    app.command(command.__name__.rstrip("_").replace("_", "-"), help="\n\n".join(paragraphs))(guarded(command))
+    app.command(command.__name__.rstrip("_").replace("_", "-"), cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
 
 
 def run() -> None:
@@ -90,7 +90,7 @@ def run() -> None:
     prepare_streams()
     try:
         if not help_shown(sys.argv[1:]):
-            app()
+            app(prog_name="corruptset")
     except KeyboardInterrupt:
         sys.exit(stop())
     except BrokenPipeError:

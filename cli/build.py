@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..quantities import duration, size
+from . import completion
 from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
 from .options import (
     DEFAULT_RECIPE,
@@ -17,16 +19,19 @@ from .options import (
     count_or_all,
     split_globs,
 )
-from .output import chain, duration, first_few, put, put_json, put_notes, put_table, size
+from .output import chain, first_few, progress_of, put, put_json, put_notes, put_rows
 from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
     from ..generate.plan.plan import Plan
+    from ..generate.recipes.set_spec import SetSpec
 
 Recipe = Annotated[
     str,
     typer.Argument(
-        metavar="RECIPE", help="A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", show_default=True
+        metavar="RECIPE",
+        help="A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.",
+        autocompletion=completion.recipes,
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]
@@ -39,12 +44,21 @@ Abandon = Annotated[
     ),
 ]
 
+MOST_NAMED = 24
+"""Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
 CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards", "both": "image folders and HDF5 shards"}
 
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS)
-def plan(recipe: Recipe = DEFAULT_RECIPE, source: Source = "sample", as_json: AsJson = False, *, given: Mapping[str, Any]) -> None:
+def plan(
+    recipe: Recipe = DEFAULT_RECIPE,
+    source: Source = "sample",
+    list_sets: Annotated[bool, typer.Option("--list-sets", help="Also list every set with its stages, above the summary.")] = False,
+    as_json: AsJson = False,
+    *,
+    given: Mapping[str, Any],
+) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
     options = _build_options(given)
     from ..generate.plan.plan import plan as make_plan
@@ -53,7 +67,7 @@ def plan(recipe: Recipe = DEFAULT_RECIPE, source: Source = "sample", as_json: As
     if as_json:
         put_json(planned.as_json())
     else:
-        _print_plan(planned)
+        _print_plan(planned, list_sets=list_sets)
 
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS | {"disjoint_from": (DisjointFrom, None), "abandon": (Abandon, False)})
@@ -75,9 +89,7 @@ def build(
     options = _build_options(given)
     if given["disjoint_from"]:
         options["disjoint_from"] = given["disjoint_from"]
-    from .progress import Progress
-
-    with Progress("build") as progress:
+    with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
@@ -142,14 +154,16 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _print_plan(planned: Plan) -> None:
-    from rich.table import Table
-
-    table = Table(f"set ({len(planned.sets)})", "role", "stages", box=None, pad_edge=False)
-    for one in planned.sets:
-        table.add_row(one.id, one.role, chain(stage.as_json() for stage in one.stages))
-    put_table(table)
+def _print_plan(planned: Plan, *, list_sets: bool) -> None:
+    if list_sets:
+        rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
+        put_rows([f"set ({len(rows)})", "role", "stages"], rows)
+        put()
+    groups = [[family, str(len(sets)), first_few(corruptions_of(sets), MOST_NAMED)] for family, sets in planned.families().items()]
+    put_rows(["family", "sets", "corruptions"], groups, right=["sets"])
     put()
+    each = "" if list_sets else " (each of them: --list-sets)"
+    put(f"Sets:    {len(planned.sets)} of {planned.recipe} {planned.version}{each}")
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""
     put(f"Source:  {planned.source}, {planned.samples} samples{of_images}")
     others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""
@@ -163,3 +177,31 @@ def _print_plan(planned: Plan) -> None:
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:   {STORES[name]}: about {size(estimate.bytes)} in {duration(estimate.seconds)} ({chosen})")
     put_notes(planned.notes)
+
+
+def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
+    """Return the corruptions of sets, a chain's joined by ``+``; single ones with their severities or levels: ``fog 1-5``."""
+    numbers: dict[str, set[int]] = {}
+    for one in sets:
+        found = numbers.setdefault("+".join(stage.corruption for stage in one.stages), set())
+        if len(one.stages) == 1:
+            (stage,) = one.stages
+            found |= {number for number in (stage.severity, stage.level) if number is not None}
+    return [" ".join([name, spans(sorted(found))]).strip() for name, found in numbers.items()]
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Return whole numbers in rising order as a person writes them.
+
+    Examples
+    --------
+    >>> spans([1, 2, 3, 5]), spans([4])
+    ('1-3,5', '4')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)

@@ -13,6 +13,7 @@ from .options import (
     Coupling,
     Device,
     First,
+    FirstStages,
     Format,
     FrostTextures,
     Groups,
@@ -31,7 +32,7 @@ from .options import (
     PerSuperCategory,
     Samples,
     Scale,
-    Second,
+    SecondStages,
     Seed,
     Sets,
     Severities,
@@ -44,7 +45,7 @@ from .options import (
     View,
 )
 
-# Field of `BuildOptions` -> option and default, in the order of the help; `--first` is also a word of pairs. A test compares the names.
+# Field of `BuildOptions` -> option and default, in the order of the help. A test compares the names.
 BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "seed": (Seed, 0),
     "jobs": (Jobs, None),
@@ -77,7 +78,8 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "page": (Page, True),
 }
 PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "second": (Second, None),
+    "first_stages": (FirstStages, None),
+    "second_stages": (SecondStages, None),
     "severities": (Severities, None),
     "levels": (Levels, None),
     "orders": (Orders, None),

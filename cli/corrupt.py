@@ -11,6 +11,7 @@ import typer
 
 from ..errors import ParameterError
 from ..files import open_regular, reason
+from . import completion
 from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed
 from .output import put, put_json
 
@@ -31,7 +32,14 @@ Key = Annotated[
 
 def corrupt(
     image: Picture,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A corruption ('fog') or a set id ('fog/3', 'fog-3+gaussian_noise-5').")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A corruption ('fog') or a set id ('fog/3', 'fog-3+gaussian_noise-5').",
+            autocompletion=completion.corruptions,
+        ),
+    ],
     severity: Annotated[
         int | None, typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name.", show_default=False)
     ] = None,
@@ -69,6 +77,7 @@ def corrupt(
         typer.Option(
             "--recipe",
             metavar="RECIPE",
+            autocompletion=completion.recipes,
             help="Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
             show_default=False,
         ),
@@ -100,7 +109,7 @@ def corrupt(
     The same picture, key, seed and settings give the same pixels on every machine. Without --calibration or --recipe the table
     follows from the short side: up to 28 px and grey mnist, up to 48 cifar, up to 96 tiny, else imagenet.
     """
-    from .pictures import FORMATS, check_output, load
+    from ..generate.pixels.picture_file import FORMATS, check_output, load
 
     parameters = parse_parameters(param or [])
     if frost_textures is not None:

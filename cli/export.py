@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from ..quantities import size
+from . import completion
 from .options import AnyShape, AsJson, Sets, split_globs
-from .output import put, put_json, put_notes, size
+from .output import progress_of, put, put_json, put_notes
 
 
 def export(
@@ -16,6 +18,7 @@ def export(
         str,
         typer.Argument(
             metavar="VIEW",
+            autocompletion=completion.views,
             help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval or croissant.",
         ),
     ],
@@ -49,9 +52,7 @@ def export(
 
     Images are hard links to the build's files where that can be, and decode to the very same pixels everywhere.
     """
-    from .progress import Progress
-
-    with Progress("export") as progress:
+    with progress_of("export") as progress:
         from ..generate.views.export import export as run
 
         done = run(
@@ -63,7 +64,7 @@ def export(
             images=images,
             allow_missing_classes=allow_missing_classes,
             any_shape=any_shape,
-            progress=progress.step,
+            progress=progress,
         )
     if as_json:
         put_json({"ok": True, **vars(done)})

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..quantities import size
 from .options import AsJson
-from .output import put_json, put_rows, size, value
+from .output import put_json, put_rows, value
 
 Rows = list[dict[str, Any]]
 
@@ -21,66 +22,13 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the corruptions, recipes, sources or calibrations that can be named in the other commands."""
-    find, put = {
-        "corruptions": (corruptions, _put_corruptions),
-        "recipes": (recipes, _put_recipes),
-        "sources": (sources, _put_sources),
-        "calibrations": (calibrations, _put_calibrations),
-    }[what]
-    rows = find()
+    from ..generate.catalogue import catalogue
+
+    rows = catalogue(what)
     if as_json:
         put_json({what: rows})
     else:
-        put(rows)
-
-
-def corruptions() -> Rows:
-    """Return every registered corruption, by family."""
-    from ..corruptions.calibrations import SHIPPED, get_calibration
-    from ..corruptions.registry import corruption_names, get_corruption
-
-    return [
-        {
-            "name": corruption.name,
-            "family": corruption.family,
-            "role": corruption.role,
-            "revision": corruption.revision,
-            "severities": sorted({severity for c in SHIPPED for severity in get_calibration(c).rows.get(corruption.name, {})}),
-            "levels": None if corruption.gradual is None else corruption.gradual.most,
-            "parameters": [p.name for p in corruption.columns],
-            "options": {p.name: p.default for p in corruption.options},
-            "draws": [d.name for d in corruption.draws],
-            "deterministic": corruption.deterministic,
-            "preserves_geometry": corruption.preserves_geometry,
-        }
-        for corruption in map(get_corruption, corruption_names())
-    ]
-
-
-def recipes() -> Rows:
-    """Return every shipped recipe: what it makes, from what, and how large that is."""
-    from ..generate.plan.outline import outline
-    from ..generate.recipes.recipe import load_recipe, recipe_names
-
-    return [outline(load_recipe(name)).as_json() for name in recipe_names()]
-
-
-def sources() -> Rows:
-    """Return every kind of source."""
-    from ..generate.sources.source import SCHEMES
-
-    return [{"source": name, "about": scheme.about} for name, scheme in SCHEMES.items()]
-
-
-def calibrations() -> Rows:
-    """Return the calibrations that come with the package."""
-    from ..corruptions.calibrations import SHIPPED, get_calibration
-
-    rows = []
-    for table in map(get_calibration, SHIPPED):
-        cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
-        rows.append({"name": table.name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)})
-    return rows
+        {"corruptions": _put_corruptions, "recipes": _put_recipes, "sources": _put_sources, "calibrations": _put_calibrations}[what](rows)
 
 
 def _put_corruptions(rows: Rows) -> None:
@@ -91,7 +39,8 @@ def _put_corruptions(rows: Rows) -> None:
         family = row["family"]
         options = ", ".join(f"{name}={value(default)}" for name, default in row["options"].items())
         lines.append([shown, row["name"], row["role"], str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options])
-    put_rows(["family", "corruption", "role", "revision", "strength", "parameters", "options"], lines)
+    columns = ["family", "corruption", "role", "revision", "strength", "parameters", "options"]
+    put_rows(columns, lines, spare=["revision", "options", "role", "parameters"], wrapped=["parameters", "options"])
 
 
 def _strength(row: Mapping[str, Any]) -> str:
@@ -112,7 +61,8 @@ def _put_recipes(rows: Rows) -> None:
         if row["bytes"] is None and row["bytes_per_sample"] is not None:
             about = f"{size(row['bytes_per_sample'])} an image"
         lines.append([row["name"], str(row["sets"]), side, row["source"], images, about, title])
-    put_rows(["recipe", "sets", "size", "made from", "images", "about", "what"], lines)
+    columns = ["recipe", "sets", "size", "made from", "images", "about", "what"]
+    put_rows(columns, lines, right=["sets", "images"], spare=["made from", "about", "size", "images"], wrapped=["made from", "what"])
 
 
 def _put_sources(rows: Rows) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from . import completion
+
 DEFAULT_RECIPE = "imagenet-c"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output and nothing else there.")]
@@ -16,6 +18,7 @@ Source = Annotated[
     typer.Option(
         "--source",
         metavar="SOURCE",
+        autocompletion=completion.sources,
         help="Where the images come from: 'sample' (eight photographs, no download), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
     ),
 ]
@@ -24,6 +27,7 @@ OriginalSource = Annotated[
     typer.Option(
         "--source",
         metavar="SOURCE",
+        autocompletion=completion.sources,
         help="Where the samples came from, to make them again; not needed for 'sample'.",
         show_default=False,
     ),
@@ -77,6 +81,7 @@ Sets = Annotated[
     typer.Option(
         "--sets",
         metavar="GLOB",
+        autocompletion=completion.sets,
         help="Only these sets: ids, aliases or patterns such as 'fog/*'; repeated, or separated by commas.",
         show_default=False,
     ),
@@ -86,21 +91,27 @@ Samples = Annotated[
     typer.Option("--samples", metavar="N", min=1, help="Only N samples, spread evenly over the source's order.", show_default=False),
 ]
 First = Annotated[
+    str | None,
+    typer.Option("--first", metavar="N", help="Only the first N samples of the source.", show_default=False),
+]
+FirstStages = Annotated[
     list[str] | None,
     typer.Option(
-        "--first",
-        metavar="N|STAGES",
-        help="Only the first N samples of the source. With the recipe 'pairs', in words: the corruptions that come first.",
+        "--first-stages",
+        metavar="STAGES",
+        autocompletion=completion.corruptions,
+        help="With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
+        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
         show_default=False,
     ),
 ]
-Second = Annotated[
+SecondStages = Annotated[
     list[str] | None,
     typer.Option(
-        "--second",
+        "--second-stages",
         metavar="STAGES",
-        help="With the recipe 'pairs': the corruptions that come second. As --first: 'fog', 'fog-3', or a name and parameters, "
-        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
+        autocompletion=completion.corruptions,
+        help="With the recipe 'pairs': the corruptions that come second, as --first-stages.",
         show_default=False,
     ),
 ]
@@ -146,6 +157,7 @@ Calibration = Annotated[
     typer.Option(
         "--calibration",
         metavar="NAME",
+        autocompletion=completion.calibrations,
         help="The table of severities: imagenet, inception, tiny, cifar, mnist, or a table file (.toml).",
         show_default=False,
     ),
@@ -211,6 +223,7 @@ View = Annotated[
     typer.Option(
         "--view",
         metavar="VIEW",
+        autocompletion=completion.views,
         help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
         "flageval.",
         show_default=False,

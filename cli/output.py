@@ -7,15 +7,19 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from ..errors import MachineError
 from ..manifests.records.report import printable
+from ..progress import ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+NARROWEST = 24
+"""Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""
 
@@ -64,28 +68,52 @@ def say(text: str, *, style: str | None = None) -> None:
     put(text, style=style, stderr=True)
 
 
+def progress_of(command: str) -> ProgressDisplay:
+    """Return what shows how far a command is: a live bar where standard error is a terminal, a plain line now and then elsewhere."""
+    return ProgressDisplay(command, live=sys.stderr.isatty(), console=partial(console, stderr=True), say=say)
+
+
 def put_notes(notes: Iterable[str]) -> None:
     """Write what a user should know of the result, a paragraph a note."""
     for note in notes:
         put(f"Note: {note}", style="yellow")
 
 
-def put_table(table: Any) -> None:
-    """Write a table of rich's to standard output."""
-    with _writing(sys.stdout):
-        console().print(table)
+def put_rows(
+    columns: Sequence[str],
+    rows: Iterable[Iterable[str]],
+    right: Collection[str] = (),
+    *,
+    spare: Sequence[str] = (),
+    wrapped: Collection[str] = (),
+) -> None:
+    """Write a table to standard output.
 
-
-def put_rows(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()) -> None:
-    """Write a table to standard output; the columns named in `right` are aligned to the right."""
+    Columns named in `right` are aligned to the right. Where the table is too wide, cells of the columns in `wrapped` (by default the last)
+    take several lines, then the columns in `spare` are left out one after the other; nothing is cut.
+    """
     from rich.table import Table
 
+    wrapped = wrapped or {columns[-1]} - set(right)
+    lines = [list(row) for row in rows]
+    out = console()
+
+    def width(i: int) -> int:
+        longest = max(len(line[i]) for line in [columns, *lines])
+        return min(longest, NARROWEST) if columns[i] in wrapped else longest
+
+    kept = list(range(len(columns)))
+    for name in spare:
+        if sum(width(i) + 2 for i in kept) - 2 > out.width:
+            kept.remove(columns.index(name))
     table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left")
-    for row in rows:
-        table.add_row(*row)
-    put_table(table)
+    for i in kept:
+        justify: Literal["left", "right"] = "right" if columns[i] in right else "left"
+        table.add_column(columns[i], justify=justify, no_wrap=columns[i] not in wrapped, overflow="fold")
+    for line in lines:
+        table.add_row(*(line[i] for i in kept))
+    with _writing(sys.stdout):
+        out.print(table)
 
 
 def put_json(value: Any) -> None:
@@ -140,39 +168,6 @@ def silence(stream: TextIO) -> None:
     """Drop what is still to be written to a standard stream: its reader has left, or its disk is full."""
     with open(os.devnull, "wb") as null:
         os.dup2(null.fileno(), stream.fileno())
-
-
-def size(count: float) -> str:
-    """Return a number of bytes for people.
-
-    Examples
-    --------
-    >>> size(900), size(1_500_000), size(2.5e12)
-    ('900 B', '1.5 MB', '2.5 TB')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"
-
-
-def duration(seconds: float) -> str:
-    """Return a time for people.
-
-    Examples
-    --------
-    >>> duration(0.4), duration(75), duration(7260)
-    ('under a second', '1 min 15 s', '2 h 01 min')
-    """
-    if seconds < 1:
-        return "under a second"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def value(number: Any) -> str:

@@ -8,11 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from ..digests import digits
+from ..quantities import size
 from .options import AsJson
-from .output import first_few, put, put_json, size
-
-OTHER = "other"
-"""The archive of corruptions that this release does not know."""
+from .output import first_few, progress_of, put, put_json
 
 
 def pack(
@@ -42,23 +40,18 @@ def pack(
     Two packings of one build are equal byte for byte. Every file is checked while it is read. The same command resumes an interrupted pack.
     """
     largest = bytes_of(max_bytes, "--max-bytes")
-    from .progress import Progress
+    with progress_of("pack") as progress:
+        from ..generate.pack import pack as run
 
-    with Progress("pack") as progress:
-        from ..corruptions.registry import corruption_names, get_corruption
-        from ..manifests.release.pack import pack as run
-
-        known = set(corruption_names())
         done = run(
             directory,
             out,
-            family=lambda name: get_corruption(name).family if name in known else OTHER,
             by=by,
             form=form,
             max_bytes=largest,
             manifest_only=manifest_only,
             digests=digests,
-            progress=progress.step,
+            progress=progress,
         )
     if as_json:
         put_json(
@@ -90,12 +83,10 @@ def unpack(
     Every file is checked while it is read, and nothing that the records do not name is written. More archives can be added later, and the
     same command resumes an interrupted unpack.
     """
-    from .progress import Progress
-
-    with Progress("unpack") as progress:
+    with progress_of("unpack") as progress:
         from ..manifests.release.unpack import unpack as run
 
-        done = run(archives, out, progress=progress.step)
+        done = run(archives, out, progress=progress)
     if as_json:
         put_json(
             {

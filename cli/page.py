@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ..quantities import size
 from .options import AsJson, Groups, Images, Labels, OriginalSource
-from .output import put, put_json, put_notes, size
+from .output import progress_of, put, put_json, put_notes
 
 
 def page(
@@ -27,12 +28,10 @@ def page(
 
     A build has one already, unless it was made with --no-page or by an earlier release. The data set's digest stays.
     """
-    from .progress import Progress
-
-    with Progress("page"):
+    with progress_of("page") as progress:
         from ..generate.again.page_again import page as make_page
 
-        made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups)
+        made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups, progress=progress)
     if as_json:
         put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .options import AsJson
-from .output import put, put_json, put_notes, put_rows
+from .output import progress_of, put, put_json, put_notes, put_rows
 
 if TYPE_CHECKING:
     from ..scores.pairs.people_records import Gap, PeopleProfile, PeopleScores, Rate
@@ -29,9 +29,7 @@ def pairs_score(
 
     Intervals are over resamples of both people and images. Files that do not count are listed, with the reason.
     """
-    from .progress import Progress
-
-    with Progress("pairs-score"):
+    with progress_of("pairs-score"):
         from ..scores.pairs.pairs_score import pairs_score as run
 
         scored = run(key, answers, unfinished=unfinished, seed=seed)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..quantities import size
 from .options import AsJson, Seed, Sets, numbers, split_globs
-from .output import put, put_json, size
+from .output import progress_of, put, put_json
 
 if TYPE_CHECKING:
     from ..manifests.reader import DataSet
@@ -85,9 +86,7 @@ def pairs_sheet(
     The page is one file that works without a network. Each person belongs to group A or B, sees one of every pair, and saves a file of
     answers, which pairs-score reads with the key.
     """
-    from .progress import Progress
-
-    with Progress("pairs-sheet") as progress:
+    with progress_of("pairs-sheet") as progress:
         from ..manifests.reader import open as open_data_set
         from ..scores.pairs.sheet import pairs_sheet as run
 
@@ -108,7 +107,7 @@ def pairs_sheet(
             text=text,
             enlargement=enlarge,
             smooth=smooth,
-            progress=progress.step,
+            progress=progress,
         )
     if as_json:
         key = sheet.key

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from ..quantities import duration
 from .options import AsJson, Sets, split_globs
-from .output import duration, put, put_json, put_rows
+from .output import progress_of, put, put_json, put_rows
 
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="Where the model computes: cpu, cuda, cuda:1.")]
 
@@ -37,12 +38,10 @@ def predict(
     Needs PyTorch: the extra 'torch'. Images are given to the model as they are stored: they must have its size. The same
     command resumes one that was stopped.
     """
-    from .progress import Progress
-
-    with Progress("predict") as progress:
+    with progress_of("predict") as progress:
         from ..scores.predict import predict as run
 
-        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind, progress=progress.step)
+        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind, progress=progress)
     if as_json:
         put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
         return

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ..quantities import duration, size
 from .build_options import REMAKE_OPTIONS, with_options
 from .options import AsJson, Sets, split_globs
-from .output import duration, put, put_json, size
+from .output import progress_of, put, put_json
 
 MOST_SHOWN = 5
 
@@ -30,9 +31,7 @@ def rebuild(
 
     For releases without pixels. The same command resumes one that was stopped.
     """
-    from .progress import Progress
-
-    with Progress("rebuild") as progress:
+    with progress_of("rebuild") as progress:
         from ..generate.again.rebuild import rebuild as run
 
         rebuilt = run(manifest, out=out, sets=split_globs(sets), progress=progress, **given)

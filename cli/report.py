@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ..quantities import size
 from .options import AsJson
-from .output import put, put_json, size
+from .output import progress_of, put, put_json
 
 
 def report(
@@ -39,12 +40,10 @@ def report(
 
     It is one HTML file that fetches nothing.
     """
-    from .progress import Progress
-
-    with Progress("report") as progress:
+    with progress_of("report") as progress:
         from ..scores.report import report as run
 
-        done = run(directory, scores, out, predictions=predictions or (), sample=sample, progress=progress.step)
+        done = run(directory, scores, out, predictions=predictions or (), sample=sample, progress=progress)
     if as_json:
         record = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(done).items()}
         put_json({"ok": True, **record, "file": str(done.file)})

@@ -10,7 +10,7 @@ import typer
 
 from ..errors import ParameterError
 from .options import AsJson, Sets, split_globs
-from .output import put, put_json, put_notes, put_rows
+from .output import progress_of, put, put_json, put_notes, put_rows
 
 if TYPE_CHECKING:
     from ..scores.records import Fragile, FragileRate, Interval, Profile, Scores, SetScore, TwoFactor
@@ -82,11 +82,10 @@ def score(
 
     Intervals are over resamples of the images. Notes say why a score cannot be had, or cannot be laid beside a published one.
     """
-    from .progress import Progress
 
     if maps is not None and out is None:
         raise ParameterError("--maps needs --out FOLDER, in which the pictures go to FOLDER/maps.")
-    with Progress("score") as progress:
+    with progress_of("score") as progress:
         from .. import score as run
 
         drawn = _write_maps(directory, predictions, out / "maps", maps) if maps is not None and out is not None else 0
@@ -98,7 +97,7 @@ def score(
             sets=split_globs(sets),
             seed=seed,
             out=out,
-            progress=progress.step,
+            progress=progress,
         )
     if as_json:
         put_json(scores.as_json() | {"resamples": None})

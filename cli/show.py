@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from ..errors import ParameterError
 from ..manifests.records.report import printable
+from ..quantities import size
+from . import completion
 from .options import AsJson
-from .output import chain, first_few, put, put_json, put_rows, settings, size, value
-
-if TYPE_CHECKING:
-    from ..corruptions.rows import Row
+from .output import chain, first_few, put, put_json, put_rows, settings, value
 
 METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
 """Columns of a build's sets: heading -> field, decimals."""
-PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 
 
 def show(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A corruption, recipe (or recipe file), calibration, or the directory of a build.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A corruption, recipe (or recipe file), calibration, or the directory of a build.",
+            autocompletion=completion.shown,
+        ),
     ],
     ladder: Annotated[
         Literal["evaluated", "text"] | None,
@@ -42,119 +42,13 @@ def show(
 
     Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured now.
     """
-    from ..corruptions.calibrations import SHIPPED
-    from ..corruptions.registry import corruption_names, get_corruption
-    from ..errors import UnknownCorruption, suggest
-    from ..generate.recipes.recipe import recipe_aliases, recipe_names
+    from ..generate.show import show as run
 
-    make: Callable[[], dict[str, Any]]
-    if name in corruption_names() and get_corruption(name).gradual is not None:
-        make, put_out = partial(gradual_json, name, ladder or "evaluated"), _put_gradual
-    elif name in corruption_names():
-        make, put_out = partial(corruption_json, name), _put_corruption
-    elif name in SHIPPED:
-        make, put_out = partial(calibration_json, name), _put_calibration
-    elif Path(name).is_dir():
-        make, put_out = partial(build_json, Path(name)), _put_build
-    elif name.endswith(".toml") or name in (*recipe_names(), *recipe_aliases()):
-        make, put_out = partial(recipe_json, name), _put_recipe
-    else:
-        known = [*corruption_names(), *recipe_names(), *SHIPPED]
-        raise UnknownCorruption(
-            f"{name!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there.{suggest(name, known)} "
-            "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
-        )
-    if ladder is not None and put_out is not _put_gradual:
-        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {name!r} has none.")
-    record = make()
+    shown = run(name, ladder=ladder)
     if as_json:
-        put_json(record)
+        put_json(shown.record)
     else:
-        put_out(record)
-
-
-def corruption_json(name: str) -> dict[str, Any]:
-    """Return what is known of a corruption: declaration, documentation, and its rows in every calibration."""
-    from ..corruptions.calibrations import SHIPPED, get_calibration
-    from ..corruptions.registry import get_corruption
-
-    declared = get_corruption(name)
-    tables = {calibration: get_calibration(calibration).rows.get(name, {}) for calibration in SHIPPED}
-    fields = ("family", "role", "revision", "preserves_geometry", "deterministic", "reference")
-    return {
-        "corruption": name,
-        **{field: getattr(declared, field) for field in fields},
-        "documentation": inspect.cleandoc(declared.function.__doc__ or ""),
-        "parameters": {
-            p.name: {"kind": p.kind.__name__, **{field: getattr(p, field) for field in PARAMETER_FIELDS}} for p in declared.parameters
-        },
-        "draws": {d.name: d.about for d in declared.draws},
-        "tables": {calibration: _row_parameters(rows) for calibration, rows in tables.items() if rows},
-        "sources": sorted({row.source for rows in tables.values() for row in rows.values()}),
-    }
-
-
-def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
-    return {str(severity): dict(row.parameters) for severity, row in sorted(rows.items())}
-
-
-def gradual_json(name: str, which: str) -> dict[str, Any]:
-    """Return what is known of a gradual degradation: as `corruption_json`, with ladders in place of tables, and what each level changes."""
-    from ..corruptions.calibrations import LADDERS, ladder
-    from ..corruptions.registry import get_corruption
-    from ..generate.level_effects import change_table
-
-    gradual = get_corruption(name).gradual
-    assert gradual is not None
-    known = corruption_json(name)
-    del known["tables"]
-    return known | {
-        "sources": [ladder(other)[name].source for other in LADDERS],
-        "levels": gradual.most,
-        "accumulates": gradual.accumulates,
-        "ladders": {other: dict(ladder(other)[name].parameters) for other in LADDERS},
-        "ladder": which,
-        # What a model's gradient changes depends on the model: `change_table` takes one, from Python.
-        "changes": [] if get_corruption(name).needs_model else [row.as_json() for row in change_table(name, ladder=which)],
-    }
-
-
-def recipe_json(name: str) -> dict[str, Any]:
-    """Return a recipe, resolved: its settings and its sets."""
-    from ..generate.recipes.recipe import load_recipe
-
-    recipe = load_recipe(name)
-    return {"recipe": recipe.model_dump(mode="json", exclude={"sets"}), "sets": [spec.as_json() for spec in recipe.resolve().sets]}
-
-
-def calibration_json(name: str) -> dict[str, Any]:
-    """Return a calibration: its side and every row."""
-    from ..corruptions.calibrations import get_calibration
-
-    table = get_calibration(name)
-    rows = {corruption: _row_parameters(rows) for corruption, rows in table.rows.items()}
-    cited = {row.source for by_severity in table.rows.values() for row in by_severity.values()}
-    return {"calibration": table.name, "side": table.side, "rows": rows, "sources": sorted(cited)}
-
-
-def build_json(directory: Path) -> dict[str, Any]:
-    """Return what a finished build's manifest says, in short."""
-    from ..manifests.manifest_file import load_manifest
-
-    manifest = load_manifest(directory)
-    record = manifest.as_json()
-    fields = ("version", "digest", "seed", "coupling", "scale", "source", "preprocessing", "encoding")
-    return {
-        "build": manifest.name,
-        **{field: record[field] for field in fields},
-        "classes": len(manifest.classes),
-        "samples": max((s.count for s in manifest.sets), default=0),
-        "excluded": record["excluded"],
-        "images": sum(s.count for s in manifest.sets),
-        "bytes": sum(s.bytes for s in manifest.sets),
-        "sets": [{field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")} for entry in record["sets"]],
-        "environment": manifest.environment,
-    }
+        PRINTERS[shown.kind](shown.record)
 
 
 def _put_corruption(record: Mapping[str, Any]) -> None:
@@ -176,7 +70,7 @@ def _put_gradual(record: Mapping[str, Any]) -> None:
         put(f"ladder {record['ladder']}: means over the sample source's photographs at 224x224, seed 0", style="bold")
         numbers = ("changed", "mean", "colours")
         rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
-        put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"))
+        put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"), wrapped=("change",))
     else:
         put("What a level changes depends on the model: from Python, corruptset.generate.level_effects.change_table measures it.")
     put()
@@ -269,4 +163,14 @@ def _metrics(metrics: Mapping[str, Any] | None) -> list[str]:
 
 def _put_sets(sets: Sequence[Mapping[str, Any]], columns: Sequence[str], cells: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:
     rows = ([entry["id"], entry["role"], ", ".join(entry["aliases"]), *row] for entry, row in zip(sets, cells, strict=True))
-    put_rows([f"set ({len(sets)})", "role", "aliases", *columns], rows, right=right)
+    columns = [f"set ({len(sets)})", "role", "aliases", *columns]
+    put_rows(columns, rows, right=right, spare=["role", *right[:1]], wrapped=["aliases", "stages"])
+
+
+PRINTERS: dict[str, Callable[[Mapping[str, Any]], None]] = {
+    "corruption": _put_corruption,
+    "gradual": _put_gradual,
+    "calibration": _put_calibration,
+    "recipe": _put_recipe,
+    "build": _put_build,
+}

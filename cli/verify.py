@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..quantities import size
 from .build_options import REMAKE_OPTIONS, with_options
 from .options import AsJson, count_or_all
-from .output import first_few, put, put_json, put_notes, say, size
+from .output import first_few, progress_of, put, put_json, put_notes, say
 
 if TYPE_CHECKING:
     from ..manifests.records.report import VerificationReport
@@ -63,40 +64,27 @@ def verify(
     An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
     """
     count = count_or_all(rederive, "--rederive")
-    from .progress import Progress
+    with progress_of("verify") as progress:
+        from ..corruptions.calibrations import get_calibration
+        from ..generate.again.rederive import verify as run
 
-    with Progress("verify") as progress:
-        from ..manifests.verify.views import is_view, verify_view
-
-        if view is not None:
-            from ..generate.views.view_check import check_view
-
-            _refuse_with_view(rederive, repair, "--view")
-            report = check_view(directory, view, progress=progress.step)
-        elif is_view(directory):
-            _refuse_with_view(rederive, repair, "a view")
-            report = verify_view(directory, progress=progress.step)
-        else:
-            from ..corruptions.calibrations import get_calibration
-            from ..generate.again.rederive import verify as run
-
-            side = None if calibration is None else get_calibration(calibration).side
-            report = run(
-                directory,
-                rederive=count,  # type: ignore[arg-type]
-                repair=repair,
-                calibration_side=side,
-                progress=progress.step,
-                **given,
-            )
+        report = run(
+            directory,
+            rederive=count,  # type: ignore[arg-type]
+            repair=repair,
+            calibration_side=None if calibration is None else get_calibration(calibration).side,
+            view=view,
+            progress=progress,
+            **given,
+        )
     if as_json:
         put_json(report.as_json())
     else:
-        _put_report(report, view or directory, rederived=progress.done.get("rederive"))
+        _put_report(report, view or directory)
     raise typer.Exit(0 if report.ok else 1)
 
 
-def _put_report(report: VerificationReport, checked_path: Path, *, rederived: int | None) -> None:
+def _put_report(report: VerificationReport, checked_path: Path) -> None:
     _put_first([f"mended: {path}" for path in report.mended or []], "more mended")
     if not report.ok:
         say(f"{report.directory}: {len(report.problems)} problem{'s' * (len(report.problems) != 1)}", style="red")
@@ -104,8 +92,10 @@ def _put_report(report: VerificationReport, checked_path: Path, *, rederived: in
         return
     checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
     checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
-    checked += [] if rederived is None else [f"{rederived} samples made again from the source"]
+    checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
     put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
+    if len(report.containers) > 1:
+        put("Every image is stored in a folder and in a shard: both are checked, and both are counted.")
     if report.partial:
         absent = f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
         put_notes([f"a part of the data set; {absent}"])
@@ -118,10 +108,3 @@ def _put_first(lines: Sequence[str], more: str) -> None:
         put(line)
     if len(lines) > MOST_SHOWN:
         put(f"... and {len(lines) - MOST_SHOWN} {more} (all of them with --json)")
-
-
-def _refuse_with_view(rederive: str | None, repair: bool, what: str) -> None:
-    if repair:
-        raise typer.BadParameter(f"a build is repaired, not {what}; export the view again.", param_hint="'--repair'")
-    if rederive is not None:
-        raise typer.BadParameter(f"samples are made again from the source for a build, not for {what}.", param_hint="'--rederive'")

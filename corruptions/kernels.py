@@ -13,6 +13,7 @@ from typing import Any
 import numba
 
 from .cache import kernel_folder
+from .compile_notice import announce
 from .kernel_files import CompiledFiles
 
 # Numba's stubs know neither its configuration nor all options of njit.
@@ -21,6 +22,8 @@ _njit: Any = numba.njit
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Numba's wrapper, which takes Python's arguments apart, costs as much to compile as a small function.
 _UNWRAPPED: Any = {"no_cpython_wrapper": True}
+
+announce()
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -272,7 +272,6 @@ def get_corruption(name: str) -> Corruption:
     if name not in _registered:
         module = _modules().get(name)
         if module is None:
-            names = corruption_names()
-            raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, names)} Known: {', '.join(names)}.")
+            raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
         importlib.import_module(f".{module}", __package__)
     return _registered[name]

@@ -99,11 +99,12 @@ def _chain(
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
         resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
         return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
+    chain = parse_chain(name, table) if isinstance(name, str) else ()
     given = [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
     if given:
         raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")
     if isinstance(name, str):
-        return parse_chain(name, table), {}, {}
+        return chain, {}, {}
     return tuple(_stage(s, table) for s in name), {}, {}
 
 

@@ -136,10 +136,10 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
     for part in [text] if single else text.split("+"):
         link = single or _LINK.fullmatch(part)
         if link is None:
-            known = ", ".join(corruption_names())
+            whole = "" if part == text else f" in {text!r}"
             raise UnknownCorruption(
-                f"{part!r} in {text!r} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
-                f"{suggest(part, corruption_names())} Known corruptions: {known}."
+                f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
+                f"{suggest(re.sub('[/-][0-9]*$', '', part), corruption_names())} `corruptset list` names all corruptions."
             )
         stages.append(resolve_number(link["name"], calibration, int(link["number"])))
     return tuple(stages)

@@ -18,6 +18,7 @@ from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
 from ..manifests.records.models import Manifest
 from ..models.surrogate import Surrogate
+from ..progress import ProgressEvent, shows_progress, told
 from ..signatures import showing
 from .commit.finish import finish
 from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
@@ -50,23 +51,6 @@ SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples
 
 
 @dataclass(frozen=True)
-class ProgressEvent:
-    """How far a build is."""
-
-    phase: str
-    """``checking``, ``compiling``, ``building``, ``finishing`` or ``done``."""
-    parts_done: int = 0
-    parts_total: int = 0
-    images_done: int = 0
-    images_total: int = 0
-    sets_done: int = 0
-    """Sets of which every part is committed."""
-    sets_total: int = 0
-    seconds: float = 0.0
-    """Since the phase began."""
-
-
-@dataclass(frozen=True)
 class Built:
     """A finished build."""
 
@@ -94,12 +78,13 @@ Progress = Callable[[ProgressEvent], None]
 
 
 @showing(BuildOptions)
+@shows_progress("build")
 def build(
     recipe: str | Path | Recipe = "imagenet-c",
     source: str | Source = "sample",
     out: str | Path = "corruptset-out",
     *,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[BuildKeywords],
 ) -> Built:
     """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
@@ -114,8 +99,8 @@ def build(
         ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
     out : path
         The build goes to ``<out>/<name>-<version>``.
-    progress : callable, optional
-        Told how far the build is.
+    progress : callable or bool, optional
+        Told how far the build is, by a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
         skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
@@ -137,7 +122,7 @@ def build(
     with resumable(Path(out)) as place:
         spec = prepare(recipe, source, BuildOptions(**options))
         place.directory = Path(out) / spec.folder
-        return make_build(spec, place.directory, progress or (lambda event: None))
+        return make_build(spec, place.directory, told(progress))
 
 
 def _with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:

@@ -16,6 +16,8 @@ from .records.report import Problem
 
 MANIFEST_CAP = 512 << 20
 """Bytes: a manifest of 10,000 sets and 100,000 shards has about 40 MB."""
+MOST_NAMED = 12
+"""Data sets in a folder that are named."""
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
@@ -76,9 +78,16 @@ def _incomplete(directory: Path) -> str:
             f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* --out DIR`) and name "
             "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
         )
-    inner = sorted(p.parent.name for p in directory.glob(f"*/{MANIFEST}"))[:3] if directory.is_dir() else []
-    hint = f" Did you mean {directory / inner[0]}?" if inner else ""
-    return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set.{hint} Resume a build with its own command."
+    inner = sorted(str(p.parent) for p in directory.glob(f"*/{MANIFEST}")) if directory.is_dir() else []
+    if len(inner) == 1:
+        return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds one. Did you mean {inner[0]}?"
+    if inner:
+        more = f" and {len(inner) - MOST_NAMED} more" if len(inner) > MOST_NAMED else ""
+        return (
+            f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. Name one of them: "
+            f"{', '.join(inner[:MOST_NAMED])}{more}."
+        )
+    return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its own command."
 
 
 def load_manifest(directory: Path | str) -> Manifest:

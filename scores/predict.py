@@ -23,6 +23,7 @@ from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
+from ..progress import shows_progress, told
 from .prediction_files.head import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind
 from .set_choice import choose
@@ -60,6 +61,7 @@ class Predicted:
         return f"<Predicted by {self.model} in {self.directory}: {done}{mean}>"
 
 
+@shows_progress("predict")
 def predict(
     directory: str | Path | DataSet,
     model: str | Path | Surrogate,
@@ -69,7 +71,7 @@ def predict(
     device: str = "cpu",
     batch: int = 64,
     kind: Kind = "logits",
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Predicted:
     """Write what a model says of every image of a data set: ``<set id>.npz`` for each set, and ``predictions.json``.
 
@@ -93,8 +95,9 @@ def predict(
     kind : {"logits", "probs", "top", "rank"}
         What is kept of each image. ``logits`` and ``probs``: (N, classes) float32. ``top``: (N, 5) int64, the classes from the most likely
         down. ``rank``: `rank_true` (N,) int64, how many classes are above the true one, and `p_true` (N,) float32, its probability.
-    progress : callable, optional
-        Told (phase, images done, images in all).
+    progress : callable or bool, optional
+        Told (phase, images done, images in all). By default a bar is shown in a terminal and in a notebook;
+        False shows none.
 
     Returns
     -------
@@ -112,7 +115,7 @@ def predict(
     if kind not in KINDS:
         raise ParameterError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}.")
     started = time.monotonic()
-    tell = progress or (lambda phase, done, total: None)
+    tell = told(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     chosen = choose(data, sets)
     tell("loading the model", 0, 0)

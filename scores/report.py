@@ -14,6 +14,7 @@ from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
+from ..progress import shows_progress, told
 from ..webpage.document import render
 from .comparison.differences import differences
 from .comparison.entries import Entry
@@ -53,6 +54,7 @@ class Report:
     bytes: int
 
 
+@shows_progress("report")
 def report(
     directory: str | Path | DataSet,
     scores: Sequence[str | Path | Scores],
@@ -60,7 +62,7 @@ def report(
     *,
     predictions: GivenPredictions = (),
     sample: str | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Report:
     """Write a page of results: models side by side on one data set.
 
@@ -78,8 +80,9 @@ def report(
     sample : str, optional
         The id of the sample that stands under every degradation; by default the first that all models whose predictions are known have
         right when it is clean, or the first.
-    progress : callable, optional
-        Told (phase, done, total).
+    progress : callable or bool, optional
+        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook;
+        False shows none.
 
     Returns
     -------
@@ -99,7 +102,7 @@ def report(
     -----
     The same data set, scores and predictions give the same bytes, with the same release of corruptset and Pillow.
     """
-    tell = progress or (lambda phase, done, total: None)
+    tell = told(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
     page = _Page(data, entries, predicted, sample)

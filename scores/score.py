@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import PredictionError, first_few
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
+from ..progress import shows_progress, told
 from .absences import absence_notes
 from .comparability import comparability_notes, why_not_alexnet
 from .conditions import condition_of
@@ -36,6 +37,7 @@ Progress = Callable[[str, int, int], None]
 """(phase, done, total)."""
 
 
+@shows_progress("score")
 def score(
     directory: str | Path | DataSet,
     predictions: str | Path | Predictions,
@@ -45,7 +47,7 @@ def score(
     sets: Sequence[str] | None = None,
     seed: int = 0,
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     describe_level: DescribeLevel | None = None,
 ) -> Scores:
     """Score what a model predicts of a data set, by the measures of the papers that its sets come from.
@@ -68,8 +70,9 @@ def score(
         Of the resamples of the images, which intervals come from: 0..2**53 - 1.
     out : str or Path, optional
         A folder that gets ``scores.json`` and ``sets.csv``.
-    progress : callable, optional
-        Told (phase, done, total).
+    progress : callable or bool, optional
+        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook;
+        False shows none.
     describe_level : callable, optional
         Says in words what a level of a gradual degradation does; `corruptset.score` supplies it.
 
@@ -88,7 +91,7 @@ def score(
     UnknownCorruption, IncompleteBuild, VerificationError
         No set fits `sets`; the data set is not finished, or damaged.
     """
-    tell = progress or (lambda phase, done, total: None)
+    tell = told(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     read = partial(_predictions, data, progress=tell)
     predicted = read(predictions, sets=sets)

@@ -14,7 +14,9 @@ from ...manifests.disk.listing import plain_file
 from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
+from ...manifests.records.report import Progress
 from ...pixels import pixel_digest
+from ...progress import shows_progress, told
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from ..page.add_page import add_page
@@ -41,8 +43,14 @@ class PageMade:
     """Whether it shows clean images."""
 
 
+@shows_progress("page")
 def page(
-    directory: str | Path, source: str | Source | None = None, *, out: str | Path | None = None, **options: Unpack[RemakeKeywords]
+    directory: str | Path,
+    source: str | Source | None = None,
+    *,
+    out: str | Path | None = None,
+    progress: Progress | bool | None = None,
+    **options: Unpack[RemakeKeywords],
 ) -> PageMade:
     """Make the page of a finished data set: index.html, in it or elsewhere.
 
@@ -57,6 +65,8 @@ def page(
         Where clean images come from, if they are not stored; not needed for a build of ``sample``.
     out : path, optional
         A file to write instead; the data set is then left as it is.
+    progress : callable or bool, optional
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
     **options
         What else the source needs: the fields labels, images and groups of `corruptset.generate.again.remake_options.RemakeOptions`.
 
@@ -82,6 +92,7 @@ def page(
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
     clean_of = clean_images(data, RemakeOptions(source=source, **options))
+    told(progress)("drawing", 0, 0)
     has_clean = clean_of is not None or "clean" in data
     if out is not None:
         text = build_page(data, clean_of)

@@ -16,6 +16,7 @@ from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
+from ...progress import shows_progress, told
 from ...signatures import showing
 from ..build import Built, Progress, make_build
 from ..commit.interruption import resumable
@@ -60,13 +61,14 @@ class Rebuilt:
 
 
 @showing(RemakeOptions)
+@shows_progress("rebuild")
 def rebuild(
     manifest: str | Path,
     source: str | Source | None = None,
     out: str | Path = "corruptset-out",
     *,
     sets: Sequence[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[RemakeKeywords],
 ) -> Rebuilt:
     """Make a data set again from its source and its records, and check every image against them.
@@ -84,8 +86,8 @@ def rebuild(
         The data set goes to ``<out>/<name>-<version>``.
     sets : sequence of str, optional
         Globs over set ids and aliases; by default all of the manifest's.
-    progress : callable, optional
-        Told how far it is.
+    progress : callable or bool, optional
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
     **options
         The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups, frost_textures, surrogate,
         device, jobs.
@@ -119,7 +121,7 @@ def rebuild(
         release = read_release(data, asked)
         spec = recorded_build(data.manifest, release.samples, data.path, opened_source(data, remake), remake, sets=sets)
         comparison = Comparison(release, place.directory)
-        built = make_build(spec, place.directory, progress or (lambda event: None), comparison)
+        built = make_build(spec, place.directory, told(progress), comparison)
     _refuse_other_sets(built, data.manifest)
     return _compared(built, release)
 

@@ -22,12 +22,15 @@ from ...manifests.records.models import ImageRecord, SampleRecord
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.release.release import has_rows
 from ...manifests.verify.ladder import verify_directory
+from ...manifests.verify.views import is_view, verify_view
 from ...pixels import pixel_digest
+from ...progress import shows_progress, told
 from ...signatures import showing
 from ..pixels.encoding import Encoding, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..recipes.set_spec import SetSpec
 from ..sources.source import Source
+from ..views.view_check import check_view
 from .agreement import differing_classes, matched, refuse_unrecorded_code, refuse_unrecorded_textures
 from .from_manifest import maker_of, opened_source, specs_of, spread
 from .remake_options import RemakeKeywords, RemakeOptions
@@ -41,6 +44,7 @@ TOLERATED = 0.01
 
 
 @showing(RemakeOptions)
+@shows_progress("verify")
 def verify(
     directory: str | Path,
     *,
@@ -49,7 +53,8 @@ def verify(
     repair: bool = False,
     source: str | Source | None = None,
     calibration_side: int | None = None,
-    progress: Progress | None = None,
+    view: str | Path | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[RemakeKeywords],
 ) -> VerificationReport:
     """Check a data set: structure, nothing missing or unexpected, sizes, hashes, pixels; and samples made again.
@@ -57,7 +62,7 @@ def verify(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json.
+        The one that holds manifest.json; or a view, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
         How far to climb.
     rederive : int or "all", optional
@@ -71,8 +76,10 @@ def verify(
         Where the samples came from; not needed for a build of ``sample``.
     calibration_side : int, optional
         The reference side of the calibration, in place of the one in the manifest.
-    progress : callable, optional
-        Called with the step, what is done and the total.
+    view : path, optional
+        Check the view that was exported from this data set to there, image by image, against the data set's digests.
+    progress : callable or bool, optional
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
     **options
         The other fields of `corruptset.generate.again.remake_options.RemakeOptions`: labels, images, groups, frost_textures, surrogate,
         device, jobs.
@@ -89,7 +96,7 @@ def verify(
     VerificationError
         Corruptions have other revisions here than in the data set.
     ParameterError
-        `rederive` is neither a whole number above 0 nor "all", or `repair` is asked for below the highest level.
+        `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, or one of them for a view.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
@@ -97,11 +104,17 @@ def verify(
         raise ParameterError(f"rederive is {rederive!r}; expected a number of samples, at least 1, or 'all'.")
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
-    report_progress = progress or (lambda step, done, total: None)
+    report_progress = told(progress)
+    if view is not None or is_view(directory):
+        if repair:
+            raise ParameterError("A build is repaired, not a view; export the view again.")
+        if rederive is not None:
+            raise ParameterError("Samples are made again from the source for a build, not for a view.")
+        return verify_view(directory, progress=report_progress) if view is None else check_view(directory, view, progress=report_progress)
     remake = RemakeOptions(source=source, **options)
     repaired: Repaired | None = None
     if repair:
-        before = verify_directory(directory, jobs=remake.workers, progress=progress)
+        before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
         if before.ok and rederive is None:
             before.mended = []
             return before
@@ -123,7 +136,7 @@ def verify(
         rederive=None if rederive is None else again,
         rederive_count=None if rederive == "all" else rederive,
         jobs=remake.workers,
-        progress=progress,
+        progress=report_progress,
     )
     report.checked["rederived"] = rederived
     report.notes += notes

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
+from ...corruptions.registry import get_corruption
 from ...signatures import showing
 from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
@@ -63,6 +64,14 @@ class Plan:
         sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
         cost = f"about {self.bytes / 1e6:,.1f} MB ({self.format}) and {self.seconds:,.0f} s with jobs={self.jobs}"
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
+
+    def families(self) -> dict[str, list[SetSpec]]:
+        """Return the sets by the family of their corruption, in the order of the plan; chains by their length, clean by itself."""
+        families: dict[str, list[SetSpec]] = {}
+        for one in self.sets:
+            family = get_corruption(one.stages[0].corruption).family if len(one.stages) == 1 else f"chains of {len(one.stages)}"
+            families.setdefault(family if one.stages else "clean", []).append(one)
+        return families
 
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""

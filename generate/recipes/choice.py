@@ -62,7 +62,8 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
 def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:
     """Return the sets that patterns match, by id or alias, and what is wrong with the patterns that match none."""
     names = {name for one in sets for name in one.names}
-    problems = [f"{g!r} matches no set.{suggest(g, names)}" for g in globs if not any(fnmatchcase(n, g) for n in names)]
+    near = [*names, *{f"{name.rpartition('/')[0]}/*" for name in names if "/" in name}]
+    problems = [f"{g!r} matches no set.{suggest(g, near)}" for g in globs if not any(fnmatchcase(n, g) for n in names)]
     return [one for one in sets if any(fnmatchcase(n, g) for n in one.names for g in globs)], problems
 
 

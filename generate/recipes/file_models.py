@@ -24,7 +24,7 @@ class RecipeTable(BaseModel):
 
 def _known_corruption(name: str) -> str:
     if name not in corruption_names():
-        raise ValueError(f"there is no corruption {name!r}.{suggest(name, corruption_names())} Known: {', '.join(corruption_names())}.")
+        raise ValueError(f"there is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
     return name
 
 

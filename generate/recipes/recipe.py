@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
+from ...corruptions.registry import corruption_names
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
 from ...errors import CorruptsetError, RecipeError, mistakes, suggest
@@ -226,9 +227,11 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     name = recipe_aliases().get(recipe, recipe)
     if name not in recipe_names():
         known = [*recipe_names(), *recipe_aliases()]
+        if name in corruption_names():
+            raise RecipeError(f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`.")
         raise RecipeError(
-            f"There is no recipe {recipe!r}.{suggest(recipe, known)} Known: {', '.join(recipe_names())}, "
-            "or the path of a recipe file (.toml)."
+            f"There is no recipe {recipe!r}.{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file "
+            "ends in .toml."
         )
     return _shipped(name)
 

@@ -14,6 +14,7 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Progress
 from ...manifests.verify.views import VIEW, ViewRecord, ViewSetRecord
+from ...progress import shows_progress, told
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from ..recipes.expectations import Named
@@ -25,7 +26,7 @@ from .subject import Subject
 from .writer import Writer, finished_at_once
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Exported:
     """A finished export."""
 
@@ -40,7 +41,11 @@ class Exported:
     """Images that are hard links to the build's own files."""
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<Exported {self.view} in {self.top}: {self.images:,} images, {self.linked:,} of them hard links>"
 
+
+@shows_progress("export")
 def export(
     view: str,
     directory: str | Path,
@@ -51,7 +56,7 @@ def export(
     images: str | Path | Sequence[str] | None = None,
     allow_missing_classes: bool = False,
     any_shape: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Exported:
     """Export a data set as a view.
 
@@ -73,8 +78,8 @@ def export(
         Export folders by class even though classes have no image, so that labels found by listing differ.
     any_shape : bool
         Export images of any size and channels, also where the view's loaders expect others.
-    progress : callable, optional
-        Called with the step, what is done and the total.
+    progress : callable or bool, optional
+        Called with the step, what is done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------
@@ -109,7 +114,7 @@ def export(
             raise BuildError(f"{problem} Nothing was written.")
         layout.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
-        writer = Writer(part, progress or (lambda *_: None), sum(len(images.samples) for images in layout.slices))
+        writer = Writer(part, told(progress), sum(len(images.samples) for images in layout.slices))
         layout.write(data, writer)
         record = _record(data.manifest, layout, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"

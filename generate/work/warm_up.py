@@ -58,7 +58,7 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     jobs : int
         Processes; 1 works in this one.
     tell : callable, optional
-        Told how many of how many stages are ready; never, where all are from the start.
+        Told how many of how many corruptions are ready; never, where all are from the start.
     """
     stages: dict[tuple[str, str], Stage] = {}
     for spec in job.sets.values():
@@ -76,14 +76,14 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
         return
-    done = 0
+    corruptions = set(tasks) - {_OTHERS}
+    tell = tell or (lambda done, total: None)
+    tell(0, len(corruptions))
 
     def ready(name: str) -> None:
-        nonlocal done
-        prepared = len(tasks.pop(name).stages)
-        done += prepared
-        if tell is not None and prepared:
-            tell(done, len(stages))
+        del tasks[name]
+        if name in corruptions:
+            tell(len(corruptions - set(tasks)), len(corruptions))
 
     if jobs > 1 and len(tasks) > 1:
         from concurrent.futures.process import BrokenProcessPool

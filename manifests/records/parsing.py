@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from ...error_lines import PATTERNS
 from .models import SCHEMA_VERSION, Manifest, Record
 from .report import printable
 
@@ -18,12 +19,14 @@ R = TypeVar("R", bound=Record)
 def field_mistakes(error: ValidationError) -> list[str]:
     """Return a validation error as one line a field: where, what is wrong, what was given."""
     mistakes = []
-    for e in error.errors(include_url=False, include_context=False):
+    for e in error.errors(include_url=False):
         where = printable("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip("."))
         given = repr(e["input"])
         given = given if len(given) <= 80 else given[:77] + "..."
         if e["type"] in ("missing", "json_invalid"):
             mistakes.append(f"{where + ': ' if where else ''}{e['msg']}")
+        elif e["type"] == "string_pattern_mismatch":
+            mistakes.append(f"{where}: expected {PATTERNS[e['ctx']['pattern']]} (given: {given})")
         else:
             mistakes.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
     return mistakes

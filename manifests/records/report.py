@@ -93,6 +93,8 @@ class VerificationReport:
         What is no problem and should be known.
     mended : list of str or None
         The files that a repair made again; None where no repair was asked for.
+    containers : tuple of str
+        ``folder``, ``hdf5``; where there are both, an image is checked and counted in each.
     """
 
     directory: str
@@ -104,6 +106,7 @@ class VerificationReport:
     checked: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sets", "samples", "files", "images", "bytes", "rederived"), 0))
     notes: list[str] = field(default_factory=list)
     mended: list[str] | None = None
+    containers: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -157,6 +160,7 @@ class VerificationReport:
             "partial": self.partial,
             "absent": list(self.absent),
             "checked": dict(self.checked),
+            "containers": list(self.containers),
             "kinds": self.by_kind(),
             "notes": list(self.notes),
             "problems": [asdict(p) for p in self.problems],

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
+from ...progress import shows_progress, told
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
@@ -92,7 +93,8 @@ class _Present:
         return Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sorted(self.sets), pieces=pieces)
 
 
-def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progress | None = None) -> Unpacked:
+@shows_progress("unpack")
+def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progress | bool | None = None) -> Unpacked:
     """Unpack archives of one data set into ``<out>/<name>-<version>``.
 
     Parameters
@@ -101,8 +103,8 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         Any of those that `pack` wrote of a build.
     out : path
         The folder that receives the data set's own; what an earlier call unpacked there is kept.
-    progress : callable, optional
-        Called with the step, bytes done and the total.
+    progress : callable or bool, optional
+        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------
@@ -132,7 +134,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     with locked(root / WORK_FOLDER / LOCK, busy):
         for stray in root.glob(".*.part"):  # of a call that was killed while it wrote one of the two files below
             stray.unlink()
-        unpacker = _Unpacker(root, contents, progress, sum(head.archive.stat().st_size for head in heads))
+        unpacker = _Unpacker(root, contents, told(progress), sum(head.archive.stat().st_size for head in heads))
         present = _read_present(root, manifest, sha256)
         state = root / UNPACK_STATE
         write_atomic(state, json_line(present.record(manifest, sha256)))
@@ -194,12 +196,12 @@ def _read_present(root: Path, manifest: Manifest, sha256: str) -> _Present:
 class _Unpacker:
     """Writes members to their places in a data set."""
 
-    def __init__(self, root: Path, contents: Contents, progress: Progress | None, total: int) -> None:
+    def __init__(self, root: Path, contents: Contents, progress: Progress, total: int) -> None:
         self.root, self.contents = root, contents
         self.written = self.kept = 0
         self._part = root / WORK_FOLDER / "member.part"
         self._folders: set[Path] = {root}
-        self._progress, self._total, self._done = progress or (lambda *_: None), total, 0
+        self._progress, self._total, self._done = progress, total, 0
 
     def unpack(self, head: ArchiveHead) -> None:
         """Unpack an archive."""

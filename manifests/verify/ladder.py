@@ -94,7 +94,7 @@ def verify_directory(
     manifest, mistakes = manifest_or_mistakes(data)
     report.add(Problem(MANIFEST, "schema", mistake) for mistake in mistakes)
     if manifest is not None:
-        report.digest = manifest.digest
+        report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])
         tasks, listing = _check_files(root, manifest, sha256, report, LEVELS.index(level), jobs, progress or (lambda *_: None))
         for done, findings in enumerate(check_sets(tasks, listing, jobs, slice_bytes), 1):
             report.add(findings.problems, findings.checked)

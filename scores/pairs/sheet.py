@@ -17,6 +17,7 @@ from ...manifests.layout import REGIONS
 from ...manifests.reader import DataSet
 from ...manifests.reader import open as open_data_set
 from ...pixels import pixel_digest
+from ...progress import shows_progress, told
 from ..prediction_files.reading import read_predictions
 from ..records import Scores
 from ..scores_file import load_scores
@@ -45,6 +46,7 @@ class Sheet:
     """Of the page."""
 
 
+@shows_progress("pairs-sheet")
 def pairs_sheet(
     directory: str | Path | DataSet,
     out: str | Path = "pairs.html",
@@ -62,7 +64,7 @@ def pairs_sheet(
     text: str | Path | None = None,
     enlargement: int | None = None,
     smooth: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Sheet:
     """Write a page that shows pictures of a data set to people, and its key, which has the right answers.
 
@@ -102,8 +104,9 @@ def pairs_sheet(
         Each pixel is shown as so many by so many; by default as many as fit into 256.
     smooth : bool
         The browser smooths enlarged pictures; by default each pixel is a square.
-    progress : callable, optional
-        Told (phase, done, in all).
+    progress : callable or bool, optional
+        Told (phase, done, in all). By default a bar is shown in a terminal and in a notebook;
+        False shows none.
 
     Returns
     -------
@@ -129,7 +132,7 @@ def pairs_sheet(
     instructions = read_instructions(text)
     choices = answer_choices(data, categories)
     draw = Draw(data.digest, seed, choices)
-    tell = progress or (lambda phase, done, total: None)
+    tell = told(progress)
     of_regions = any(file.path == REGIONS for file in data.manifest.files) or any(sample.region for sample in data.samples)
     model, model_accuracy = None, dict[str, dict[str, float]]()
     if of_regions:
@@ -137,7 +140,7 @@ def pairs_sheet(
         set_id = _one_set(data, sets)
         right = None
         if predictions is not None:
-            read = read_predictions(predictions, data, sets=[set_id], progress=progress)
+            read = read_predictions(predictions, data, sets=[set_id], progress=tell)
             model, right = read.model, _right(read.outcomes[set_id].correct if not top5 else read.outcomes[set_id].top5)
         tell("drawing pairs", 0, 0)
         regions = RegionPairs(data, set_id, right, (change,) if change != "both" else ("shift", "shrink"), sizes)

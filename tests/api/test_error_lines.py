@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
+import pytest
 from own_recipes import mistakes
+
+from corruptset.error_lines import PATTERNS
+from corruptset.errors import suggest
+from corruptset.manifests.records.models import SampleRecord
+from corruptset.manifests.records.parsing import record_or_mistakes
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("api", "models", "webpage", "corruptions", "manifests", "generate", "scores", "cli")
 
 
 def test_every_mistake_at_once():
@@ -35,7 +48,7 @@ id = "x"
 """
     )
     expected = [
-        "name is 'My Set'; expected text that matches",
+        "name is 'My Set'; expected a name such as my-recipe: lower-case letters, digits, . _ and -, beginning with",
         "version is 1; expected text in quotes",
         "calibratoin: there is no such key. Did you mean 'calibration'?",
         "scale is 'sides'; expected one of 'none' or 'side'",
@@ -57,3 +70,40 @@ id = "x"
     for part in expected:
         assert sum(part in line for line in lines) == 1, (part, lines)
     assert len(lines) == len(expected)
+
+
+def test_every_pattern_of_the_package_has_words_for_people():
+    """The words must hold for the pattern: what they name as an example fits it."""
+    used = set()
+    for path in (path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "pattern" and isinstance(node.value, ast.Constant):
+                used.add(node.value.value)
+    assert used == set(PATTERNS)
+    for pattern, words in PATTERNS.items():
+        if example := re.search(r"such as ([^:\s]+(:\d\d:\d\dZ)?)", words):
+            assert re.match(pattern, example[1]), words
+
+
+def test_a_record_says_in_words_what_a_text_should_be():
+    record, lines = record_or_mistakes(SampleRecord, b'{"id": "a", "label": 0, "sha256": "md5:1", "width": 1, "height": 1, "pixels": "x"}')
+    assert record is None
+    assert "sha256: expected sha256: and 64 digits 0-9, a-f (given: 'md5:1')" in lines
+    assert not any("pattern" in line or "^" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "said"),
+    [
+        ("gaussian-noise", ["gaussian_noise", "gaussian_blur"], " Did you mean 'gaussian_noise'?"),
+        ("Gaussian Noise", ["gaussian_blur", "gaussian_noise"], " Did you mean 'gaussian_noise'?"),
+        ("imagenet", ["tiny-imagenet-c", "imagenet-c"], " Did you mean 'imagenet-c'? Also near: 'tiny-imagenet-c'."),
+        ("noise", ["fog", "speckle_noise", "shot_noise"], " Did you mean 'shot_noise'? Also near: 'speckle_noise'."),
+        ("blur", ["a_blur", "bb_blur", "ccc_blur", "dddd_blur"], " Did you mean 'a_blur'? Also near: 'bb_blur', 'ccc_blur'."),
+        ("fogg", ["fog", "frost"], " Did you mean 'fog'?"),
+        ("zzz", ["fog"], ""),
+        ("", ["fog"], ""),
+    ],
+)
+def test_at_most_three_near_names_are_suggested(given, known, said):
+    assert suggest(given, known) == said

@@ -130,3 +130,10 @@ def test_commands_in_the_documentation_exist_with_their_options() -> None:
         known = {opt for p in COMMANDS[words[0]].params for opt in p.opts}
         wrong = [w for w in words[1:] if w.startswith("-") and w.split("=")[0] not in known]
         assert not wrong, f"{page}: {line}: {wrong}"
+
+
+def test_python_runs_it_as_a_module(tmp_path: Path) -> None:
+    for arguments, code, said in ((["--version"], 0, "corruptset "), (["bild"], 2, "Usage: corruptset [OPTIONS]")):
+        done = subprocess.run([sys.executable, "-m", "corruptset", *arguments], capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert done.returncode == code
+        assert said in done.stdout + done.stderr

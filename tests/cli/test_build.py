@@ -103,8 +103,9 @@ def test_no_option_of_plan_or_build_is_left_out_of_these_tests() -> None:
     import typer
 
     known: Any = typer.main.get_command(app)
-    own = {"recipe", "source", "as_json", "second", "severities", "levels", "orders"}  # the recipe of pairs: test_pairs
-    for name, others in {"plan": own, "build": own | {"out", "disjoint_from", "abandon"}}.items():
+    pairs = {"first_stages", "second_stages", "severities", "levels", "orders"}  # test_pairs
+    own = {"recipe", "source", "as_json", *pairs}
+    for name, others in {"plan": own | {"list_sets"}, "build": own | {"out", "disjoint_from", "abandon"}}.items():
         assert {p.name for p in known.commands[name].params} - {"help"} == set(DEFAULTS) | others
 
 

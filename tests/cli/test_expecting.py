@@ -77,7 +77,7 @@ def test_a_source_of_the_wrong_size_is_refused_with_the_recipe_that_fits(
 
 
 def test_pairs_on_the_command_line_expect_what_their_calibration_is_for(run: Callable[..., Any], sources: dict[str, str]) -> None:
-    pair = ["plan", "pairs", "--first", "fog", "--second", "snow-1", "--source", sources["crops"], "--json"]
+    pair = ["plan", "pairs", "--first-stages", "fog", "--second-stages", "snow-1", "--source", sources["crops"], "--json"]
     done = run(*pair)
     assert done.code == 2
     assert "Pairs that fit: --calibration cifar." in done.json["error"]["message"]

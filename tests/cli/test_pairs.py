@@ -21,49 +21,60 @@ def test_the_name_is_the_same_in_both_rooms() -> None:
 
 
 def test_both_orders_at_every_combination_of_severities(run: Any) -> None:
-    got = planned(run, "--first", "fog,contrast", "--second", "gaussian_noise", "--severities", "1,3")
+    got = planned(run, "--first-stages", "fog,contrast", "--second-stages", "gaussian_noise", "--severities", "1,3")
     there = [f"{c}-{a}+gaussian_noise-{b}" for c in ("fog", "contrast") for a in (1, 3) for b in (1, 3)]
     back = [f"gaussian_noise-{b}+{c}-{a}" for b in (1, 3) for c in ("fog", "contrast") for a in (1, 3)]
     assert got == there + back
-    assert planned(run, "--first", "fog,contrast", "--second", "gaussian_noise", "--severities", "1,3", "--orders", "given") == there
+    assert (
+        planned(run, "--first-stages", "fog,contrast", "--second-stages", "gaussian_noise", "--severities", "1,3", "--orders", "given")
+        == there
+    )
 
 
 def test_links_levels_and_given_parameters(run: Any) -> None:
     got = planned(
-        run, "--first", "fog-3", "--first", "gn=gaussian_noise:sigma=0.1:rounding=round", "--second", "fade_black", "--levels", "4-5",
-        "--orders", "given",
+        run, "--first-stages", "fog-3", "--first-stages", "gn=gaussian_noise:sigma=0.1:rounding=round",
+        "--second-stages", "fade_black", "--levels", "4-5", "--orders", "given",
     )  # fmt: skip
     assert got == ["fog-3+fade_black-04", "fog-3+fade_black-05", "gn+fade_black-04", "gn+fade_black-05"]
 
 
-def test_first_is_still_a_number_of_samples(run: Any) -> None:
-    done = run("plan", "pairs", "--first", "3", "--first", "fog", "--second", "contrast", "--severities", "2", "--json")
+def test_first_is_a_number_of_samples_there_too(run: Any) -> None:
+    done = run("plan", "pairs", "--first", "3", "--first-stages", "fog", "--second-stages", "contrast", "--severities", "2", "--json")
     assert (done.json["samples"], done.json["images"]) == (3, 6)
 
 
 def test_the_calibration_follows_the_source(run: Any, tmp_path: Any) -> None:
-    assert run("plan", "pairs", "--first", "fog", "--second", "snow", "--json").json["calibration"] == "imagenet"
-    other = run("plan", "pairs", "--first", "fog", "--second", "snow", "--calibration", "cifar", "--any-shape", "--json").json
+    assert run("plan", "pairs", "--first-stages", "fog", "--second-stages", "snow", "--json").json["calibration"] == "imagenet"
+    other = run("plan", "pairs", "--first-stages", "fog", "--second-stages", "snow", "--calibration", "cifar", "--any-shape", "--json").json
     assert (other["calibration"], other["encoding"]["format"]) == ("cifar", "png")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["pairs"], "--first fog,rotate --second gaussian_noise"),
-        (["pairs", "--first", "fog"], "is made of --first and --second"),
-        (["pairs", "--first", "fgo", "--second", "snow"], "Did you mean 'fog'"),
-        (["pairs", "--first", "fog", "--second", "snow", "--severities", "6"], "severities, item 1 is 6; expected a number up to 5"),
-        (["pairs", "--first", "fog", "--second", "fade_black"], "fade_black has levels in place of severities"),
-        (["pairs", "--first", "fog", "--second", "fade_black", "--levels", "100"], "levels, item 1 is 100"),
-        (["pairs", "--first", "fog:weight=1", "--second", "snow"], "needs a short name of its own"),
-        (["pairs", "--first", "a=fog:weight", "--second", "snow"], "'weight' in 'a=fog:weight' is not parameter=value"),
-        (["pairs", "--first", "a=fgo:weight=1", "--second", "snow"], "[stages] a, corruption: there is no corruption 'fgo'"),
-        (["pairs", "--first", "fog", "--second", "snow", "--severities", "one"], "is not a list of whole numbers"),
-        (["imagenet-c", "--second", "snow", "--orders", "both"], "--second and --orders: only with the recipe 'pairs'"),
+        (["pairs"], "--first-stages fog,rotate --second-stages gaussian_noise"),
+        (["pairs", "--first-stages", "fog"], "is made of --first-stages and --second-stages"),
+        (["pairs", "--first-stages", "fgo", "--second-stages", "snow"], "Did you mean 'fog'"),
+        (
+            ["pairs", "--first-stages", "fog", "--second-stages", "snow", "--severities", "6"],
+            "severities, item 1 is 6; expected a number up to 5",
+        ),
+        (["pairs", "--first-stages", "fog", "--second-stages", "fade_black"], "fade_black has levels in place of severities"),
+        (["pairs", "--first-stages", "fog", "--second-stages", "fade_black", "--levels", "100"], "levels, item 1 is 100"),
+        (["pairs", "--first-stages", "fog:weight=1", "--second-stages", "snow"], "needs a short name of its own"),
+        (["pairs", "--first-stages", "a=fog:weight", "--second-stages", "snow"], "'weight' in 'a=fog:weight' is not parameter=value"),
+        (["pairs", "--first-stages", "a=fgo:weight=1", "--second-stages", "snow"], "[stages] a, corruption: there is no corruption 'fgo'"),
+        (["pairs", "--first-stages", "fog", "--second-stages", "snow", "--severities", "one"], "is not a list of whole numbers"),
+        (["imagenet-c", "--second-stages", "snow", "--orders", "both"], "--second-stages and --orders: only with the recipe 'pairs'"),
         (["imagenet-c", "--severities", "3"], "imagenet-c has no pairs whose severities could be given"),
-        (["imagenet-c", "--first", "fog"], "--first fog: only with the recipe 'pairs'"),
-        (["imagenet-c", "--first", "0"], "one number of samples, at least 1"),
+        (["imagenet-c", "--first-stages", "fog"], "--first-stages: only with the recipe 'pairs'"),
+        (["imagenet-c", "--first", "0"], "one number of samples, at least 1."),
+        (
+            ["pairs", "--first", "fog", "--second-stages", "snow"],
+            "The corruptions that come first in pairs are given by --first-stages: corruptset",
+        ),
+        (["pairs", "--first-stages", "fog", "--second", "snow"], "--second-stages"),
     ],
 )
 def test_mistakes(run: Any, arguments: list[str], said: str) -> None:
@@ -74,5 +85,5 @@ def test_mistakes(run: Any, arguments: list[str], said: str) -> None:
 
 
 def test_all_mistakes_at_once(run: Any) -> None:
-    done = run("plan", "pairs", "--first", "fgo", "--second", "snow:a=2,x=snow:q=3", "--calibration", "tiny")
+    done = run("plan", "pairs", "--first-stages", "fgo", "--second-stages", "snow:a=2,x=snow:q=3", "--calibration", "tiny")
     assert "has 3 mistakes" in done.err

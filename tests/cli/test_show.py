@@ -99,8 +99,8 @@ def test_a_degradation_without_parameters_has_no_table_of_them(run: Any) -> None
 
 
 def test_stages_are_printed_with_parameters_and_level(run: Any, recipe: Path) -> None:
-    for command in ("show", "plan"):
-        done = run(command, recipe)
+    for command in (["show"], ["plan", "--list-sets"]):
+        done = run(*command, recipe)
         assert done.code == 0, done.err
         rows = lines(done.out)
         assert "fade_black(factor=0.9, level 7)" in rows["fade_black/07"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+import layouts
 import pytest
 
 from corruptset.manifests.records.report import Problem, VerificationReport
@@ -37,6 +39,7 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         "surrogate": Path("m.toml"),
         "device": None,
         "calibration_side": 64,
+        "view": None,
         "jobs": 2,
     }
     good = run("verify", "good", "--rederive", "all")
@@ -69,6 +72,34 @@ def test_verify_repairs_and_says_what_was_mended(run: Any, monkeypatch: pytest.M
     as_json = run("verify", "bad", "--repair", "--json")
     assert (as_json.code, len(as_json.json["mended"])) == (1, 60)
     assert run("verify", "good", "--json").code == 0
-    refused = run("verify", "good", "--view", "there", "--repair")
-    assert refused.code == 2
-    assert "--repair" in refused.err
+
+
+def test_a_view_is_neither_repaired_nor_made_again(run: Any) -> None:
+    for option in (["--repair"], ["--rederive", "2"]):
+        refused = run("verify", "good", "--view", "there", *option)
+        assert refused.code == 2
+        assert "export the view again" in refused.err or "for a build, not for a view" in refused.err
+
+
+def test_both_containers_are_counted_and_that_is_said(run: Any, shared: layouts.Shared, tmp_path: Path) -> None:
+    one, both = (shared.build(crops={"classes": 2}, sets=["contrast/*"], format=form) for form in ("folder", "both"))
+    words = "both are checked, and both are counted"
+    alone, twice = run("verify", one), run("verify", both)
+    assert (alone.code, twice.code) == (0, 0)
+    assert (words in alone.out, words in twice.out) == (False, True)
+    counts = [run("verify", directory, "--json").json for directory in (one, both)]
+    assert 2 * counts[0]["checked"]["images"] == counts[1]["checked"]["images"]
+    assert [c["containers"] for c in counts] == [["folder"], ["folder", "hdf5"]]
+
+
+def test_a_folder_of_builds_names_them(run: Any, built: Path, tmp_path: Path) -> None:
+    parent = tmp_path / "out"
+    shutil.copytree(built, parent / "first-1.0.0")
+    done = run("verify", parent)
+    assert done.code == 1
+    assert f"Did you mean {parent / 'first-1.0.0'}?" in done.out
+    shutil.copytree(built, parent / "second-1.0.0")
+    for command in (["verify"], ["show"], ["export", "imagefolder", "--out", "x"]):
+        done = run(*command, parent)
+        assert done.code in (1, 2)
+        assert f"holds 2. Name one of them: {parent / 'first-1.0.0'}, {parent / 'second-1.0.0'}." in done.out + done.err

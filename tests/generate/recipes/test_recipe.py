@@ -122,8 +122,12 @@ def test_names():
     assert load_recipe("imagenet-d") is load_recipe("imagenet-c")
     names = [*recipe_names(), *recipe_aliases()]
     assert len(set(names)) == len(names)
-    with pytest.raises(RecipeError, match=r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? Known: .*tiny-imagenet-c"):
+    with pytest.raises(RecipeError, match=r"no recipe 'imagenet_c'\. Did you mean 'imagenet-c'\? `corruptset list recipes` names all"):
         load_recipe("imagenet_c")
+    with pytest.raises(RecipeError, match=r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "):
+        load_recipe("imagenet")
+    with pytest.raises(RecipeError, match=r"'fog' is a corruption, .* --sets 'fog/\*'\."):
+        load_recipe("fog")
 
 
 def test_a_users_own_recipe_and_table(tmp_path):

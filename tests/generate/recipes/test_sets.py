@@ -117,7 +117,7 @@ def test_one_chain_under_two_names_is_one_set():
         ('[[sets]]\nchain = ["fog-1"]\nid = "fog/2"\n', "that of another chain"),
         ('[[sets]]\nchain = ["fog-1"]\nid = "clean"\n', "that of another chain"),
         ('[[sets]]\nchain = ["fog-1"]\nid = "a"\n[[sets]]\nchain = ["fog-2"]\nid = "a/b"\n', "'a' is a folder of the set 'a/b'"),
-        ('[[sets]]\nchain = ["fog-1"]\nid = "A"\n', "id is 'A'; expected text that matches"),
+        ('[[sets]]\nchain = ["fog-1"]\nid = "A"\n', "id is 'A'; expected a set id such as fog/3"),
         ('[[sets]]\nchain = ["fog-1"]\nid = "../up"\n', "id is '../up'"),
         ('[[sets]]\nchain = ["fog-1"]\nseverities = [1]\n', "severities and levels go with corruptions"),
         ('[[sets]]\ncorruptions = ["fog"]\nid = "x"\n', "id goes with chain"),

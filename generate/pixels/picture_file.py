@@ -1,17 +1,19 @@
-"""Reading and writing single pictures for `corrupt` and `preview`."""
+"""A single picture: read for `corrupt` and `preview`, and the file that one is written to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from ..errors import BuildError, ImageError, SourceError, suggest
-from ..files import read_regular, reason
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from ...corruptions.registry import corruption_names
+from ...errors import BuildError, ImageError, SourceError, suggest
+from ...files import read_regular, reason
+from ..sources.decoding import MAX_FILE_BYTES, decode
+from ..sources.source import BadSample, Sample, Source, open_source
 
 FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 
@@ -25,7 +27,7 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
     if out.is_dir():
         raise BuildError(f"The output {out} is a folder; expected a file name.")
     if (out.exists() or out.is_symlink()) and not force:
-        raise BuildError(f"{out} exists; --force overwrites it, or give another --out.")
+        raise BuildError(f"{out} exists; --force (in Python force=True) overwrites it, or give another --out.")
 
 
 def load(text: str) -> tuple[NDArray[np.uint8], str]:
@@ -45,23 +47,24 @@ def load(text: str) -> tuple[NDArray[np.uint8], str]:
 
 
 def _from_sample(name: str) -> tuple[NDArray[np.uint8], str]:
-    from ..generate.sources.source import open_source
-
     source = open_source("sample")
-    known = {sample.id.rpartition("/")[2]: sample for sample in source.samples}
+    known = _photographs(source)
     if name not in known:
         raise SourceError(f"The sample source has no photograph {name!r}.{suggest(name, known)} It has: {', '.join(known)}.")
     return source.load(known[name]).image, known[name].id
 
 
-def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
-    from ..generate.sources.decoding import MAX_FILE_BYTES, decode
-    from ..generate.sources.source import BadSample
+def _photographs(source: Source) -> dict[str, Sample]:
+    return {sample.id.rpartition("/")[2]: sample for sample in source.samples}
 
+
+def _from_file(path: Path) -> tuple[NDArray[np.uint8], str]:
     try:
         data = read_regular(path, MAX_FILE_BYTES)
     except OSError as e:
-        raise SourceError(f"The picture {path} cannot be read: {reason(e)}. IMAGE is a picture file, or sample:NAME.") from None
+        meant = f" Did you mean sample:{path}?" if str(path) in _photographs(open_source("sample")) else ""
+        meant = meant or (f" {path} is a corruption, and the picture comes first." if str(path) in corruption_names() else "")
+        raise SourceError(f"The picture {path} cannot be read: {reason(e)}. IMAGE is a picture file, or sample:NAME.{meant}") from None
     try:
         return decode(data), path.stem
     except BadSample as e:

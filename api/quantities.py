@@ -1,0 +1,36 @@
+"""Numbers of bytes and seconds as people read them."""
+
+from __future__ import annotations
+
+
+def size(count: float) -> str:
+    """Return a number of bytes for people.
+
+    Examples
+    --------
+    >>> size(900), size(1_500_000), size(2.5e12)
+    ('900 B', '1.5 MB', '2.5 TB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    """Return a time for people.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(75), duration(7260)
+    ('under a second', '1 min 15 s', '2 h 01 min')
+    """
+    if seconds < 1:
+        return "under a second"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,61 @@
+"""Mistakes in the use of a command that newcomers make, each with what was meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from ..errors import suggest
+
+UsageError: Any = typer.BadParameter.__base__
+OPTIONS = {
+    "--workers": "Worker processes are --jobs N.",
+    "--threads": "Worker processes are --jobs N.",
+    "--num-workers": "Worker processes are --jobs N.",
+    "-n": "Worker processes are --jobs N, fewer samples --samples N or --first N.",
+    "--output": "Where it goes is --out.",
+    "--recipe": "The recipe is the first argument: corruptset build imagenet-c.",
+    "--data": "Images come from --source, such as --source folder:PATH.",
+    "--input": "Images come from --source, such as --source folder:PATH.",
+    "--corruption": "Corruptions are chosen by --sets, such as --sets 'fog/*'.",
+    "--corruptions": "Corruptions are chosen by --sets, such as --sets 'fog/*'.",
+    "--severity": "A severity is chosen by --sets, such as --sets '*/3'.",
+}
+"""Options of other tools."""
+
+
+class HintedCommand(TyperCommand):
+    """A command whose usage errors say the next step."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
+        """Parse the arguments; a usage error gets a hint."""
+        given = list(args)
+        try:
+            return super().make_context(info_name, args, *more, **options)
+        except UsageError as e:
+            e.message = hinted(self, e, given)
+            raise
+
+
+def hinted(command: TyperCommand, error: Any, given: list[str]) -> str:
+    """Return the message of a usage error, with what may have been meant."""
+    message = error.message.replace("Value error, ", "")
+    if option := getattr(error, "option_name", None):
+        if option in OPTIONS:
+            error.possibilities = None  # they are spelled alike, and mean something else
+            return f"{message} {OPTIONS[option]}" if message.endswith(".") else f"{message}. {OPTIONS[option]}"
+        return str(message)
+    if "unexpected extra argument" in message:
+        takes = {name for parameter in command.params for name in parameter.opts}
+        last = given[-1]
+        if "--source" in takes and ":" in last:
+            return f"{message}. Images come from an option: --source {last}"
+        if "--severity" in takes and last.isdigit():
+            return f"{message}. The severity is an option: --severity {last}"
+    word, _, choices = message.partition(" is not one of ")
+    if choices:
+        known = [choice.strip().strip("'.") for choice in choices.split(",")]
+        return f"{message}{suggest(word.strip().strip(chr(39)), known)}"
+    return str(message)

@@ -1,0 +1,151 @@
+"""What there is to name: corruptions, recipes, sources and calibrations, each in short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ..corruptions.calibrations import SHIPPED, get_calibration
+from ..corruptions.registry import corruption_names, get_corruption
+from ..errors import ParameterError, suggest
+from .plan.outline import Outline, outline
+from .recipes.recipe import load_recipe, recipe_names
+from .sources.source import SCHEMES
+
+Kind = Literal["corruptions", "recipes", "sources", "calibrations"]
+
+
+@dataclass(frozen=True)
+class CorruptionOutline:
+    """A corruption in short."""
+
+    name: str
+    family: str
+    role: str
+    """``test``, ``validation`` (one of the published extra four) or ``train``."""
+    revision: int
+    severities: tuple[int, ...]
+    """Those of the shipped calibrations."""
+    levels: int | None
+    """The last level of a gradual degradation."""
+    parameters: tuple[str, ...]
+    options: Mapping[str, Any]
+    """With their defaults."""
+    draws: tuple[str, ...]
+    """What it draws at random and can be given instead."""
+    deterministic: bool
+    preserves_geometry: bool
+
+
+@dataclass(frozen=True)
+class SourceOutline:
+    """A kind of source in short."""
+
+    source: str
+    about: str
+
+
+@dataclass(frozen=True)
+class CalibrationOutline:
+    """A calibration in short."""
+
+    name: str
+    side: int
+    """Short side of the images that it is made for, in pixels."""
+    corruptions: int
+    sources: tuple[str, ...]
+    """Who published its rows."""
+
+
+def names(what: Kind = "corruptions", *, family: str | None = None, role: str | None = None) -> list[str]:
+    """Return the names of all corruptions, or of all recipes, sources or calibrations.
+
+    Parameters
+    ----------
+    what : {"corruptions", "recipes", "sources", "calibrations"}
+    family : str, optional
+        Only corruptions of this family: noise, blur, weather, digital, shape, gradual, adversarial.
+    role : {"test", "validation", "train"}, optional
+        Only corruptions with this role; ``validation`` are the published extra four, by which methods are tuned.
+
+    Returns
+    -------
+    list of str
+        Corruptions by family.
+
+    Raises
+    ------
+    ParameterError
+        There are no names of that kind, no such family or no such role.
+
+    Examples
+    --------
+    >>> names(family="weather")
+    ['brightness', 'fog', 'frost', 'snow', 'spatter']
+    """
+    known: dict[str, Iterable[str]] = {
+        "corruptions": corruption_names(),
+        "recipes": recipe_names(),
+        "sources": SCHEMES,
+        "calibrations": SHIPPED,
+    }
+    if what not in known:
+        raise ParameterError(f"There are no names of {what!r}.{suggest(what, known)} Known: {', '.join(known)}.")
+    if family is None and role is None:
+        return list(known[what])
+    if what != "corruptions":
+        raise ParameterError(f"Only corruptions have a family and a role; names of {what} are asked for.")
+    declared = [get_corruption(name) for name in corruption_names()]
+    for word, given, there in (("family", family, {d.family for d in declared}), ("role", role, {d.role for d in declared})):
+        if given is not None and given not in there:
+            raise ParameterError(f"There is no {word} {given!r}.{suggest(given, there)} Known: {', '.join(sorted(there))}.")
+    return [d.name for d in declared if family in (None, d.family) and role in (None, d.role)]
+
+
+def recipes() -> list[Outline]:
+    """Return every shipped recipe in short: what it makes, from what, and how large that is."""
+    return [outline(load_recipe(name)) for name in recipe_names()]
+
+
+def corruption_outlines() -> list[CorruptionOutline]:
+    """Return every corruption in short, by family."""
+    tables = [get_calibration(name).rows for name in SHIPPED]
+    return [
+        CorruptionOutline(
+            name=corruption.name,
+            family=corruption.family,
+            role=corruption.role,
+            revision=corruption.revision,
+            severities=tuple(sorted({severity for rows in tables for severity in rows.get(corruption.name, {})})),
+            levels=None if corruption.gradual is None else corruption.gradual.most,
+            parameters=tuple(p.name for p in corruption.columns),
+            options={p.name: p.default for p in corruption.options},
+            draws=tuple(d.name for d in corruption.draws),
+            deterministic=corruption.deterministic,
+            preserves_geometry=corruption.preserves_geometry,
+        )
+        for corruption in map(get_corruption, corruption_names())
+    ]
+
+
+def source_outlines() -> list[SourceOutline]:
+    """Return every kind of source in short."""
+    return [SourceOutline(name, scheme.about) for name, scheme in SCHEMES.items()]
+
+
+def calibration_outlines() -> list[CalibrationOutline]:
+    """Return the calibrations that come with the package, in short."""
+    rows = []
+    for table in map(get_calibration, SHIPPED):
+        cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
+        rows.append(CalibrationOutline(table.name, table.side, len(table.rows), tuple(sorted(cited))))
+    return rows
+
+
+def catalogue(what: Kind) -> list[dict[str, Any]]:
+    """Return what `corruptset list` says of each thing, as JSON values."""
+    if what == "recipes":
+        return [one.as_json() for one in recipes()]
+    rows: Any = {"corruptions": corruption_outlines, "sources": source_outlines, "calibrations": calibration_outlines}[what]()
+    return [asdict(row) for row in rows]

@@ -1,0 +1,159 @@
+"""`show`: one corruption, recipe, calibration or finished build in full."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from ..corruptions.calibrations import LADDERS, SHIPPED, calibrations_of, check_ladder, get_calibration, ladder
+from ..corruptions.registry import corruption_names, get_corruption
+from ..corruptions.rows import Row
+from ..errors import ParameterError, UnknownCorruption, suggest
+from ..manifests.manifest_file import load_manifest
+from .level_effects import change_table
+from .recipes.recipe import load_recipe, recipe_aliases, recipe_names
+
+PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """What is known of one thing."""
+
+    kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
+    name: str
+    record: Mapping[str, Any]
+    """JSON values, as `corruptset show --json` prints them."""
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name!r}: {', '.join(self.record)}>"
+
+    def __getitem__(self, key: str) -> Any:
+        return self.record[key]
+
+
+def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None) -> Shown:
+    """Return what is known of a corruption, a recipe, a calibration, or a finished build.
+
+    Parameters
+    ----------
+    name : str or path
+        The name of a corruption, recipe or calibration, the path of a recipe file (.toml), or the directory of a build.
+    ladder : {"evaluated", "text"}, optional
+        Of a gradual degradation: with whose parameters it is measured what each level changes; by default evaluated.
+
+    Returns
+    -------
+    Shown
+        Of a corruption: its documentation, its parameters, its rows in every calibration, its reference; of a gradual degradation also
+        what each level does to the sample source's photographs, measured now; of a recipe its settings and its sets; of a calibration its
+        rows; of a build what its manifest says, in short.
+
+    Raises
+    ------
+    UnknownCorruption
+        There is no such thing; the nearest names are suggested.
+    RecipeError, IncompleteBuild, VerificationError
+        The recipe file has mistakes; the directory holds no finished build.
+    ParameterError
+        `ladder` is given for what has no levels.
+
+    Examples
+    --------
+    >>> show("fog")["tables"]["imagenet"]["3"]
+    {'weight': 2.5, 'wibble_decay': 1.7}
+    """
+    given, text = name, str(name)
+    kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
+    make: Callable[[], dict[str, Any]]
+    if given in corruption_names():
+        if get_corruption(text).gradual is None:
+            kind, make = "corruption", partial(_corruption, text)
+        else:
+            kind, make = "gradual", partial(_gradual, text, check_ladder(ladder or "evaluated"))
+    elif given in SHIPPED:
+        kind, make = "calibration", partial(_calibration, text)
+    elif Path(given).is_dir():
+        kind, make = "build", partial(_build, Path(given))
+    elif text.endswith(".toml") or given in (*recipe_names(), *recipe_aliases()):
+        kind, make = "recipe", partial(_recipe, text)
+    else:
+        known = [*corruption_names(), *recipe_names(), *SHIPPED]
+        raise UnknownCorruption(
+            f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there.{suggest(text, known)} "
+            "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
+        )
+    if ladder is not None and kind != "gradual":
+        raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {text!r} has none.")
+    return Shown(kind, text, make())
+
+
+def _corruption(name: str) -> dict[str, Any]:
+    declared = get_corruption(name)
+    tables = {calibration: get_calibration(calibration).rows[name] for calibration in calibrations_of(name)}
+    fields = ("family", "role", "revision", "preserves_geometry", "deterministic", "reference")
+    return {
+        "corruption": name,
+        **{field: getattr(declared, field) for field in fields},
+        "documentation": inspect.cleandoc(declared.function.__doc__ or ""),
+        "parameters": {
+            p.name: {"kind": p.kind.__name__, **{field: getattr(p, field) for field in PARAMETER_FIELDS}} for p in declared.parameters
+        },
+        "draws": {d.name: d.about for d in declared.draws},
+        "tables": {calibration: _row_parameters(rows) for calibration, rows in tables.items()},
+        "sources": sorted({row.source for rows in tables.values() for row in rows.values()}),
+    }
+
+
+def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
+    return {str(severity): dict(row.parameters) for severity, row in sorted(rows.items())}
+
+
+def _gradual(name: str, which: str) -> dict[str, Any]:
+    """As `_corruption`, with ladders in place of tables, and what each level changes."""
+    gradual = get_corruption(name).gradual
+    assert gradual is not None
+    known = _corruption(name)
+    del known["tables"]
+    return known | {
+        "sources": [ladder(other)[name].source for other in LADDERS],
+        "levels": gradual.most,
+        "accumulates": gradual.accumulates,
+        "ladders": {other: dict(ladder(other)[name].parameters) for other in LADDERS},
+        "ladder": which,
+        # What a model's gradient changes depends on the model: `change_table` takes one, from Python.
+        "changes": [] if get_corruption(name).needs_model else [row.as_json() for row in change_table(name, ladder=which)],
+    }
+
+
+def _recipe(name: str) -> dict[str, Any]:
+    recipe = load_recipe(name)
+    return {"recipe": recipe.model_dump(mode="json", exclude={"sets"}), "sets": [spec.as_json() for spec in recipe.resolve().sets]}
+
+
+def _calibration(name: str) -> dict[str, Any]:
+    table = get_calibration(name)
+    rows = {corruption: _row_parameters(rows) for corruption, rows in table.rows.items()}
+    cited = {row.source for by_severity in table.rows.values() for row in by_severity.values()}
+    return {"calibration": table.name, "side": table.side, "rows": rows, "sources": sorted(cited)}
+
+
+def _build(directory: Path) -> dict[str, Any]:
+    manifest = load_manifest(directory)
+    record = manifest.as_json()
+    fields = ("version", "digest", "seed", "coupling", "scale", "source", "preprocessing", "encoding")
+    return {
+        "build": manifest.name,
+        **{field: record[field] for field in fields},
+        "classes": len(manifest.classes),
+        "samples": max((s.count for s in manifest.sets), default=0),
+        "excluded": record["excluded"],
+        "images": sum(s.count for s in manifest.sets),
+        "bytes": sum(s.bytes for s in manifest.sets),
+        "sets": [{field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")} for entry in record["sets"]],
+        "environment": manifest.environment,
+    }

@@ -1,0 +1,88 @@
+"""Completion: what the functions offer, and the protocol as bash runs it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from commands import COMMAND
+
+from corruptset.cli import completion
+from corruptset.corruptions.registry import corruption_names
+from corruptset.generate.recipes.recipe import load_recipe, recipe_names
+
+COMPLETE = """
+eval "$("$1" --show-completion)"
+shift
+for line in "$@"; do
+    read -r -a COMP_WORDS <<< "$line"
+    [[ $line == *' ' ]] && COMP_WORDS+=("")
+    COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+    _corruptset_completion corruptset
+    echo "${COMPREPLY[*]}"
+done
+"""
+
+
+def test_bash_completes_commands_options_and_names(built: Path, tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    lines = {
+        "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-extra"],
+        "corruptset corrupt photo.jpg gla": ["glass_blur"],
+        "corruptset verify --rep": ["--repair"],
+        f"corruptset export imagefolder {built} --sets contrast/3,con": [f"contrast/3,contrast/{n}" for n in range(1, 6)],
+        f"corruptset show {built}": [],  # the shell completes files
+    }
+    environment = {**os.environ, "PATH": f"{COMMAND.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [bash, "--norc", "-c", COMPLETE, "bash", str(COMMAND), *lines], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert [line.split() for line in done.stdout.splitlines()] == list(lines.values())
+
+
+def test_completion_is_installed_for_bash(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", "--norc", "-c", f"{COMMAND} --install-completion; true"], env=environment, capture_output=True, text=True
+    )
+    assert "bash completion installed" in done.stdout, done.stderr
+    (script,) = tmp_path.rglob("*corruptset*")
+    assert "complete_bash" in script.read_text()
+    assert str(script) in (tmp_path / ".bashrc").read_text()
+
+
+def test_names_are_offered() -> None:
+    assert completion.corruptions("") == sorted(corruption_names())
+    assert completion.corruptions("fog,snow/") == [f"fog,snow/{n}" for n in range(1, 6)]
+    assert completion.recipes("") == sorted({*recipe_names(), *completion.recipes("")})
+    assert {"pairs", "imagenet-d", *recipe_names()} <= set(completion.recipes(""))
+    assert set(completion.shown("cifar")) == {"cifar10-c", "cifar100-c", "cifar-10-c", "cifar-100-c", "cifar"}
+    assert completion.sources("cifar10") == ["cifar100:", "cifar10:"]
+    assert completion.views("image") == ["imagefolder", "imagenet-c", "imagenet-c-5k"]
+    assert completion.calibrations("i") == ["imagenet", "inception"]
+
+
+@pytest.mark.parametrize(
+    ("given", "offered"),
+    [
+        ({"recipe": "cifar10-c"}, [spec.id for spec in load_recipe("cifar10-c").resolve().sets]),
+        ({"recipe": "imagnet"}, []),
+        ({"directory": Path("nowhere")}, []),
+        ({"manifest": __file__}, []),
+    ],
+)
+def test_sets_of_a_recipe_or_of_nothing(given: dict[str, Any], offered: list[str]) -> None:
+    assert completion.sets(SimpleNamespace(params=given), "") == sorted(offered)  # type: ignore[arg-type]
+
+
+def test_sets_of_a_build(built: Path) -> None:
+    context: Any = SimpleNamespace(params={"manifest": built, "recipe": "cifar10-c"})
+    assert completion.sets(context, "") == [f"contrast/{n}" for n in range(1, 6)]
+    assert completion.sets(context, "clean,contrast/2") == ["clean,contrast/2"]
