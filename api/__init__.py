@@ -1,10 +1,11 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`corrupt` (one image or batch), `plan` and `build` (a recipe applied to a source), `pairs` (a recipe of two-factor
-sets), `open` (read a build back), `verify` (check one), `rebuild` (make one again from its records and its source),
-`load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
-predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with pictures), `pairs_sheet` and
+`corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same as callables for data pipelines), `plan` and
+`build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify`
+(check one), `rebuild` (make one again from its records and its source), `load_surrogate` (a model of one's own, for
+sets that follow its gradient), `predict` (what a model says of a data set), `score` (from predictions to the papers'
+numbers), `compare` (models side by side), `report` (the same as a page with pictures), `pairs_sheet` and
 `pairs_score` (a small study with people, and what their answers come to).
 """
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .corruptions.call import corrupt
+    from .corruptions.transforms import Corrupt, RandomCorrupt
     from .generate.again.rebuild import rebuild
     from .generate.again.rederive import verify
     from .generate.build import build
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Corrupt",
+    "RandomCorrupt",
     "__version__",
     "abandon",
     "build",
@@ -54,6 +58,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Corrupt": "corruptions.transforms",
+    "RandomCorrupt": "corruptions.transforms",
     "abandon": "generate.commit.abandon",
     "corrupt": "corruptions.call",
     "load_surrogate": "models.surrogate",

@@ -62,11 +62,13 @@ def interrupts_held_back() -> Iterator[None]:
     handler = main_thread_interruption()
     if handler is not None:
         handler.hold()  # the system may give the signal to another thread, and Python hands it to the main thread
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    block = hasattr(signal, "pthread_sigmask")  # Windows has none
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if block else ()
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if block:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         if handler is not None:
             handler.release()
 
@@ -89,8 +91,9 @@ def loky_workers_starting() -> Iterator[None]:
     with ExitStack() as stack:
         for stream, redirect in ((sys.stdout, redirect_stdout), (sys.stderr, redirect_stderr)):
             if stream is None:  # loky flushes both
-                stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w"))))
-        resource_tracker.ensure_running()
+                stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8"))))
+        if hasattr(os, "fork"):  # Windows has nothing that must be tracked
+            resource_tracker.ensure_running()
         loky_tracker.ensure_running()
         try:
             with interrupts_held_back():
@@ -142,6 +145,8 @@ def _semaphore_problem() -> str | None:
     """Return why no semaphore can be made, or None."""
     import multiprocessing
 
+    if not hasattr(os, "fork"):
+        return None  # Windows has semaphores of its own
     try:
         multiprocessing.get_context("fork").Lock()
     except ImportError as e:

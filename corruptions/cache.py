@@ -33,7 +33,7 @@ def _writable(path: Path) -> bool:
 @functools.cache
 def cache_root() -> Path:
     """Return the folder for everything that can be made again: ``$CORRUPTSET_CACHE``, else the user's cache
-    directory, else a private temporary one that goes away with the process."""
+    directory, else a private temporary one that goes away with the process. What cannot be written to is still read from."""
     candidates = []
     if named := os.environ.get("CORRUPTSET_CACHE"):
         candidates.append(Path(named).expanduser().absolute())
@@ -48,6 +48,10 @@ def cache_root() -> Path:
     # Workers use the same folder, and only its maker removes it.
     os.environ["CORRUPTSET_CACHE"] = str(private)
     atexit.register(_remove_if_mine, private, os.getpid())
+    for path in candidates:
+        for folder in (f"kernels/{_kernels()}", "tables", "textures"):
+            with contextlib.suppress(OSError):  # what is not there is made again
+                shutil.copytree(path / folder, private / folder, copy_function=os.symlink, dirs_exist_ok=True)
     return private
 
 
@@ -70,8 +74,12 @@ def keep_file(path: Path, content: bytes) -> None:
 @functools.cache
 def kernel_folder() -> Path:
     """Return the folder of compiled kernels, named by the sha256 of all kernel sources and numba's version."""
+    return cache_root() / "kernels" / _kernels()
+
+
+def _kernels() -> str:
     room = Path(__file__).parent
     digest = hashlib.sha256(f"numba {version('numba')}\n".encode())
     for source in sorted(room.rglob("*.py"), key=lambda p: p.relative_to(room).as_posix()):
         digest.update(source.relative_to(room).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
-    return cache_root() / "kernels" / digest.hexdigest()[:32]
+    return digest.hexdigest()[:32]

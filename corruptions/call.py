@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..pixels import pixel_hashes
-from .calibrations import DEFAULT_LADDER, Calibration, check_ladder, fitting, for_shape, get_calibration
-from .keys import check_seed, sample_keys
-from .registry import Images, corruption_names, get_corruption
-from .stages import (
-    COUPLINGS,
-    SCALES,
-    Coupling,
-    Scale,
-    Stage,
-    apply_stage,
-    chain_keys,
-    check_images,
-    parse_chain,
-    resolve_number,
-    resolve_stage,
-)
+from .calibrations import DEFAULT_LADDER, Calibration
+from .image_types import take
+from .registry import corruption_names, get_corruption
+from .resolution import resolve
+from .stages import Coupling, Scale, Stage
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
 
+Image = TypeVar("Image")
+"""An array, a PIL image or a tensor: what comes in is what comes out."""
+
 
 def corrupt(
-    image: Images,
+    image: Image,
     name: str | Sequence[Any],
     *,
     severity: int | None = None,
@@ -49,13 +39,14 @@ def corrupt(
     label: int | None = None,
     labels: Sequence[int] | NDArray[np.int64] | None = None,
     **parameters: Any,
-) -> Images:
+) -> Image:
     """Corrupt one image, or a batch.
 
     Parameters
     ----------
-    image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8
-        RGB or grey, at least 8x8. It is left untouched.
+    image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8
+        RGB or grey, at least 8x8. It is left untouched. A PIL image has mode RGB or L; a tensor of torch has its channels first:
+        (C, H, W) or (N, C, H, W).
     name : str or sequence of stages
         A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-3+gaussian_noise-5"``, ``"clean"``), or a list of
         stages: names with a severity or level (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or with
@@ -93,7 +84,7 @@ def corrupt(
 
     Returns
     -------
-    ndarray of uint8, in the shape that came in
+    What came in: an array of its dimensions, a PIL image of its mode, or a tensor on its device
 
     Raises
     ------
@@ -110,26 +101,28 @@ def corrupt(
     >>> bool((corrupt(image, "brightness-1+contrast-2") == corrupt(corrupt(image, "brightness/1"), "contrast/2")).all())
     True
     """
-    single = isinstance(image, np.ndarray) and image.ndim in (2, 3)
-    batch = check_images(image)
-    if scale not in SCALES:
-        raise ParameterError(f"scale is {scale!r}; expected one of {', '.join(SCALES)}.")
-    if coupling not in COUPLINGS:
-        raise ParameterError(f"coupling is {coupling!r}; expected one of {', '.join(COUPLINGS)}.")
-    table = fitting(for_shape(*batch.shape[1:])) if calibration is None else get_calibration(calibration)
-    table = replace(table, ladder=check_ladder(ladder))
-    keys = sample_keys([f"blake3:{h}" for h in pixel_hashes(batch)] if key is None else _sample_ids(key, len(batch), single))
-    chain, draws, resources = _chain(name, table, severity, level, parameters)
-    resources |= _model(chain, surrogate, _labels(label, labels, len(batch), single))
-    out = batch if chain else batch.copy()
-    for stage, stage_key in zip(chain, chain_keys(chain, check_seed(seed), coupling), strict=True):
-        out = apply_stage(out, stage, stage_key, keys, side=table.of(stage.corruption).side, scale=scale, draws=draws, resources=resources)
-    if not single:
-        return out
-    return out[0] if image.ndim == 3 else out[0, :, :, 0]
+    taken = take(image)
+    count = len(taken.batch)
+    chain = resolve(
+        name,
+        taken.batch.shape[1:],
+        severity=severity,
+        level=level,
+        calibration=calibration,
+        ladder=ladder,
+        scale=scale,
+        coupling=coupling,
+        seed=seed,
+        parameters=parameters,
+    )
+    keys = chain.keys(taken.batch, None if key is None else check_ids(key, count, taken.single))
+    model = _model([stage for stage, _, _ in chain.links], surrogate, _labels(label, labels, count, taken.single))
+    corrupted: Image = taken.give_back(chain.apply(taken.batch, keys, model))
+    return corrupted
 
 
-def _sample_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
+def check_ids(key: str | Sequence[str], count: int, single: bool) -> list[str]:
+    """Return the ids that a call gives its images, or raise `ParameterError`."""
     ids = [key] if isinstance(key, str) else list(key) if isinstance(key, Sequence) else [key]
     if any(not isinstance(i, str) for i in ids):
         raise ParameterError(f"key is {key!r}; expected a string{'' if single else ', or one for each image'}.")
@@ -153,6 +146,8 @@ def _labels(label: Any, labels: Any, count: int, single: bool) -> NDArray[np.int
 
 def _model(chain: Sequence[Stage], surrogate: Any, labels: NDArray[np.int64] | None) -> dict[str, Any]:
     """Return the resources of stages that follow a model's gradient."""
+    if surrogate is None and labels is None:
+        return {}
     given = {"surrogate": surrogate, "labels": labels}
     named = [name for name, value in given.items() if value is not None]
     if named and not any(get_corruption(stage.corruption).needs_model for stage in chain):
@@ -163,41 +158,3 @@ def _model(chain: Sequence[Stage], surrogate: Any, labels: NDArray[np.int64] | N
 
         given["surrogate"] = load_surrogate(surrogate)
     return {name: given[name] for name in named}
-
-
-def _chain(
-    name: Any, table: Calibration, severity: int | None, level: int | None, parameters: dict[str, Any]
-) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
-    """Return the stages, the given draws and the given resources of a call."""
-    if isinstance(name, str) and name.isidentifier() and name != "clean":
-        declared = get_corruption(name)
-        draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
-        resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
-        return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
-    given = [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
-    if given:
-        raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")
-    if isinstance(name, str):
-        return parse_chain(name, table), {}, {}
-    if not isinstance(name, Sequence):
-        raise ParameterError(f"name is {name!r}; expected a corruption, a set id or a list of stages.")
-    return tuple(_stage(s, table) for s in name), {}, {}
-
-
-def _stage(item: Any, table: Calibration) -> Stage:
-    if isinstance(item, Stage):
-        return item
-    if isinstance(item, str):
-        stages = parse_chain(item, table)
-        if len(stages) == 1:
-            return stages[0]
-    if isinstance(item, Mapping) and set(item) <= {"corruption", "severity", "level", "parameters", "revision"} and "corruption" in item:
-        name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
-        stage = resolve_stage(name, table, severity=severity, level=item.get("level"), parameters=parameters)
-        # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
-        if severity is not None and dict(table.row(name, severity).parameters) == dict(stage.parameters):
-            stage = resolve_stage(name, table, severity=severity)
-        return stage
-    if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
-        return resolve_number(item[0], table, item[1])
-    raise ParameterError(f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..canonical import canonical
 from ..errors import ParameterError
+from ..pixels import pixel_hashes
 
 RNG_VERSION = 1
 MAX_SEED = 2**53 - 1
@@ -25,7 +27,11 @@ class Keys(NamedTuple):
 
 def hash64(value: Any) -> np.uint64:
     """Return blake2b (8 bytes, little-endian) of the canonical JSON of a value."""
-    return np.uint64(int.from_bytes(hashlib.blake2b(canonical(value), digest_size=8).digest(), "little"))
+    return np.uint64(_hash64(canonical(value)))
+
+
+def _hash64(text: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def sample_key(sample_id: str) -> np.uint64:
@@ -36,12 +42,18 @@ def sample_key(sample_id: str) -> np.uint64:
     >>> hex(sample_key("0"))
     '0xc14dcbdf3e3db02'
     """
-    return hash64(sample_id)
+    # canonical JSON writes a string as json does, whose function for it takes a tenth of the time
+    return np.uint64(_hash64(encode_basestring(sample_id).encode()))
 
 
 def sample_keys(sample_ids: Iterable[str]) -> NDArray[np.uint64]:
     """Return the keys of several samples."""
     return np.array([sample_key(i) for i in sample_ids], np.uint64)
+
+
+def pixel_keys(images: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return the keys of images (N, H, W, C) that have no name: those of the ids ``blake3:<hash of the pixels>``."""
+    return sample_keys([f"blake3:{digest}" for digest in pixel_hashes(images)])
 
 
 def check_seed(seed: Any) -> int:

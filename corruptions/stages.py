@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 from .calibrations import Calibration, calibrations_of
+from .image_mistakes import no_array, no_image
 from .keys import stage_key
 from .registry import Corruption, Images, corruption_names, get_corruption
 
@@ -187,8 +188,10 @@ def scaled_parameters(
 ) -> dict[str, Any]:
     """Return parameters as they are applied: under ``scale="side"`` lengths times short side / reference side."""
     values = dict(parameters)
+    if scale == "none":
+        return values
     ratio = min(shape) / side
-    for p in declared.parameters if scale == "side" else ():
+    for p in declared.parameters:
         # An option that is a length scales from its default too.
         value = values.get(p.name, p.default)
         if p.length and value is not None:
@@ -201,25 +204,19 @@ def scaled_parameters(
 
 def check_images(images: Any) -> Images:
     """Return one image or a batch as kernels take it (C-contiguous, writable, uint8 (N, H, W, C)), or raise `ImageError`."""
-    if isinstance(images, np.ma.MaskedArray):
+    if isinstance(images, np.ma.MaskedArray) or not isinstance(images, np.ndarray) or images.dtype != np.uint8:
+        raise ImageError(no_array(images))
+    batch: Images = images if images.ndim == 4 else images[None, ..., None] if images.ndim == 2 else images[None]
+    if batch.ndim != 4 or batch.shape[3] not in (1, 3):
+        raise ImageError(no_image(images.shape))
+    if min(batch.shape[1:3]) < LEAST_SIDE:
         raise ImageError(
-            "The image is a masked array, and corruptions know no mask. Give image.filled(value), or image.data without its mask."
+            f"The image is {batch.shape[1]}x{batch.shape[2]} (height x width); corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}."
         )
-    if not isinstance(images, np.ndarray) or images.dtype != np.uint8:
-        kind = images.dtype if isinstance(images, np.ndarray) else type(images).__name__
-        hint = " A float image must be scaled to 0..255 and converted first." if str(kind).startswith("float") else ""
-        raise ImageError(f"The image is {kind}; expected a numpy array of uint8 (RGB or grey, 0 to 255).{hint}")
-    given = images.shape
-    if images.ndim in (2, 3):
-        images = (images if images.ndim == 3 else images[:, :, None])[None]
-    if images.ndim != 4 or images.shape[3] not in (1, 3):
-        raise ImageError(f"The image has shape {given}; expected (H, W), (H, W, 1), (H, W, 3) or a batch (N, H, W, 1 or 3).")
-    if min(images.shape[1:3]) < LEAST_SIDE:
-        raise ImageError(
-            f"The image is {images.shape[1]}x{images.shape[2]} (height x width); corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}."
-        )
+    if batch.flags.carray:
+        return batch
     # A read-only or strided array would make numba compile every kernel anew.
-    return np.require(images, requirements=["C", "A", "W"]) if images.flags.writeable else np.array(images, order="C")
+    return np.require(batch, requirements=["C", "A", "W"]) if batch.flags.writeable else np.array(batch, order="C")
 
 
 def apply_stage(
@@ -265,7 +262,7 @@ def apply_stage(
     height, width, channels = images.shape[1:]
     values = scaled_parameters(declared, stage.parameters, (height, width), scale, side)
     extra: dict[str, Any] = {}
-    known = {d.name: d for d in declared.draws}
+    known = {d.name: d for d in declared.draws} if draws else {}
     for name, value in (draws or {}).items():
         if name not in known:
             raise ParameterError(
@@ -273,8 +270,10 @@ def apply_stage(
             )
         at = values if stage.level is None else values | {"level": stage.level}
         extra[name] = known[name].checked(value, (height, width, channels), at, stage.corruption)
-    extra |= {name: value for name, value in (resources or {}).items() if name in declared.resources}
-    _check_needed(declared, extra)
+    if resources:
+        extra |= {name: value for name, value in resources.items() if name in declared.resources}
+    if declared.resources:
+        _check_needed(declared, extra)
     if not len(images):
         return images.copy()
     if declared.gradual is None:

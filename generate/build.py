@@ -7,15 +7,15 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 import numpy as np
 
 from ..corruptions.registry import Images
 from ..errors import BuildError
+from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
-from ..manifests.reader import DataSet
 from ..manifests.records.models import Manifest
 from ..models.surrogate import Surrogate
 from ..signatures import showing
@@ -40,6 +40,9 @@ from .sources.source import Source
 from .work.pool import run
 from .work.warm_up import warm_up
 from .work.worker import PartDone, load_clean
+
+if TYPE_CHECKING:
+    from ..manifests.reader import DataSet
 
 SHOWN_TO_SURROGATE = 64
 """Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
@@ -176,6 +179,7 @@ class Inspector(Protocol):
 
 def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
+    refuse_without_locks()
     refuse_nested(spec.source, directory)
     refuse_foreign(directory)
     started = time.monotonic()

@@ -183,7 +183,7 @@ def _cached(name: str, size: tuple[int, int]) -> tuple[Texture, str]:
     note = path.with_suffix(".sha256")
     with contextlib.suppress(OSError, ValueError, EOFError):
         texture: Texture = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
-        if texture.shape == (*size, 3) and texture.dtype == np.uint8 and _sha256(texture) == note.read_text().strip():
+        if texture.shape == (*size, 3) and texture.dtype == np.uint8 and _sha256(texture) == note.read_text("ascii").strip():
             return texture, _sha256(texture)
     texture = ice.render(name, size)
     digest = _sha256(texture)

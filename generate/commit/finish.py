@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 
@@ -20,7 +20,6 @@ from ...manifests.disk.atomic import fsync_folder
 from ...manifests.disk.jsonl import json_line
 from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PAGE, README, REGIONS, SAMPLES, SETS, SHA256SUMS, SHARDS, set_path
 from ...manifests.manifest_file import manifest_bytes
-from ...manifests.reader import DataSet
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ..pixels.metrics import mean_metrics
@@ -33,8 +32,10 @@ from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
 from .data_card import data_card, license_text
 from .last_files import LastFiles
-from .nearly_finished import NearlyFinished
 from .state import OpenBuild
+
+if TYPE_CHECKING:
+    from ...manifests.reader import DataSet
 
 MOST_SHOWN = 600
 """Sets on a contact sheet; of more, at most so many are shown, spread evenly."""
@@ -105,6 +106,8 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
     manifest = _with_files(manifest, files)
     if page_of is not None:
+        from .nearly_finished import NearlyFinished
+
         files.append(last.add(PAGE, page_of(NearlyFinished(directory, manifest, last.aside))))
         manifest = _with_files(manifest, files)
     elif PAGE in base_files:

@@ -30,8 +30,9 @@ def locked(path: Path, busy: str, *, wait_s: float = 0.0) -> Iterator[None]:
     Raises
     ------
     BuildError
-        Another process holds the lock.
+        Another process holds the lock, or the system has no locks.
     """
+    refuse_without_locks()
     deadline = time.monotonic() + wait_s
     while (fd := _take_alone(path)) is None:
         if time.monotonic() >= deadline:
@@ -72,9 +73,18 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
+def refuse_without_locks() -> None:
+    """Raise BuildError where the system has no locks that go with their process."""
+    try:
+        import fcntl  # noqa: F401
+    except ImportError:
+        raise BuildError(
+            "Building, repairing, packing and unpacking data sets need the file locks of Linux or macOS, which this system does not have: "
+            "run this command there; on Windows, WSL works. Opening, verifying and scoring data sets, and `corrupt`, work here."
+        ) from None
+
+
 def _flock(fd: int, *, shared: bool) -> bool:
-    if os.name == "nt":  # Windows has no such locks
-        return True
     import fcntl
 
     try:

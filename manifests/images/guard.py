@@ -31,6 +31,8 @@ from ...processes import interrupts_held_back
 SECONDS_VARIABLE = "CORRUPTSET_HDF5_SECONDS"
 DEFAULT_SECONDS = 60.0
 """A request is of some megabytes at most but for labels: half a minute on a disk that reads a megabyte in a second."""
+TOO_LONG = -signal.SIGALRM if hasattr(signal, "SIGALRM") else 1
+"""The exit status of a child whose request took longer: see `hdf5_child.end_after`."""
 COMMAND = (sys.executable, "-P", "-m", f"{__package__}.hdf5_child")
 
 Answer = tuple[dict[str, Any], NDArray[np.uint8]]
@@ -95,7 +97,7 @@ class Guard:
                 if answer is not None:
                     return _checked(answer)
                 code = self.close()
-                if code == -signal.SIGALRM:
+                if code == TOO_LONG:
                     raise NoAnswer(f"the HDF5 library did not come back from it within {seconds:g} s")
                 # Another end may have a cause outside the file: memory that ran out for a moment, a kill. So it is asked again.
         end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
@@ -106,7 +108,7 @@ class Guard:
         process = self._process = self._process or _started(self._command)
         assert process.stdin is not None
         assert process.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):  # BrokenPipeError, on Windows EINVAL
             process.stdin.write(request)
             process.stdin.flush()
             line = process.stdout.readline()
@@ -127,7 +129,7 @@ class Guard:
             process.kill()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
+                with contextlib.suppress(OSError):
                     pipe.close()
         try:
             return process.wait(timeout=5)
@@ -166,4 +168,5 @@ def _checked(answer: Answer) -> Answer:
 
 GUARD = Guard()
 atexit.register(GUARD.close)
-os.register_at_fork(after_in_child=GUARD.forget)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=GUARD.forget)

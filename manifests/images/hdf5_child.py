@@ -4,13 +4,14 @@ Standard input holds requests, one line of JSON each. Standard output holds answ
 its ``bytes`` says. A request has ``do`` (a name of `ANSWERS`), ``path``, ``seconds`` and the arguments of its function. An answer
 has ``error`` alone where the library refuses the file, ``fault`` alone where anything else is raised.
 
-The default action of SIGALRM ends the process when a request takes longer than its ``seconds``, whatever C code runs. It imports
-numpy and h5py and no other library: it starts in 0.2 s.
+The process ends when a request takes longer than its ``seconds``, whatever C code runs (`end_after`). It imports numpy and h5py and no
+other library: it starts in 0.2 s.
 """
 
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import signal
@@ -143,7 +144,7 @@ ANSWERS: dict[str, Callable[..., Answer]] = {"look": look, "column": column, "ro
 
 def _answer(request: dict[str, Any]) -> Answer:
     function = ANSWERS[request.pop("do")]
-    signal.setitimer(signal.ITIMER_REAL, request.pop("seconds"))
+    end_after(request.pop("seconds"))
     try:
         return function(**request)
     except DAMAGED as e:
@@ -151,14 +152,25 @@ def _answer(request: dict[str, Any]) -> Answer:
     except Exception as e:
         return {"fault": f"{type(e).__name__}: {e}"}, []
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)  # the time to read the answer is the other process's
+        end_after(0)  # the time to read the answer is the other process's
+
+
+def end_after(seconds: float) -> None:
+    """End this process after so many seconds, by the default action of SIGALRM or, on Windows, with exit status 1; 0 takes that back."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    elif seconds:  # costs twenty times as much: a thread that is started and ended
+        faulthandler.dump_traceback_later(seconds, exit=True)
+    else:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def main() -> None:
     """Answer requests until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+    if hasattr(signal, "SIGALRM"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
     with contextlib.suppress(ImportError):  # a request that needs it says so
         import h5py  # noqa: F401  # now, so that no request waits for it
     with os.fdopen(os.dup(1), "wb") as answers:

@@ -98,6 +98,34 @@ def test_a_read_only_site_without_a_home_works(tmp_path):
             Path(folder).chmod(0o755)
 
 
+@pytest.mark.ci
+def test_a_cache_that_can_only_be_read_is_read(tmp_path):
+    """As in a container with a read-only root, which any user runs: nothing is compiled again, and nothing is written there."""
+    site, cache = installed(tmp_path), tmp_path / "cache"
+    first = call(site, tmp_path, CORRUPTSET_CACHE=str(cache))[0]
+    kernels = sorted(path.relative_to(cache) for path in cache.rglob("*.kernel"))
+    assert len(kernels) >= 4
+    for path in (cache, *cache.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    made = CALL + "print([str(p.relative_to(cache_root())) for p in sorted(cache_root().rglob('*.kernel')) if p.is_symlink()]);"
+    made += "print([str(p) for p in cache_root().rglob('*.kernel') if not p.is_symlink()])"
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG", "HOME"))}
+    env |= {"PYTHONPATH": str(site), "HOME": str(cache), "CORRUPTSET_CACHE": str(cache)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", made], cwd=tmp_path, env=env, preexec_fn=obey_permissions, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        call_line, linked, compiled = done.stdout.splitlines()
+        digest, root, _ = json.loads(call_line)
+        assert Path(root).name.startswith("corruptset-cache-")
+        assert (digest, linked, compiled) == (first, str([str(path) for path in kernels]), "[]")
+        assert sorted(path.relative_to(cache) for path in cache.rglob("*.kernel")) == kernels, "what was removed were the links"
+    finally:
+        for path in (cache, *cache.rglob("*")):
+            path.chmod(0o755)
+
+
 def flipped(data: bytes, at: int) -> bytes:
     return data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
 
@@ -181,6 +209,33 @@ def test_an_unwritable_cache_is_passed_over(tmp_path, monkeypatch):
     cache_module.cache_root.cache_clear()
     try:
         assert cache_module.cache_root() == tmp_path / "xdg" / "corruptset"
+    finally:
+        monkeypatch.undo()
+        cache_module.cache_root.cache_clear()
+
+
+def test_what_cannot_be_written_to_is_read_through_links(tmp_path, monkeypatch):
+    """Of this version's kernels alone: a cache of many versions has ten thousand files."""
+    named = tmp_path / "named"
+    own = cache_module._kernels()
+    for name in (f"kernels/{own}/a.kernel", "kernels/other/b.kernel", "tables/t", "textures/x/y.npy"):
+        (named / name).parent.mkdir(parents=True, exist_ok=True)
+        (named / name).write_bytes(b"kept")
+    monkeypatch.setenv("CORRUPTSET_CACHE", str(named))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "none"))
+    monkeypatch.setattr(cache_module, "_writable", lambda path: False)
+    monkeypatch.setattr(cache_module.tempfile, "tempdir", str(tmp_path))
+    cache_module.cache_root.cache_clear()
+    try:
+        private = cache_module.cache_root()
+        links = {p.relative_to(private).as_posix() for p in private.rglob("*") if p.is_symlink()}
+        assert links == {f"kernels/{own}/a.kernel", "tables/t", "textures/x/y.npy"}
+        assert all((private / link).read_bytes() == b"kept" for link in links)
+        cache_module.keep_file(private / "tables/t", b"anew")
+        assert (private / "tables/t").read_bytes() == b"anew"
+        cache_module._remove_if_mine(private, os.getpid())
+        assert not private.exists()
+        assert {p.read_bytes() for p in named.rglob("*") if p.is_file()} == {b"kept"}
     finally:
         monkeypatch.undo()
         cache_module.cache_root.cache_clear()

@@ -17,7 +17,11 @@ from functools import cached_property
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))
+
+import checkout  # noqa: E402
+from checkout import ROOT  # noqa: E402
+
 # what wheels of Linux on aarch64 are named after, newest C library first
 _PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux_2_24", "manylinux_2_17", "manylinux2014")
 
@@ -90,7 +94,7 @@ class Environments:
             _run([interpreter(version, self.pythons), "-m", "venv", str(home)], "no virtual environment")
         pip = [str(own), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(HERE / f"{lock}.txt")]
         with tempfile.TemporaryDirectory() as copy:
-            copy_checkout(Path(copy))
+            checkout.copy(Path(copy))
             # first what it needs, then this checkout over whatever was installed of it the last time
             for step in ([copy], ["--force-reinstall", "--no-deps", copy]):
                 _run([*pip, *step], f"{lock}.txt cannot be installed")
@@ -108,7 +112,7 @@ class Environments:
         wheels += [word for name in _PLATFORMS for word in ("--platform", f"{name}_aarch64")]
         with tempfile.TemporaryDirectory() as temporary:
             copy, made = Path(temporary, "copy"), Path(temporary, "made")
-            copy_checkout(copy)
+            checkout.copy(copy)
             _run([*pip, "wheel", "-q", "--no-deps", "-w", str(made), str(copy)], "no wheel of this checkout")
             (wheel,) = made.glob("*.whl")
             if not site.exists():
@@ -151,17 +155,6 @@ def _of_pyenv(version: str) -> list[str]:
     listed = subprocess.run(["pyenv", "whence", f"python{version}"], capture_output=True, text=True)
     prefixes = [subprocess.run(["pyenv", "prefix", name], capture_output=True, text=True) for name in reversed(listed.stdout.split())]
     return [str(Path(p.stdout.strip(), "bin", f"python{version}")) for p in prefixes if p.returncode == 0]
-
-
-def copy_checkout(target: Path) -> None:
-    """Copy what git would commit: setuptools leaves a build folder behind in the tree, and reuses a stale one."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, target / name)
 
 
 def in_force(python: list[str], environment: dict[str, str], kernels: Path | None = None) -> dict[str, str]:

@@ -92,3 +92,13 @@ def test_a_link_is_not_followed(path: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"), locked(path, "busy"):
         pass
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_system_without_locks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(BuildError, match=r"file locks of Linux or macOS.*WSL"), locked(path, "busy"):
+        pass
+    assert not path.parent.exists()
+    monkeypatch.undo()
+    with locked(path, "busy"):
+        pass

@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
+import corruptset.manifests.images.guard as guard_module
 from corruptset.errors import ParameterError
 from corruptset.manifests.images.guard import SECONDS_VARIABLE, Guard, NoAnswer, Refused, seconds_allowed
 
@@ -124,6 +125,22 @@ def test_a_request_that_takes_too_long_ends_the_child(troubled, path, monkeypatc
     assert pid not in children(os.getpid())
     monkeypatch.delenv(SECONDS_VARIABLE)
     assert np.array_equal(rows(troubled, path), PIXELS)
+
+
+def test_a_request_that_takes_too_long_where_there_is_no_alarm(path, monkeypatch):
+    """As on Windows; the next request is answered, and a short one has taken its own limit back."""
+    monkeypatch.setattr(guard_module, "TOO_LONG", 1)
+    troubled = Guard((sys.executable, "-c", f"import signal; del signal.setitimer, signal.SIGALRM\n{TROUBLE}"))
+    monkeypatch.setenv(SECONDS_VARIABLE, "1")
+    assert np.array_equal(rows(troubled, path), PIXELS)
+    pid = troubled._process.pid
+    time.sleep(1.2)
+    assert np.array_equal(rows(troubled, path), PIXELS)
+    assert troubled._process.pid == pid
+    with pytest.raises(NoAnswer, match=r"did not come back from it within 1 s"):
+        troubled.ask("hang", path)
+    assert np.array_equal(rows(troubled, path), PIXELS)
+    troubled.close()
 
 
 def test_a_child_that_dies_is_named_and_one_that_was_killed_between_is_replaced(troubled, path):

@@ -1,0 +1,151 @@
+"""The two functions of the package imagecorruptions (Michaelis et al. 2019), with its signature, its names and its kinds of errors.
+
+Code that was written for it changes its import. What differs: an image always becomes the same (its pixels key its random draws, and
+numpy's global generator is neither read nor changed), and frost has textures of our own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..corruptions.call import corrupt as corrupt_image
+from ..corruptions.image_mistakes import no_array, no_image
+from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
+
+_NOISE = ["gaussian_noise", "shot_noise", "impulse_noise"]
+_BLUR = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur"]
+_WEATHER = ["snow", "frost", "fog", "brightness"]
+_DIGITAL = ["contrast", "elastic_transform", "pixelate", "jpeg_compression"]
+_VALIDATION = ["speckle_noise", "gaussian_blur", "spatter", "saturate"]
+_COMMON = [*_NOISE, *_BLUR, *_WEATHER, *_DIGITAL]
+_SUBSETS = {
+    "common": _COMMON,
+    "validation": _VALIDATION,
+    "all": [*_COMMON, *_VALIDATION],
+    "noise": _NOISE,
+    "blur": _BLUR,
+    "weather": _WEATHER,
+    "digital": _DIGITAL,
+}
+_LEAST_SIDE = 32
+
+
+class NoImage(ImageError, AttributeError):
+    """Something that imagecorruptions takes for no image, and raises an AttributeError for."""
+
+
+class NoSeverity(ParameterError, AttributeError):
+    """A severity that is none of 1 to 5."""
+
+
+class NoName(UnknownCorruption, KeyError):
+    """A corruption's name that imagecorruptions does not know."""
+
+    __str__ = Exception.__str__  # a KeyError would show its message between quotation marks
+
+
+class NoNumber(ParameterError, IndexError):
+    """A corruption's number that is too large."""
+
+
+def get_corruption_names(subset: str = "common") -> list[str]:
+    """Return the names of corruptions, in imagecorruptions' order.
+
+    Parameters
+    ----------
+    subset : {"common", "validation", "all", "noise", "blur", "weather", "digital"}
+
+    Raises
+    ------
+    ParameterError
+        A ValueError: there is no such subset.
+
+    Examples
+    --------
+    >>> get_corruption_names("noise")
+    ['gaussian_noise', 'shot_noise', 'impulse_noise']
+    """
+    if subset not in _SUBSETS:
+        raise ParameterError(f"There is no subset {subset!r}.{suggest(str(subset), _SUBSETS)} Known: {', '.join(_SUBSETS)}.")
+    return list(_SUBSETS[subset])
+
+
+def corrupt(
+    image: NDArray[np.uint8], severity: int = 1, corruption_name: str | None = None, corruption_number: int = -1
+) -> NDArray[np.uint8]:
+    """Corrupt one image as imagecorruptions' function of this name does: with its parameters, whatever the image's size.
+
+    Parameters
+    ----------
+    image : (H, W), (H, W, 1) or (H, W, 3) ndarray of uint8
+        At least 32x32.
+    severity : int
+        1..5.
+    corruption_name : str, optional
+        One of `get_corruption_names("all")`.
+    corruption_number : int
+        The place in that list, where no name is given.
+
+    Returns
+    -------
+    (H, W, 3) ndarray of uint8
+        Three channels of a grey image too, corrupted like a colour image's.
+
+    Raises
+    ------
+    NoImage, NoSeverity
+        AttributeErrors: the image or the severity is not as above.
+    NoName, NoNumber
+        A KeyError, an IndexError: there is no such corruption.
+    ParameterError
+        A ValueError: neither name nor number is given.
+
+    Examples
+    --------
+    >>> corrupt(np.full((40, 60), 128, np.uint8), 3, "fog").shape
+    (40, 60, 3)
+    """
+    colour = _colour(image)
+    if severity not in (1, 2, 3, 4, 5):
+        raise NoSeverity(f"severity is {severity!r}; expected a whole number from 1 to 5.")
+    names = _SUBSETS["all"]
+    if corruption_name is not None:
+        if corruption_name not in names:
+            raise NoName(f"There is no corruption {corruption_name!r}.{suggest(str(corruption_name), names)} Known: {', '.join(names)}.")
+        name = corruption_name
+    elif corruption_number == -1:
+        raise ParameterError("Neither corruption_name nor corruption_number is given; one of them must be passed.")
+    else:
+        try:
+            name = names[corruption_number]
+        except IndexError:
+            raise NoNumber(f"corruption_number is {corruption_number}; expected 0 to {len(names) - 1}.") from None
+    if name == "elastic_transform":
+        return corrupt_image(colour, name, **_elastic(int(severity), *colour.shape[:2]))
+    return corrupt_image(colour, name, severity=int(severity), calibration="imagenet")
+
+
+def _elastic(severity: int, height: int, width: int) -> dict[str, Any]:
+    """Return the parameters of imagecorruptions' own elastic_transform: lengths follow the image's size, and there is no affine map.
+
+    It smooths by a hundredth of the height along y and of the width along x; here one length stands for both, which leaves the size of
+    displacements as it is.
+    """
+    strength = 250 * (0.05, 0.065, 0.085, 0.1, 0.12)[severity - 1]
+    return {"alpha": strength * 0.005 * height, "sigma": 0.01 * (height * width) ** 0.5, "affine": 0.0}
+
+
+def _colour(image: Any) -> NDArray[np.uint8]:
+    """Return an image that imagecorruptions takes, with three channels."""
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
+        raise NoImage(no_array(image))
+    if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3)):
+        raise NoImage(no_image(image.shape))
+    if min(image.shape[:2]) < _LEAST_SIDE:
+        raise NoImage(
+            f"The image is {image.shape[0]}x{image.shape[1]} (height x width); imagecorruptions takes {_LEAST_SIDE}x{_LEAST_SIDE} on."
+        )
+    return image if image.ndim == 3 and image.shape[2] == 3 else np.repeat(image.reshape(*image.shape[:2], 1), 3, axis=2)

@@ -1,0 +1,90 @@
+"""The types of images that people have: arrays, PIL images, torch tensors; each becomes a batch, and a result becomes what came in."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ImageError
+from .image_mistakes import no_picture, no_tensor
+from .registry import Images
+from .stages import check_images
+
+
+class Taken(NamedTuple):
+    """An image or a batch of any type, as corruptions take it."""
+
+    batch: Images
+    """C-contiguous (N, H, W, C)."""
+    single: bool
+    """Whether it is one image."""
+    give_back: Callable[[Images], Any]
+    """Turns a result (N, H', W', C) into the type and the dimensions that came in."""
+
+
+def take(image: Any) -> Taken:
+    """Return an array, a PIL image or a tensor as a batch, or raise `ImageError`.
+
+    Neither PIL nor torch is imported: something of theirs exists only where they are.
+    """
+    if not isinstance(image, np.ndarray):
+        pil, torch = sys.modules.get("PIL.Image"), sys.modules.get("torch")
+        if pil is not None and isinstance(image, pil.Image):
+            return _take_picture(image, pil)
+        if torch is not None and isinstance(image, torch.Tensor):
+            return _take_tensor(image, torch)
+    batch = check_images(image)
+    return Taken(batch, image.ndim < 4, _SAME[image.ndim])
+
+
+_SAME: dict[int, Callable[[Images], Images]] = {2: lambda out: out[0, :, :, 0], 3: lambda out: out[0], 4: lambda out: out}
+
+
+def _take_picture(picture: Any, pil: Any) -> Taken:
+    if picture.mode not in ("RGB", "L"):
+        raise ImageError(no_picture(picture.mode))
+    array = np.array(picture)
+    return Taken(check_images(array), True, lambda out: pil.fromarray(_SAME[array.ndim](out)))
+
+
+def _take_tensor(tensor: Any, torch: Any) -> Taken:
+    if tensor.dtype != torch.uint8 or tensor.ndim not in (2, 3, 4) or (tensor.ndim > 2 and tensor.shape[-3] not in (1, 3)):
+        raise ImageError(no_tensor(tensor))
+    array = tensor.detach().cpu().numpy()
+    first = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    # A tensor may be a view of an array with its channels last, as torchvision makes it of a PIL image: so is the result then.
+    viewed = first.transpose(0, 2, 3, 1).flags.c_contiguous
+
+    def give_back(out: Images) -> Any:
+        result = out.transpose(0, 3, 1, 2) if viewed else _channels_first(out)
+        result = result if tensor.ndim == 4 else result[0] if tensor.ndim == 3 else result[0, 0]
+        # as_subclass: an Image of torchvision stays one
+        return torch.from_numpy(result).to(tensor.device).as_subclass(type(tensor))
+
+    return Taken(check_images(first.transpose(0, 2, 3, 1) if viewed else _channels_last(first)), tensor.ndim < 4, give_back)
+
+
+# OpenCV's copies are over ten times as fast as numpy's and torch's, which take a byte at a time.
+def _channels_last(images: NDArray[np.uint8]) -> Images:
+    count, channels, height, width = images.shape
+    if channels == 1 or not count:
+        return images.reshape(count, height, width, channels)
+    out = np.empty((count, height, width, channels), np.uint8)
+    for image, target in zip(np.ascontiguousarray(images), out, strict=True):
+        cv2.merge(list(image), target)
+    return out
+
+
+def _channels_first(images: Images) -> NDArray[np.uint8]:
+    count, height, width, channels = images.shape
+    if channels == 1 or not count:
+        return images.reshape(count, channels, height, width)
+    out = np.empty((count, channels, height, width), np.uint8)
+    for image, target in zip(images, out, strict=True):
+        cv2.mixChannels([image], list(target), [0, 0, 1, 1, 2, 2])
+    return out

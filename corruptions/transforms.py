@@ -1,0 +1,301 @@
+"""`Corrupt` and `RandomCorrupt`: corruptions as callables, for images that are corrupted while a model trains or is evaluated."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CorruptsetError, ParameterError, UnknownCorruption, mistakes
+from .calibrations import DEFAULT_LADDER, SEVERITIES, Calibration, for_shape
+from .call import check_ids
+from .image_types import Taken, take
+from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
+from .registry import Images, Shape, corruption_names, get_corruption
+from .resolution import ResolvedChain, resolve
+from .stages import Coupling, Scale
+
+Image = TypeVar("Image")
+_SHAPES: tuple[Shape, ...] = ((224, 224, 3), (64, 64, 3), (32, 32, 3), (28, 28, 1))
+"""One shape for each calibration that follows from an image."""
+
+
+class _Transform:
+    """What transforms share: they are what they were made with, and take an image beside other inputs."""
+
+    _made_with: dict[str, Any]
+
+    @overload
+    def __call__(self, image: Image, /, *, key: str | int | Sequence[str] | None = None) -> Image: ...
+    @overload
+    def __call__(self, image: Image, other: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> tuple[Any, ...]: ...
+    def __call__(self, image: Any, /, *others: Any, key: str | int | Sequence[str] | None = None) -> Any:
+        """Return what becomes of an image; other inputs, such as its label, come back behind it as they are.
+
+        Parameters
+        ----------
+        image : (H, W), (H, W, 1), (H, W, 3) or (N, H, W, C) ndarray of uint8, PIL image, or tensor of uint8, (C, H, W) or (N, C, H, W)
+            It is left untouched.
+        *others
+            Whatever else a pipeline hands from step to step.
+        key : str or int, or one str for each image of a batch, optional
+            The image's name or index (7 is ``"7"``), from which its random draws follow; by default its own pixels, as in `corrupt`.
+
+        Returns
+        -------
+        An image of the type that came in; a tuple of it and the others where there are some
+
+        Raises
+        ------
+        ImageError, ParameterError
+        """
+        taken = take(image)
+        if key is not None:
+            key = check_ids(str(key) if isinstance(key, (int, np.integer)) else key, len(taken.batch), taken.single)
+        out = self._apply(image, taken, key)
+        return (out, *others) if others else out
+
+    def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(type(self)).parameters.items()}
+        first, *options = self._made_with
+        # compared by their words: an array does not compare to one truth
+        others = [f"{name}={self._made_with[name]!r}" for name in options if repr(self._made_with[name]) != repr(defaults.get(name))]
+        return f"{type(self).__name__}({', '.join([repr(self._made_with[first]), *others])})"
+
+    def __reduce__(self) -> Any:
+        return _made_again, (type(self), self._made_with)
+
+
+def _made_again(kind: type[_Transform], made_with: dict[str, Any]) -> _Transform:
+    return kind(**made_with)
+
+
+class Corrupt(_Transform):
+    """A corruption or chain as a callable: `corrupt` with everything but the image resolved.
+
+    An image becomes the same bytes in every process and in any order, and those that `corrupt` gives it. It takes and returns
+    arrays, PIL images and tensors, and can be pickled.
+
+    Parameters
+    ----------
+    name : str or sequence of stages
+        As in `corrupt`: a corruption (``"fog"``), a set id (``"fog-3+gaussian_noise-5"``) or a list of stages. Not one that follows a
+        model's gradient.
+    severity, level, calibration, ladder, scale, coupling, seed, **parameters
+        As in `corrupt`. Without a calibration it follows from each image's size.
+
+    Raises
+    ------
+    UnknownCorruption, ParameterError
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fog = Corrupt("fog", severity=3)
+    >>> fog
+    Corrupt('fog', severity=3)
+    >>> fog(np.full((32, 48, 3), 128, np.uint8)).shape
+    (32, 48, 3)
+    """
+
+    def __init__(
+        self,
+        name: str | Sequence[Any],
+        *,
+        severity: int | None = None,
+        level: int | None = None,
+        calibration: str | Path | Calibration | None = None,
+        ladder: str = DEFAULT_LADDER,
+        scale: Scale = "none",
+        coupling: Coupling = "independent",
+        seed: int = 0,
+        **parameters: Any,
+    ) -> None:
+        self._options: dict[str, Any] = {
+            "severity": severity, "level": level, "calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling,
+            "seed": seed,
+        }  # fmt: skip
+        self._name, self._parameters = name, parameters
+        self._made_with = {"name": name, **self._options, **parameters}
+        self._chains: dict[str | None, ResolvedChain] = {}
+        self._check()
+
+    def _check(self) -> None:
+        """Resolve the arguments as for an image of each size that has a calibration of its own, until one has what they name."""
+        problems = []
+        for shape in _SHAPES if self._options["calibration"] is None else _SHAPES[:1]:
+            try:
+                links = self._chain(shape).links
+            except (UnknownCorruption, ParameterError) as e:
+                problems.append(e)
+                continue
+            needing = [stage.corruption for stage, _, _ in links if get_corruption(stage.corruption).needs_model]
+            if needing:
+                raise ParameterError(
+                    f"{needing[0]} follows the gradient of a model and needs each image's label: call corruptset.corrupt(image, "
+                    f"{self._name!r}, ..., surrogate=..., label=...)."
+                )
+            return
+        raise problems[0]
+
+    def _chain(self, shape: Shape) -> ResolvedChain:
+        calibration = for_shape(*shape) if self._options["calibration"] is None else None
+        if calibration not in self._chains:
+            self._chains[calibration] = resolve(self._name, shape, **self._options, parameters=self._parameters)
+        return self._chains[calibration]
+
+    def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
+        chain = self._chain(taken.batch.shape[1:])
+        return taken.give_back(chain.apply(taken.batch, chain.keys(taken.batch, ids)))
+
+    def apply(self, images: Images, keys: NDArray[np.uint64]) -> Images:
+        """Return what becomes of a batch (N, H, W, C) whose images have these keys."""
+        return self._chain(images.shape[1:]).apply(images, keys)
+
+
+class RandomCorrupt(_Transform):
+    """A corruption that is drawn for each image: whether, which, how strong.
+
+    Everything is drawn from the image's key, the seed and the epoch, never from a generator with a state: an image becomes the same
+    bytes in every process and in any order. `with_epoch` draws anew.
+
+    Parameters
+    ----------
+    names : str or sequence
+        What is drawn from, each with the same probability: corruptions (``"fog"``), set ids (``"fog/3"``, ``"fog-3+gaussian_noise-5"``,
+        ``"clean"``) or lists of stages.
+    severities : iterable of int
+        What the severity of a bare corruption is drawn from, each with the same probability.
+    levels : iterable of int
+        The same for a gradual degradation.
+    p : float
+        0..1, the share of images that are corrupted. Any other is returned itself.
+    seed : int
+        0..2**53 - 1.
+    epoch : int
+        0, 1, ... In epoch 0 the stages draw from `seed`, later from a seed that follows from it and the epoch.
+    calibration, ladder, scale, coupling
+        As in `corrupt`.
+
+    Raises
+    ------
+    UnknownCorruption, ParameterError
+        With all mistakes at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> augment = RandomCorrupt(["fog", "contrast"], severities=[1, 2, 3], p=0.8)
+    >>> augment
+    RandomCorrupt(['fog', 'contrast'], severities=[1, 2, 3], p=0.8)
+    >>> augment(np.full((32, 48, 3), 128, np.uint8), key="n01440764_10026").shape
+    (32, 48, 3)
+    """
+
+    def __init__(
+        self,
+        names: str | Sequence[Any],
+        *,
+        severities: Iterable[int] = SEVERITIES,
+        levels: Iterable[int] = range(1, 31),
+        p: float = 0.5,
+        seed: int = 0,
+        epoch: int = 0,
+        calibration: str | Path | Calibration | None = None,
+        ladder: str = DEFAULT_LADDER,
+        scale: Scale = "none",
+        coupling: Coupling = "independent",
+    ) -> None:
+        shared: dict[str, Any] = {"calibration": calibration, "ladder": ladder, "scale": scale, "coupling": coupling}
+        given = {"severities": _kept(severities), "levels": _kept(levels)}
+        self._made_with = {"names": names, **given, "p": p, "seed": seed, "epoch": epoch, **shared}
+        problems: list[CorruptsetError] = []
+        if isinstance(p, bool) or not isinstance(p, (int, float, np.number)) or not 0 <= p <= 1:
+            problems.append(ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1."))
+        for what, numbers in given.items():
+            most = 5 if what == "severities" else 99
+            if not numbers or not all(_is_number(n, 1, most) for n in numbers):
+                problems.append(ParameterError(f"{what} is {numbers!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3, 5]."))
+                given[what] = (1,)  # to find what is wrong with the names
+        self._seed = 0
+        try:
+            self._seed = _epoch_seed(check_seed(seed), epoch)
+        except ParameterError as e:
+            problems.append(e)
+        if not names or not isinstance(names, (str, Sequence)):
+            problems.append(ParameterError(f"names is {names!r}; expected corruptions or set ids, such as ['fog', 'snow']."))
+            names = []
+        self._choices: list[list[Corrupt]] = []
+        for item in [names] if isinstance(names, str) else names:
+            try:
+                self._choices.append([Corrupt(item, **number, **shared, seed=self._seed) for number in _numbered(item, **given)])
+            except (UnknownCorruption, ParameterError) as e:
+                problems.append(e)
+        if problems:
+            raise problems[0] if len(problems) == 1 else ParameterError(mistakes(type(self).__name__, [str(e) for e in problems]))
+        self._salt = int(hash64(["RandomCorrupt", 1, self._seed])).to_bytes(8, "little")
+        self._below = float(p) * 2.0**64
+
+    def with_epoch(self, epoch: int) -> RandomCorrupt:
+        """Return the same for another epoch, in which everything is drawn anew."""
+        return RandomCorrupt(**{**self._made_with, "epoch": epoch})
+
+    def choice(self, image: Any, *, key: str | int | None = None) -> Corrupt | None:
+        """Return what one image is corrupted by, or None where it stays as it is."""
+        taken = take(image)
+        return self._choice(self._keys(taken, None if key is None else [str(key)])[0])
+
+    def _keys(self, taken: Taken, ids: list[str] | None) -> NDArray[np.uint64]:
+        return pixel_keys(taken.batch) if ids is None else sample_keys(ids)
+
+    def _choice(self, key: np.uint64) -> Corrupt | None:
+        # 2**64 numbers for each of three draws: a remainder of choices that are drawn more often is of no account
+        digest = hashlib.blake2b(self._salt + int(key).to_bytes(8, "little"), digest_size=24).digest()
+        whether, which, strength = (int.from_bytes(digest[at : at + 8], "little") for at in (0, 8, 16))
+        if whether >= self._below:
+            return None
+        choices = self._choices[which * len(self._choices) >> 64]
+        return choices[strength * len(choices) >> 64]
+
+    def _apply(self, image: Any, taken: Taken, ids: list[str] | None) -> Any:
+        keys = self._keys(taken, ids)
+        chosen = [self._choice(key) for key in keys]
+        if not any(chosen):
+            return image
+        if taken.single and chosen[0] is not None:
+            return taken.give_back(chosen[0].apply(taken.batch, keys))
+        parts = [(taken.batch[i : i + 1], keys[i : i + 1]) for i in range(len(keys))]
+        return taken.give_back(
+            np.concatenate([pair[0] if one is None else one.apply(*pair) for one, pair in zip(chosen, parts, strict=True)])
+        )
+
+
+def _kept(numbers: Any) -> Any:
+    """Return severities or levels as they are kept: in a sequence."""
+    return numbers if isinstance(numbers, Sequence) else list(numbers) if isinstance(numbers, Iterable) else [numbers]
+
+
+def _numbered(item: Any, severities: Sequence[int], levels: Sequence[int]) -> list[dict[str, Any]]:
+    """Return what an item is drawn with: a severity or a level each, or nothing where it is no bare corruption."""
+    if not isinstance(item, str) or item not in corruption_names():
+        return [{}]
+    gradual = get_corruption(item).gradual is not None
+    return [{"level": n} for n in levels] if gradual else [{"severity": n} for n in severities]
+
+
+def _is_number(given: Any, least: int, most: int) -> bool:
+    return isinstance(given, (int, np.integer)) and not isinstance(given, bool) and least <= int(given) <= most
+
+
+def _epoch_seed(seed: int, epoch: Any) -> int:
+    if not _is_number(epoch, 0, MAX_SEED):
+        raise ParameterError(f"epoch is {epoch!r}; expected a whole number from 0.")
+    return int(hash64(["epoch", seed, int(epoch)])) & MAX_SEED if epoch else seed

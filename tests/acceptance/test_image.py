@@ -1,0 +1,70 @@
+"""The image that the Dockerfile makes, in a clean root: any user, no HOME, nothing to write to but the data."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import checkout
+import images
+import pytest
+from checkout import ROOT
+
+DOCKERFILE = ROOT / "Dockerfile"
+
+
+def test_the_image_is_of_this_version_and_pinned() -> None:
+    text = DOCKERFILE.read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    said = dict(images.steps(text))
+    assert f'image.version="{project["version"]}"' in said["LABEL"]
+    assert f'image.licenses="{project["license"]}"' in said["LABEL"]
+    base = said["ARG"].removeprefix("BASE=")
+    assert base.count(".") == 2, "a base without a patch release is another one next month"
+    pinned = {line.split("==")[0].lower() for line in (ROOT / "tests/sameness/newest.txt").read_text("utf-8").split()}
+    assert {line.split(">=")[0] for line in project["dependencies"]} <= pinned
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> images.Image:
+    folder = tmp_path_factory.mktemp("image")
+    checkout.copy(folder / "context")
+    return images.make(DOCKERFILE, folder / "context", images.base_root(folder), folder)
+
+
+def kernels(root: Path) -> dict[str, int]:
+    return {str(p): p.stat().st_mtime_ns for p in root.rglob("opt/corruptset-cache/**/*") if p.is_file()}
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder that every user may write to."""
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("user", "read_only"), [("1000:1000", False), ("54321:54321", True), ("0:0", False)])
+def test_it_builds_and_verifies(image: images.Image, data: Path, user: str, read_only: bool) -> None:
+    before = kernels(image.root)
+    assert len(before) > 50
+    arguments = ["build", "imagenet-c-all", "--samples", "2", "--out", "sets", "--json"]
+    done = image.run(*arguments, data=data, user=user, read_only=read_only)
+    assert done.returncode == 0, done.stderr
+    built = json.loads(done.stdout)
+    assert built["sets"] == 95
+    (directory,) = (data / "sets").iterdir()
+    assert directory.stat().st_uid == int(user.partition(":")[0])
+    checked = image.run("verify", f"sets/{directory.name}", data=data, user=user, read_only=read_only)
+    assert checked.returncode == 0, checked.stderr
+    assert kernels(image.root) == before, "the cache of the image is for reading"
+
+
+@pytest.mark.long
+def test_it_says_its_version(image: images.Image, data: Path) -> None:
+    done = image.run("--version", data=data)
+    assert done.stdout.startswith("corruptset ")
+    assert image.labels["org.opencontainers.image.title"] == "corruptset"

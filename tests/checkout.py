@@ -1,0 +1,38 @@
+"""The files of this checkout: what git would commit, or, in an unpacked source archive, what stands there."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ADDED = {"PKG-INFO", "setup.cfg"}
+"""By setuptools to a source archive."""
+
+
+def files(root: Path = ROOT) -> list[str]:
+    """Return the paths of all files, in order, but those that .gitignore names."""
+    if (root / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode().split("\0")
+        return sorted(path for path in filter(None, listed) if (root / path).is_file())
+    ignored = [line.rstrip("/") for line in (root / ".gitignore").read_text("utf-8").split()]
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not _matches(name, ignored)]
+        found += [Path(folder, name).relative_to(root).as_posix() for name in names if not _matches(name, ignored)]
+    return sorted(set(found) - ADDED)
+
+
+def copy(target: Path) -> None:
+    """Copy these files: setuptools leaves a build folder behind in the tree that it works in, and reuses a stale one."""
+    for path in files():
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, target / path)
+
+
+def _matches(name: str, patterns: list[str]) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)

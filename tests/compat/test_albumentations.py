@@ -1,0 +1,73 @@
+"""Our transforms as steps of albumentations."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import corruptset
+from pictures import painted
+
+pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
+PHOTO = painted(40, 56)
+DRAWN = corruptset.RandomCorrupt(["gaussian_noise", "contrast"], p=0.5)
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
+
+
+def test_a_step_of_a_pipeline() -> None:
+    import albumentations as A
+
+    from corruptset.compat.albumentations import ImageTransform
+
+    fog = corruptset.Corrupt("fog", severity=3)
+    boxes = np.array([[0.3, 0.4, 0.2, 0.3, 1]])
+    pipeline = A.Compose([ImageTransform(fog), A.HorizontalFlip(p=1.0)], bbox_params=A.BboxParams(format="yolo"))
+    mask = np.arange(40 * 56, dtype=np.int32).reshape(40, 56)
+    out = pipeline(image=PHOTO, mask=mask, bboxes=boxes)
+    np.testing.assert_array_equal(out["image"], fog(PHOTO)[:, ::-1])
+    np.testing.assert_array_equal(out["mask"], mask[:, ::-1])
+    plain = A.Compose([A.HorizontalFlip(p=1.0)], bbox_params=A.BboxParams(format="yolo"))(image=PHOTO, bboxes=boxes)
+    np.testing.assert_allclose(out["bboxes"], plain["bboxes"], atol=1e-6)
+
+
+def test_what_is_drawn_follows_from_the_image_or_the_key() -> None:
+    import albumentations as A
+
+    from corruptset.compat.albumentations import ImageTransform
+
+    step: Any = ImageTransform(DRAWN)
+    pipeline = A.Compose([A.RandomBrightnessContrast(p=0.0), step], seed=3)
+    again = pickle.loads(pickle.dumps(pipeline))
+    many = [painted(32, 32, which=i) for i in range(8)]
+    want = [DRAWN(image) for image in many]
+    assert {np.array_equal(a, b) for a, b in zip(many, want, strict=True)} == {True, False}
+    for made in (pipeline, again):
+        for i in (5, 0, 5, 7, 2):
+            np.testing.assert_array_equal(made(image=many[i])["image"], want[i])
+    for key in ("a", 7, "b"):
+        np.testing.assert_array_equal(pipeline(image=PHOTO, key=key)["image"], DRAWN(PHOTO, key=key))
+    assert "RandomCorrupt(['gaussian_noise', 'contrast'])" in repr(step)
+
+
+def test_p_leaves_images_alone() -> None:
+    from corruptset.compat.albumentations import ImageTransform
+
+    np.testing.assert_array_equal(ImageTransform(corruptset.Corrupt("fog", severity=3), p=0.0)(image=PHOTO)["image"], PHOTO)
+    with pytest.raises(ValueError):
+        ImageTransform(corruptset.Corrupt("fog", severity=3), p=2.0)
+
+
+def test_albumentations_is_imported_by_those_who_ask() -> None:
+    code = "import sys, corruptset.compat.albumentations as c; print('albumentations' in sys.modules); c.ImageTransform; c.Other"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "False"
+    assert "AttributeError" in done.stderr

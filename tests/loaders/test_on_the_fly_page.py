@@ -1,0 +1,47 @@
+"""docs/on-the-fly.md: its blocks run in their order, with the libraries that they name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pages import ROOT, blocks
+from PIL import Image
+from torchvision_cpu import let_torchvision_be_imported
+
+from pictures import painted
+
+pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
+
+
+def test_the_blocks_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = let_torchvision_be_imported()
+    import datasets
+
+    monkeypatch.setenv("NO_ALBUMENTATIONS_UPDATE", "1")
+    image = painted(48, 64)
+    names: dict[str, Any] = {
+        "image": image,
+        "picture": Image.fromarray(image),
+        "images": [image, image[::-1].copy()],
+        "labels": [3, 4],
+        "index": 0,
+        "dataset": datasets.Dataset.from_dict({"image": [image.tolist(), image[::-1].tolist()]}).with_format("numpy", dtype=np.uint8),
+    }
+    for kind, text in blocks(ROOT / "docs/on-the-fly.md"):
+        assert kind == "python"
+        exec(text, names)
+    augment = names["augment"]
+    np.testing.assert_array_equal(names["augmented"], augment.with_epoch(2)(image))
+    ((images, labels),) = names["batches"]
+    assert labels.tolist() == [3, 4]
+    np.testing.assert_array_equal(images.numpy(), [augment(each, key=i) for i, each in enumerate(names["images"])])
+    assert names["tensor"].shape == (3, 32, 32)
+    assert names["label"] == 7
+    want = augment(image, key="ILSVRC2012_val_00000001")
+    assert any(np.array_equal(names["out"], each) for each in (want, want[:, ::-1]))
+    for i, each in enumerate(names["images"]):
+        np.testing.assert_array_equal(names["mapped"][i]["image"], augment(each))
+        np.testing.assert_array_equal(names["keyed"][i]["image"], augment(each, key=i))
+    del kept

@@ -1,0 +1,106 @@
+"""`Corrupt` and `RandomCorrupt` in the pipelines that people have: torch's DataLoader, torchvision's v2, Hugging Face datasets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from torchvision_cpu import let_torchvision_be_imported
+
+import corruptset
+from pictures import painted
+
+pytestmark = [pytest.mark.ci, pytest.mark.filterwarnings("ignore")]
+MANY = [painted(32, 40, which=i) for i in range(12)]
+DRAWN = corruptset.RandomCorrupt(["gaussian_noise", "contrast", "frost", "fog-3+impulse_noise-2", "white_lines"], p=0.8)
+REST = ["defocus_blur", "glass_blur", "motion_blur", "zoom_blur", "snow", "fog", "brightness", "elastic_transform", "pixelate", "spatter"]
+ALL = corruptset.RandomCorrupt(
+    [*REST, "jpeg_compression", "saturate", "gaussian_noise", "contrast", "frost", "fog-3+impulse_noise-2", "white_lines"], p=0.9
+)
+
+
+class Photographs:
+    """A map-style data set."""
+
+    def __init__(self, transform: Any, indexed: bool) -> None:
+        self.transform, self.indexed = transform, indexed
+
+    def __len__(self) -> int:
+        return len(MANY)
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        import torch
+
+        image = torch.from_numpy(MANY[index]).permute(2, 0, 1)
+        return self.transform(image, key=index) if self.indexed else self.transform(image), index
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("indexed", [False, True])
+def test_workers_make_the_same(method: str, indexed: bool) -> None:
+    import torch
+    from torch.utils.data import DataLoader
+
+    transform = ALL
+    want = [transform(image, key=i) if indexed else transform(image) for i, image in enumerate(MANY)]  # this process used them before
+    loader: Any = DataLoader(
+        Photographs(transform, indexed), batch_size=3, num_workers=2, multiprocessing_context=method, shuffle=True,
+        generator=torch.Generator().manual_seed(1), timeout=300,
+    )  # type: ignore[arg-type]  # fmt: skip
+    seen = 0
+    for images, indices in loader:
+        for image, index in zip(images, indices.tolist(), strict=True):
+            np.testing.assert_array_equal(image.permute(1, 2, 0).numpy(), want[index])
+            seen += 1
+    assert seen == len(MANY)
+
+
+def test_a_step_of_torchvision() -> None:
+    kept = let_torchvision_be_imported()
+    import torch
+    from torchvision import tv_tensors
+    from torchvision.transforms import v2
+
+    fog = corruptset.Corrupt("fog", severity=3)
+    pipeline = v2.Compose([v2.CenterCrop(32), fog, v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
+    crop = np.ascontiguousarray(MANY[0][:, 4:36])
+    want = torch.from_numpy(fog(crop)).permute(2, 0, 1) / 255
+    torch.testing.assert_close(torch.Tensor(pipeline(Image.fromarray(MANY[0]))), want)
+    image, label = pipeline(Image.fromarray(MANY[0]), 7)
+    torch.testing.assert_close(torch.Tensor(image), want)
+    assert label == 7
+    boxes: Any = tv_tensors.BoundingBoxes([[1, 2, 3, 4]], format="XYXY", canvas_size=(32, 32))
+    out, same = v2.Compose([v2.ToImage(), fog, v2.RandomHorizontalFlip(p=0.0)])(crop, boxes)
+    assert type(out) is tv_tensors.Image
+    np.testing.assert_array_equal(out.numpy(), fog(crop).transpose(2, 0, 1))
+    assert same.tolist() == [[1, 2, 3, 4]]
+    assert "Corrupt('fog', severity=3)" in repr(pipeline)
+    for step in (v2.RandomApply([fog], p=1.0), v2.RandomChoice([fog]), v2.RandomOrder([fog])):
+        np.testing.assert_array_equal(np.asarray(step(Image.fromarray(crop))), fog(crop))
+    del kept
+
+
+def test_a_function_of_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+    from datasets.fingerprint import Hasher
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
+    table = datasets.Dataset.from_dict(
+        {"image": [Image.fromarray(i) for i in MANY], "label": list(range(len(MANY)))},
+        features=datasets.Features({"image": datasets.Image(), "label": datasets.Value("int64")}),
+    )
+    transform = DRAWN
+    before = Hasher.hash(transform)
+    mapped = table.map(lambda row: {"image": transform(row["image"])}, num_proc=2)
+    keyed = table.map(lambda row, i: {"image": transform(row["image"], key=i)}, with_indices=True)
+    lazy = table.with_transform(lambda rows: {**rows, "image": [transform(i) for i in rows["image"]]})
+    for i, image in enumerate(MANY):
+        np.testing.assert_array_equal(np.asarray(mapped[i]["image"]), transform(image))
+        np.testing.assert_array_equal(np.asarray(keyed[i]["image"]), transform(image, key=i))
+        np.testing.assert_array_equal(np.asarray(lazy[i]["image"]), transform(image))
+    assert mapped["label"][:] == table["label"][:]
+    # what it was used for does not change it, so that datasets finds its cache again; another seed does
+    assert before == Hasher.hash(transform) != Hasher.hash(transform.with_epoch(1))

@@ -1,0 +1,184 @@
+"""What goes to the package index: the source archive, the wheel, and the page there."""
+
+from __future__ import annotations
+
+import email
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email.message import Message
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import checkout
+import numpy as np
+import pytest
+from checkout import ROOT
+from PIL import Image
+
+HOME = "https://example.org/someone/corruptset"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+ROOMS = PROJECT["tool"]["setuptools"]["package-dir"]
+FROM_ARCHIVE = ["tests/test_rooms.py", "tests/manifests/records", "tests/corruptions/test_registry.py"]
+"""Tests that show that an unpacked archive has what tests need; the whole suite passes from it too."""
+
+
+@pytest.fixture(scope="module")
+def setup() -> Any:
+    """setup.py as a module."""
+    spec = spec_from_file_location("corruptset_setup", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_home_is_read_from_the_citation(setup: Any) -> None:
+    assert setup.home(f'a: b\nrepository-code: "{HOME}/"\nc: d\n') == HOME
+    assert setup.home(f"repository-code: {HOME}\n") == HOME
+    assert setup.home("title: x\n# repository-code: https://nowhere\n") is None
+
+
+def test_links_of_the_index_are_absolute_and_of_this_version(setup: Any) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = setup.description(readme, HOME, "1.2.3")
+    targets = re.findall(r"(!?)\[[^\]]*\]\(([^)]*)\)", shown)
+    assert len(targets) == len(re.findall(r"!?\[[^\]]*\]\(([^)]*)\)", readme)) > 20
+    for mark, target in targets:
+        assert target.startswith("https://"), target
+        if target.startswith(HOME):
+            start = f"{HOME}/{'raw' if mark else 'blob'}/v1.2.3/"
+            assert target.startswith(start)
+            assert (ROOT / target.removeprefix(start).partition("#")[0]).exists(), target
+    assert [target for target in setup.links(HOME, "1.2.3").values() if not target.startswith(HOME)] == []
+    for target in setup.links(HOME, "1.2.3").values():
+        if "/blob/" in target:
+            assert (ROOT / target.partition("/v1.2.3/")[2]).exists()
+
+
+def test_without_a_home_nothing_is_made_up(setup: Any) -> None:
+    shown = setup.description((ROOT / "README.md").read_text("utf-8"), None, "1.2.3")
+    assert not re.search(r"\]\((?!https:)", shown)
+    assert "clone of this repository" in shown
+    assert setup.links(None, "1.2.3") == {}
+
+
+def test_versions_agree() -> None:
+    version = PROJECT["project"]["version"]
+    for path, line in (
+        ("CITATION.cff", f"version: {version}"),
+        ("Dockerfile", f'    org.opencontainers.image.version="{version}" \\'),
+        ("recipe/meta.yaml", f'  version: "{version}"'),
+    ):
+        assert line in (ROOT / path).read_text("utf-8").splitlines(), path
+
+
+def test_the_conda_recipe_asks_for_what_pyproject_asks_for() -> None:
+    text = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
+    asked = re.findall(r"^    - (.+)$", text.partition("\n  run:\n")[2].partition("\ntest:")[0], re.MULTILINE)
+    names = {"opencv-python-headless": "py-opencv", "zlib-ng": "python-zlib-ng"}
+    parts = [line.split(">=") for line in PROJECT["project"]["dependencies"]]
+    python = f"python {PROJECT['project']['requires-python']}"
+    assert asked == [python, *(f"{names.get(name, name)} >={floor}" for name, floor in parts)]
+    (builder,) = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
+    assert builder.replace(">=", " >=") in text
+    for name, target in PROJECT["project"]["scripts"].items():
+        assert f"{name} = {target}" in text
+
+
+def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed() -> None:
+    """`tests/sameness/compare.py --only oldest` installs them and compares digests."""
+    tried = dict(line.lower().split("==") for line in (ROOT / "tests/sameness/oldest.txt").read_text("utf-8").split())
+    allowed = dict(line.split(">=") for line in PROJECT["project"]["dependencies"])
+    pinned = {name: version for name, version in tried.items() if name in allowed}
+    assert set(pinned) == set(allowed)
+    for name, floor in allowed.items():
+        assert re.fullmatch(re.escape(floor) + r"(\.\d+)*", pinned[name]), f"{name}: tried {pinned[name]}, allowed from {floor}"
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The source archive, and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("archives")
+    checkout.copy(folder / "tree")
+    subprocess.run([sys.executable, "-m", "build", "--outdir", folder / "dist", folder / "tree"], check=True, stdout=subprocess.DEVNULL)
+    (source,) = folder.glob("dist/*.tar.gz")
+    (wheel,) = folder.glob("dist/*.whl")
+    return source, wheel
+
+
+@pytest.fixture(scope="module")
+def unpacked(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source archive, unpacked."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(archives[0]) as archive:
+        archive.extractall(folder, filter="data")
+    (tree,) = folder.iterdir()
+    return tree
+
+
+@pytest.fixture(scope="module")
+def python(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel; what it needs is that of this environment."""
+    folder = tmp_path_factory.mktemp("fresh")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    own = folder / "bin" / "python"
+    site = Path(subprocess.run([own, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True).stdout.strip())
+    (site / "base.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")), encoding="utf-8")
+    pip = [sys.executable, "-m", "pip", "--python", own, "install", "-q", "--no-deps", "--no-index", archives[1]]
+    subprocess.run(pip, check=True)
+    return own
+
+
+@pytest.mark.ci
+def test_the_source_archive_has_every_file(archives: tuple[Path, Path], unpacked: Path) -> None:
+    assert checkout.files(unpacked) == checkout.files()
+    for path in checkout.files():
+        assert (unpacked / path).read_bytes() == (archives[0].parents[1] / "tree" / path).read_bytes()
+
+
+@pytest.mark.ci
+def test_the_wheel_has_every_file_of_the_rooms_and_no_other(archives: tuple[Path, Path]) -> None:
+    homes = {folder: package.replace(".", "/") for package, folder in ROOMS.items()}
+    expected = {f"{homes[room]}/{rest}" for room, _, rest in (path.partition("/") for path in checkout.files()) if room in homes}
+    with zipfile.ZipFile(archives[1]) as wheel:
+        inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert inside == expected
+
+
+@pytest.mark.ci
+def test_the_index_takes_them(archives: tuple[Path, Path]) -> None:
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *archives], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    with zipfile.ZipFile(archives[1]) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata: Message = email.message_from_bytes(wheel.read(name))
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert "corruptset build" in metadata.get_payload()
+    assert set(metadata.get_all("Provides-Extra") or ()) == set(PROJECT["project"]["optional-dependencies"])
+
+
+@pytest.mark.ci
+def test_the_wheel_works_without_the_checkout(python: Path, tmp_path: Path) -> None:
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (40, 48, 3), dtype=np.uint8)).save(tmp_path / "photo.png")
+    command = python.with_name("corruptset")
+    version = subprocess.run([command, "--version"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert version == f"corruptset {PROJECT['project']['version']}\n"
+    made = [command, "corrupt", "photo.png", "contrast", "--severity", "3", "--out", "out.png", "--json"]
+    assert json.loads(subprocess.run(made, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    where = [python, "-c", "import corruptset; print(corruptset.__file__)"]
+    assert subprocess.run(where, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.startswith(str(python.parents[1]))
+
+
+@pytest.mark.ci
+def test_an_unpacked_archive_passes_its_tests(unpacked: Path, python: Path) -> None:
+    done = subprocess.run([python, "-m", "pytest", "-q", *FROM_ARCHIVE], cwd=unpacked, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert not (unpacked / ".git").exists()
