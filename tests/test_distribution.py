@@ -102,6 +102,11 @@ def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed() -> None
         assert re.fullmatch(re.escape(floor) + r"(\.\d+)*", pinned[name]), f"{name}: tried {pinned[name]}, allowed from {floor}"
 
 
+def test_the_source_archive_is_told_of_every_folder() -> None:
+    told = set(re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text("utf-8"), re.MULTILINE))
+    assert told == {path.partition("/")[0] for path in checkout.files() if "/" in path}
+
+
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The source archive, and the wheel that is built from it."""
