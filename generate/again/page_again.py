@@ -17,6 +17,7 @@ from ...manifests.records.digests import sha256_file
 from ...manifests.records.report import Progress
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
+from ...signatures import showing
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from ..page.add_page import add_page
@@ -43,6 +44,7 @@ class PageMade:
     """Whether it shows clean images."""
 
 
+@showing(RemakeOptions)
 @shows_progress("page")
 def page(
     directory: str | Path,
