@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import first_few
 from ..quantities import duration, size
 from . import completion
 from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
@@ -19,7 +20,7 @@ from .options import (
     count_or_all,
     split_globs,
 )
-from .output import chain, first_few, progress_of, put, put_json, put_notes, put_rows
+from .output import chain, progress_of, put, put_json, put_notes, put_rows
 from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:

@@ -204,14 +204,3 @@ def chain(stages: Iterable[Mapping[str, Any]]) -> str:
         inside += [] if stage["level"] is None else [f"level {stage['level']}"]
         texts.append(f"{stage['corruption']}({', '.join(inside)})")
     return " + ".join(texts) or "(the preprocessed image)"
-
-
-def first_few(names: list[str], most: int = 8) -> str:
-    """Return the first of several names, for a message.
-
-    Examples
-    --------
-    >>> first_few(["a", "b", "c"], 2)
-    'a, b ...'
-    """
-    return ", ".join(names[:most]) + (" ..." if len(names) > most else "")

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import typer
 
 from ..digests import digits
+from ..errors import first_few
 from ..quantities import size
 from .options import AsJson
-from .output import first_few, progress_of, put, put_json
+from .output import progress_of, put, put_json
 
 
 def pack(

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from ..errors import first_few
 from ..manifests.records.report import printable
 from ..quantities import size
 from . import completion
 from .options import AsJson
-from .output import chain, first_few, put, put_json, put_rows, settings, value
+from .output import chain, put, put_json, put_rows, settings, value
 
 METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
 """Columns of a build's sets: heading -> field, decimals."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import first_few
 from ..quantities import size
 from .build_options import REMAKE_OPTIONS, with_options
 from .options import AsJson, count_or_all
-from .output import first_few, progress_of, put, put_json, put_notes, say
+from .output import progress_of, put, put_json, put_notes, say
 
 if TYPE_CHECKING:
     from ..manifests.records.report import VerificationReport

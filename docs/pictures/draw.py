@@ -14,8 +14,8 @@ import numpy as np
 from PIL import Image
 
 import corruptset
-from corruptset.cli.pictures import load
 from corruptset.generate.pixels.contact_sheet import contact_sheet
+from corruptset.generate.pixels.picture_file import load
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.plan.set_maker import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ...corruptions.registry import get_corruption
+from ...quantities import size
 from ...signatures import showing
 from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
@@ -62,7 +63,7 @@ class Plan:
 
     def __repr__(self) -> str:
         sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
-        cost = f"about {self.bytes / 1e6:,.1f} MB ({self.format}) and {self.seconds:,.0f} s with jobs={self.jobs}"
+        cost = f"about {size(self.bytes)} ({self.format}) and {self.seconds:,.0f} s with jobs={self.jobs}"
         return f"<Plan {self.recipe} {self.version} of {self.source}: {sets}, {cost}, {len(self.notes)} notes>"
 
     def families(self) -> dict[str, list[SetSpec]]:

@@ -155,7 +155,7 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
         hint = suggest(scheme, SCHEMES)
         if Path(text).is_dir():
             hint = f" It is a folder: did you mean folder:{text}?"
-        elif "/" in text:
+        elif "/" in scheme:
             hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
         known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
         raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...digests import digits
+from ...quantities import size
 from ..checksums import sha256sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
@@ -59,7 +60,7 @@ class Bag:
     kept: int
 
     def __repr__(self) -> str:
-        return f"<Bag {self.path}: {len(self.archives)} archives ({self.kept} kept), {self.bytes / 1e6:,.1f} MB, {self.digest}>"
+        return f"<Bag {self.path}: {len(self.archives)} archives ({self.kept} kept), {size(self.bytes)}, {self.digest}>"
 
     @property
     def bytes(self) -> int:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import centroids
 import icons
 import layouts
 import numpy as np
 import pytest
+import tiny_net
 import unbuilt
 from commands import Done
 
@@ -31,8 +31,8 @@ def directory(shared: layouts.Shared) -> Path:
 @pytest.fixture(scope="module")
 def predictions(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = corruptset.open(directory)
-    folder = tmp_path_factory.mktemp("p") / "centroids"
-    return centroids.write_predictions(data, folder, centroids.centres_of(data, "contrast/2"))
+    folder = tmp_path_factory.mktemp("p") / "net"
+    return tiny_net.write_predictions(data, folder, tiny_net.trained(data, "contrast/2"))
 
 
 def test_tables_notes_and_files(run: Run, directory: Path, predictions: Path, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_tables_notes_and_files(run: Run, directory: Path, predictions: Path, tm
     assert done.code == 0
     scores = load_scores(tmp_path / "scores")
     lines = done.out.splitlines()
-    assert lines[0] == "centroids on small-c 1.0.0"
+    assert lines[0] == "tiny net on small-c 1.0.0"
     assert lines[1] == "12 sets of 20 images"
     (contrast,) = (line.split() for line in lines if line.startswith("contrast "))
     shown = [f"{100 * scores.sets[f'contrast/{s}'].accuracy:.1f}" for s in range(1, 6)]
@@ -68,7 +68,7 @@ def test_sets_a_baseline_and_a_condition(run: Run, directory: Path, predictions:
     assert set(some["sets"]) == {"clean", "brightness/2", *(f"contrast/{s}" for s in range(1, 6))}
     assert set(some["aude"]) == {"contrast"}
     data = corruptset.open(directory)
-    other = centroids.write_predictions(data, tmp_path / "other", centroids.centres_of(data, "contrast/5"), "other")
+    other = tiny_net.write_predictions(data, tmp_path / "other", tiny_net.trained(data, "contrast/5"), "other")
     judged = run("score", directory, predictions, "--baseline", other)
     assert "CE and mCE are relative to the errors of other" in judged.out
     (heading,) = (line for line in judged.out.splitlines() if line.startswith("accuracy %"))
@@ -145,7 +145,7 @@ def test_builds_of_the_shipped_recipes(run: Run, tmp_path: Path) -> None:
     filled: dict[str, dict[str, Any]] = {}
     for name, root in small_builds(tmp_path).items():
         data = corruptset.open(root)
-        folder = centroids.write_predictions(data, tmp_path / f"p-{name}", centroids.centres_of(data, "clean"))
+        folder = tiny_net.write_predictions(data, tmp_path / f"p-{name}", tiny_net.trained(data, "clean"))
         (chance := tmp_path / f"b-{name}").mkdir()
         rng = np.random.default_rng(0)
         for set_id in data:

@@ -265,7 +265,7 @@ def test_the_calibration_follows_from_size_and_channels():
 
 
 def test_a_corruption_without_a_row_falls_back_to_cifar(monkeypatch):
-    from corruptset.corruptions import calibrations, call
+    from corruptset.corruptions import calibrations, resolution
 
     mnist = shipped("mnist")
     short = calibrations.Calibration("mnist", 28, {n: r for n, r in mnist.rows.items() if n != "gaussian_blur"}, shipped("cifar"))
@@ -273,7 +273,7 @@ def test_a_corruption_without_a_row_falls_back_to_cifar(monkeypatch):
     assert (short.of("gaussian_blur").side, short.of("fog").side) == (32, 28)
     assert fitting("mnist").otherwise is shipped("cifar")
     assert fitting("cifar") is shipped("cifar")
-    monkeypatch.setattr(call, "fitting", lambda name: short)
+    monkeypatch.setattr(resolution, "fitting", lambda name: short)
     image = numeral(0)
     np.testing.assert_array_equal(
         corruptset.corrupt(image, "gaussian_blur", severity=2, scale="side"),

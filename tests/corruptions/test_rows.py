@@ -42,7 +42,8 @@ def edited(tmp_path, monkeypatch):
     [
         (
             'source = "hendrycks2019"', 'source = "hendryks2019"', 4,
-            "source is 'hendryks2019'; expected one of the names in [sources]: hendrycks2019, ... Did you mean 'hendrycks2019'?",
+            "source is 'hendryks2019'; expected one of the names in [sources]: hendrycks2019, ... "
+            "Did you mean 'hendrycks2019'? Also near: 'hendrycks2018'.",
         ),
         ('source = "hendrycks2019"\n', "", 0, "source is None; expected one of the names in [sources]"),
         ("weight = ", "wait = ", 2, "unknown parameter 'wait'. Did you mean 'weight'? Expected: weight"),

@@ -17,7 +17,10 @@ from corruptset.generate.recipes.recipe import load_recipe, recipe_names
         ("sizes = [[32, 32]]\nleast_side = 32", "expects: has sizes and least_side; give one of them"),
         ("sizes = [[32, 4]]", "expects, sizes, item 1, item 2 is 4; expected a number from 8 upwards"),
         ('channels = "gray"', "expects, channels is 'gray'; expected one of 'rgb' or 'grey'"),
-        ("side = 32", "expects, side: there is no such key. Did you mean 'sizes'? Known here: sizes, least_side, channels"),
+        (
+            "side = 32",
+            "expects, side: there is no such key. Did you mean 'sizes'? Also near: 'least_side'. Known here: sizes, least_side, channels",
+        ),
     ],
 )
 def test_mistakes_in_what_a_recipe_expects(expects, said):

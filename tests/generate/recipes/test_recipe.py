@@ -126,7 +126,7 @@ def test_names():
         load_recipe("imagenet_c")
     with pytest.raises(RecipeError, match=r"Did you mean 'imagenet-c'\? Also near: 'imagenet-d', "):
         load_recipe("imagenet")
-    with pytest.raises(RecipeError, match=r"'fog' is a corruption, .* --sets 'fog/\*'\."):
+    with pytest.raises(RecipeError, match=r"'fog' is a corruption, .* --sets 'fog/\*'`\."):
         load_recipe("fog")
 
 
