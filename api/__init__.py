@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from .generate.build import build
     from .generate.catalogue import names, recipes
     from .generate.commit.abandon import abandon
-    from .generate.pack import pack
     from .generate.plan.plan import plan
     from .generate.preview import preview
     from .generate.recipes.two_factor import pairs
     from .generate.show import show
     from .generate.views.export import export
     from .manifests.reader import open
+    from .manifests.release.pack import pack
     from .manifests.release.unpack import unpack
     from .models.surrogate import load_surrogate
     from .scores.compare import compare
@@ -82,7 +82,7 @@ _HOMES = {
     "build": "generate.build",
     "export": "generate.views.export",
     "names": "generate.catalogue",
-    "pack": "generate.pack",
+    "pack": "manifests.release.pack",
     "page": "generate.again.page_again",
     "preview": "generate.preview",
     "recipes": "generate.catalogue",
@@ -104,6 +104,7 @@ _HOMES = {
 
 _SUPPLIED = {
     "open": {"family_of": "corruptions.registry", "open_virtual": "generate.again.virtual"},
+    "pack": {"family_of": "corruptions.registry"},
     "score": {"describe_level": "corruptions.level_words"},
 }
 """Function -> what it takes of rooms that its own must not know: keywords, which are names of functions too, and where those are."""

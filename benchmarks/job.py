@@ -70,7 +70,7 @@ def main() -> None:
     staged, phased = task.pop("stages", False), task.pop("phases", False)
     run = getattr(importlib.import_module(JOBS[what]), what)
     if what == "pack":
-        task["family"] = lambda name: "noise"
+        task["family_of"] = lambda name: "noise"
     clock = Clock()
     if staged:
         instrument(clock)

@@ -42,7 +42,7 @@ def pack(
     """
     largest = bytes_of(max_bytes, "--max-bytes")
     with progress_of("pack") as progress:
-        from ..generate.pack import pack as run
+        from .. import pack as run
 
         done = run(
             directory,

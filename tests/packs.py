@@ -36,7 +36,7 @@ ODD += ["/".join([TOP, *["y" * 200] * 21])]
 
 
 def packed(root: Path, out: Path, **options: Any) -> Bag:
-    return pack(root, out, **{"family": FAMILIES.__getitem__, **options})
+    return pack(root, out, **{"family_of": FAMILIES.__getitem__, **options})
 
 
 def archive_paths(bag: Bag) -> list[Path]:

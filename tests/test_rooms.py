@@ -112,7 +112,7 @@ FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
         "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "build", "level_effects",
-        "catalogue", "show", "preview", "again", "pack",
+        "catalogue", "show", "preview", "again",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",

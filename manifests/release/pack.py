@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Literal
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
+from ...progress import shows_progress, told
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
@@ -51,19 +52,26 @@ STATE = "pack.json"
 Digests = Literal["images", "sets"]
 
 
+def _no_family(corruption: str) -> str:
+    return "other"
+
+
+@shows_progress("pack")
 def pack(
     directory: Path | str,
     out: Path | str,
     *,
-    family: Callable[[str], str],
+    family_of: Callable[[str], str] | None = None,
     by: Division = "family",
     form: ArchiveFormat = "tar",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
     digests: Digests = "images",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Bag:
-    """Write archives of a finished build, with SHA256SUMS, BagIt's files, croissant.json and a data card.
+    """Pack a finished build into archives for publishing, with SHA256SUMS, a data card, BagIt's files and croissant.json.
+
+    Two packings of one build are equal byte for byte. Every file is checked while it is read. The same call resumes an interrupted pack.
 
     Parameters
     ----------
@@ -71,10 +79,12 @@ def pack(
         The one that holds manifest.json.
     out : path
         Receives everything; new, empty, or left by the same pack when it was interrupted.
-    family : callable
-        Corruption -> its family: the archives of ``by="family"``.
+    family_of : callable, optional
+        Says which family a corruption is of; `corruptset.pack` supplies it.
     by : {"family", "corruption", "set"}
+        An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.
     form : {"tar", "zip"}
+        Kind of archive; nothing is compressed in either.
     max_bytes : int
         Of an archive; larger ones are split, between sets where that is enough.
     manifest_only : bool
@@ -82,8 +92,8 @@ def pack(
     digests : {"images", "sets"}
         Of a release without images: whether it has the digest of every image, or leaves out the rows of sets, so that each set is known by
         its one digest in the manifest.
-    progress : callable, optional
-        Called with the step, bytes done and the total.
+    progress : callable or bool, optional
+        Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------
@@ -119,11 +129,11 @@ def pack(
     with locked(out / WORK_FOLDER / "pack.lock", busy):
         finished = _finished_archives(out, identity)
         contents = Contents(manifest)
-        packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, progress, rows=digests == "images")
+        packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, told(progress), rows=digests == "images")
         sizes = ArchiveSizes(root, contents, form)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
-        plans = [] if manifest_only else divide(sizes, start, by=by, family=family, max_bytes=max_bytes)
+        plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or _no_family, max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
         check_space(out, sizes.estimate(plans, rows=packer.rows) - standing, "the pack", "Free some space, or choose another --out.")
@@ -231,7 +241,7 @@ class _Packer:
     """Writes archives of one build into a folder."""
 
     def __init__(
-        self, root: Path, folder: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress | None, *, rows: bool
+        self, root: Path, folder: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress, *, rows: bool
     ) -> None:
         self.root, self.folder, self.contents, self.form, self.pixels, self.rows = root, folder, contents, form, pixels, rows
         self.manifest = contents.manifest
@@ -243,7 +253,7 @@ class _Packer:
             raise VerificationError(
                 f"{root / MANIFEST} is not what {SHA256SUMS} says: one of the two was changed. Run `corruptset verify` on the build."
             )
-        self._progress = progress or (lambda *_: None)
+        self._progress = progress
         self._done = 0
         self._total = sum(f.bytes for f in self.files.values()) + (sum(s.bytes for s in self.manifest.sets) if pixels else 0)
 

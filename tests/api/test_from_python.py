@@ -94,7 +94,7 @@ def test_export_pack_and_unpack_write_what_the_commands_write(command: Server, b
 
 
 def test_a_family_that_is_not_known_here_is_packed_apart(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corruptset.generate.pack.corruption_names", tuple)
+    monkeypatch.setattr("corruptset.corruptions.registry._modules", dict)
     names = [Path(a.path).name for a in corruptset.pack(built, tmp_path / "packed").archives]
     assert any("other" in name for name in names)
 

@@ -191,7 +191,7 @@ def test_a_release_without_pixels_gives_it_back(
 @pytest.mark.parametrize("which", ["made", "table"])
 def test_it_is_packed_and_unpacked(which: str, request: pytest.FixtureRequest, tmp_path: Path, files: Files) -> None:
     good: Path = request.getfixturevalue(which).directory
-    bag = packs.packed(good, tmp_path / "bag", family=lambda name: "noise")
+    bag = packs.packed(good, tmp_path / "bag", family_of=lambda name: "noise")
     root = unpack(packs.archive_paths(bag), tmp_path / "out").path
     assert files(root) == files(good)
 

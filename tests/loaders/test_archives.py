@@ -30,7 +30,7 @@ def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
-    done = pack(built, tmp_path / "p", family=lambda _: "digital", form=form, max_bytes=most)
+    done = pack(built, tmp_path / "p", family_of=lambda _: "digital", form=form, max_bytes=most)
     assert (len(done.archives) > 3) == (most < 1_000_000)
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "p" / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
@@ -52,7 +52,7 @@ def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch
 def test_bagit_validates_the_folder(built: Path, tmp_path: Path, form: str) -> None:
     import bagit
 
-    done = pack(built, tmp_path / "p", family=lambda _: "digital", form=form)
+    done = pack(built, tmp_path / "p", family_of=lambda _: "digital", form=form)
     bag = bagit.Bag(str(tmp_path / "p"))
     bag.validate()
     assert bag.info["External-Identifier"] == done.digest

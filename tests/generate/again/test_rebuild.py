@@ -321,7 +321,7 @@ def test_samples_of_a_later_run_are_held_to_their_own_rows(tmp_path: Path, files
 
 def small_release_of(directory: Path, folder: Path) -> Path:
     """Return a release with one digest a set."""
-    bag = packed(directory, folder / "bag", family=lambda name: "all", manifest_only=True, digests="sets")
+    bag = packed(directory, folder / "bag", family_of=lambda name: "all", manifest_only=True, digests="sets")
     return unpack(archive_paths(bag), folder / "small").path
 
 

@@ -148,7 +148,7 @@ def test_textures_of_which_one_is_another_or_stands_elsewhere_are_refused(tmp_pa
 
 @pytest.mark.parametrize("digests", ["images", "sets"])
 def test_a_release_without_pixels(whole: Built, tmp_path: Path, digests: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    bag = packed(whole.directory, tmp_path / "bag", family=lambda name: "all", manifest_only=True, digests=digests)
+    bag = packed(whole.directory, tmp_path / "bag", family_of=lambda name: "all", manifest_only=True, digests=digests)
     release = unpack(archive_paths(bag), tmp_path / "release").path
     some, whole_sets = (corruptset.verify(release, rederive=count, jobs=1) for count in (2, "all"))
     assert (some.ok, whole_sets.ok, some.partial) == (True, True, True), some.problems + whole_sets.problems

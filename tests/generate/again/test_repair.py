@@ -381,7 +381,7 @@ def test_permissions_of_what_is_made_follow_the_umask(copy: Callable[..., Path])
 
 
 def test_of_a_part_of_a_data_set_only_what_is_there_is_mended(whole: Built, tmp_path: Path, files: Files) -> None:
-    release = pack(whole.directory, tmp_path / "release", family=lambda name: name, by="set")
+    release = pack(whole.directory, tmp_path / "release", family_of=lambda name: name, by="set")
     some = [release.path / a.path for a in release.archives if any(s.startswith("contrast/") for s in a.sets)]
     assert 0 < len(some) < len(release.archives)
     root = unpack(some, tmp_path / "part").path

@@ -46,7 +46,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     def pack(directory: Path, digests: str = "images") -> Path:
         if (directory, digests) not in made:
             out = tmp_path_factory.mktemp("packed")
-            made[directory, digests] = packed(directory, out, family=lambda name: "all", manifest_only=True, digests=digests).path
+            made[directory, digests] = packed(directory, out, family_of=lambda name: "all", manifest_only=True, digests=digests).path
         return made[directory, digests]
 
     return pack

@@ -76,7 +76,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
         made[f"view {name}"] = urls(next((tmp_path / f"view-{name}").glob("*/croissant.json")))
         for kind, options in KINDS.items():
             out = tmp_path / f"pack-{name}{kind}"
-            pack(directory, out, family=lambda name: name, **options)
+            pack(directory, out, family_of=lambda name: name, **options)
             made[f"pack {name}{kind}"] = urls(out / "croissant.json")
     listed = [u for found in made.values() for u in found]
     assert len(listed) == len(set(listed)), made
@@ -84,7 +84,7 @@ def test_no_archive_is_called_as_one_of_other_content(tmp_path: Path) -> None:
     again = layouts.make(png, crops, tmp_path / "again")
     strict_export("croissant", again, tmp_path / "view-again")
     assert urls(next((tmp_path / "view-again").glob("*/croissant.json"))) == made["view it"]
-    pack(again, tmp_path / "pack-again", family=lambda name: name)
+    pack(again, tmp_path / "pack-again", family_of=lambda name: name)
     assert urls(tmp_path / "pack-again/croissant.json") == made["pack it"]
 
 
@@ -99,7 +99,7 @@ def test_packed_samples_keep_ids_and_class_names_of_digits(tmp_path: Path) -> No
     for c in range(2):
         (crops / f"{c:02d}_class").rename(crops / f"{c:02d}")
     built = layouts.make(layouts.write_recipe(tmp_path, more="[[sets]]\nclean = true\n"), crops, tmp_path / "out")
-    pack(built, tmp_path / "packed", family=lambda name: name)
+    pack(built, tmp_path / "packed", family_of=lambda name: name)
     record = json.loads((tmp_path / "packed/croissant.json").read_bytes())
     samples = next(r for r in record["recordSet"] if r["@id"] == "samples")
     table = json.loads((tmp_path / "packed/croissant-samples.json").read_bytes())

@@ -71,7 +71,7 @@ def test_a_build_into_imagefolder_is_the_export_verifies_and_goes_on_where_it_st
     assert layouts.files_of(directory / directory.name) == layouts.files_of(named_views("imagefolder") / directory.name)
     assert corruptset.open(directory).digest == corruptset.open(named).digest
     assert verify_directory(directory).problems == []
-    release = pack(directory, tmp_path / "packed", family=lambda name: name)
+    release = pack(directory, tmp_path / "packed", family_of=lambda name: name)
     table = json.loads((release.path / "croissant-samples.json").read_bytes())
     assert table["file"] == [f"{i:05d}.JPEG" for i in range(COUNT)]
     # an image under the number of another is no longer where its row says by its name

@@ -152,7 +152,7 @@ def test_a_key_that_stands_twice_behind_names_with_quotes(dataset: Make) -> None
 
 def test_a_key_that_stands_twice_beside_the_manifest(dataset: Make, tmp_path: Path) -> None:
     root = dataset(containers=("folder",))
-    release = pack(root, tmp_path / "p", family={"fog": "weather"}.__getitem__)
+    release = pack(root, tmp_path / "p", family_of={"fog": "weather"}.__getitem__)
     archive = next(release.path.glob("data/*-clean.tar"))
     part = unpack([archive], tmp_path / "u").path
     doubled(part / "PARTIAL.json", "digest")
@@ -231,7 +231,7 @@ def test_problems_are_words_that_a_terminal_can_take(dataset: Make) -> None:
 @pytest.mark.parametrize("sums", [True, False], ids=["with SHA256SUMS", "without"])
 @pytest.mark.parametrize("form", ["tar", "zip"])
 def test_bytes_behind_an_archive(dataset: Make, tmp_path: Path, form: Any, sums: bool) -> None:
-    release = pack(dataset(containers=("folder",)), tmp_path / "p", family={"fog": "weather"}.__getitem__, form=form)
+    release = pack(dataset(containers=("folder",)), tmp_path / "p", family_of={"fog": "weather"}.__getitem__, form=form)
     one, other = (next(release.path.glob(f"data/*-{name}.{form}")) for name in ("clean", "weather"))
     good = one.read_bytes()
     if not sums:
@@ -257,7 +257,7 @@ def test_bytes_behind_an_archive(dataset: Make, tmp_path: Path, form: Any, sums:
 
 
 def test_a_comment_in_a_zip(dataset: Make, tmp_path: Path) -> None:
-    release = pack(dataset(containers=("folder",)), tmp_path / "p", family={"fog": "weather"}.__getitem__, form="zip")
+    release = pack(dataset(containers=("folder",)), tmp_path / "p", family_of={"fog": "weather"}.__getitem__, form="zip")
     one = next(release.path.glob("data/*-clean.zip"))
     with zipfile.ZipFile(one, "a") as z:
         z.comment = b"see you"
