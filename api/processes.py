@@ -109,6 +109,9 @@ def worker_pool(count: int) -> ProcessPoolExecutor:
     """Return an executor with so many worker processes; its first task starts them, and belongs into `loky_workers_starting`."""
     from joblib.externals.loky import ProcessPoolExecutor
 
+    # Where psutil is installed, loky replaces a worker that has grown by 300 MB, and warns in the thread that hands out tasks: as an error,
+    # such as python -W error makes it, the warning ends that thread, and everybody waits for ever.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given", category=UserWarning)
     with loky_workers_starting():
         return ProcessPoolExecutor(max_workers=count, initializer=start_worker, initargs=(os.getpid(),), env=ONE_THREAD)
 

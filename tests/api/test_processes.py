@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,32 @@ def test_a_dev_shm_that_cannot_be_used(tmp_path: Path, options: str, code: int, 
     assert "Traceback" not in said
     assert "--jobs 1" in said
     assert "/dev/shm" in said
+
+
+PSUTIL = """
+import time
+
+class Process:
+    def __init__(self, pid): pass
+    def memory_info(self): return self
+    @property
+    def rss(self): return int(1e9 * time.monotonic())
+"""
+TASKS = """
+import time
+from corruptset.processes import worker_pool
+pool = worker_pool(2)
+tasks = [pool.submit(time.sleep, 1.05) for _ in range(5)]
+for task in tasks:
+    task.result(timeout=40)
+pool.shutdown()
+"""
+
+
+def test_workers_that_grow_are_replaced_and_nobody_waits(tmp_path: Path) -> None:
+    """loky does so where psutil is installed; warnings are errors, as some have them."""
+    (tmp_path / "psutil.py").write_text(PSUTIL)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-W", "error::UserWarning", "-c", TASKS]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
