@@ -18,10 +18,10 @@ Weights = NDArray[np.float64]
 
 
 def features(image: NDArray[np.uint8]) -> Weights:
-    """Return the means of 8x8 cells of an image, in 0..1, without its mean brightness."""
+    """Return the means of 8x8 cells of an image, from -0.5 to 0.5."""
     height, width = (side // SIDE * SIDE for side in image.shape[:2])
     cells = image[:height, :width].reshape(SIDE, height // SIDE, SIDE, width // SIDE, -1).mean(axis=(1, 3, 4)) / 255
-    return (cells - cells.mean()).ravel()
+    return (cells - 0.5).ravel()
 
 
 @dataclass(frozen=True)
