@@ -136,7 +136,7 @@ def python(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     own = folder / "bin" / "python"
     site = Path(subprocess.run([own, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True).stdout.strip())
     (site / "base.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")), encoding="utf-8")
-    pip = [sys.executable, "-m", "pip", "--python", own, "install", "-q", "--no-deps", "--no-index", archives[1]]
+    pip = [sys.executable, "-m", "pip", "--python", own, "install", "-q", "--ignore-installed", "--no-deps", "--no-index", archives[1]]
     subprocess.run(pip, check=True)
     return own
 

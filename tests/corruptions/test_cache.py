@@ -107,7 +107,10 @@ def test_a_cache_that_can_only_be_read_is_read(tmp_path):
     assert len(kernels) >= 4
     for path in (cache, *cache.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    made = CALL.format(name=SEVERAL) + ";print([str(p.relative_to(cache_root())) for p in sorted(cache_root().rglob('*.kernel')) if p.is_symlink()]);"
+    made = (
+        CALL.format(name=SEVERAL)
+        + ";print([str(p.relative_to(cache_root())) for p in sorted(cache_root().rglob('*.kernel')) if p.is_symlink()]);"
+    )
     made += "print([str(p) for p in cache_root().rglob('*.kernel') if not p.is_symlink()])"
     env = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG", "HOME"))}
     env |= {"PYTHONPATH": str(site), "HOME": str(cache), "CORRUPTSET_CACHE": str(cache)}
