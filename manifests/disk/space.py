@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from ...errors import MachineError
+from ...quantities import size
 
 
 def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
@@ -32,8 +33,4 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
         existing = existing.parent
     free = shutil.disk_usage(existing).free
     if free < needed:
-        raise MachineError(f"{directory} has {_size(free)} free, and {what} needs about {_size(needed)}. {advice}")
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 10**8 else f"{count / 1e6:.1f} MB"
+        raise MachineError(f"{directory} has {size(free)} free, and {what} needs about {size(needed)}. {advice}")
