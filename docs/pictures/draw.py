@@ -114,8 +114,8 @@ def two_factor() -> bytes:
     resolved = recipe.resolve()
     maker = SetMaker(resolved.table.side, 0, "independent", recipe.scale, {})
     sets = merge_chains(resolved.sets, maker.seed, maker.coupling)
-    images = maker.images_of(sets, photograph(), "astronaut", None)
-    cells = [(s.id, images[s.id]) for s in sets if s.id != "clean"]
+    images = maker.images(maker.tree(sets), photograph()[None], ["astronaut"])
+    cells = [(name, image[0].copy()) for name, image in images if name != "clean"]
     return contact_sheet(cells, clean=photograph(), side=108, title=f"{recipe.name} {recipe.version}, seed 0: astronaut")
 
 

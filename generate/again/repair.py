@@ -194,14 +194,14 @@ class _Repair:
             README: lambda: data_card(files.manifest, len(remake.data.samples)).encode(),
             LICENSE: lambda: license_text(files.manifest.source).encode(),
             REGIONS: lambda: remake.build.region_rows or b"",
-            CONTACT: lambda: contact_of(remake.job, sorted(s.id for s in files.manifest.sets)),
+            CONTACT: lambda: contact_of(remake.job, remake.data),
             PAGE: lambda: self._page(),
         }
         for path, make in makers.items():
             if path in files.sha256s and not files.sound_or_absent(path):
                 try:
                     data = make()
-                except VerificationError as e:  # of a page: images that it shows could not be mended
+                except VerificationError as e:  # images that it shows could not be mended
                     files.outcome.leave(path, str(e))
                 else:
                     files.put_bytes(path, data, library_advice(files.manifest, "pillow", "corruptset"))

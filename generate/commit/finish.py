@@ -32,6 +32,7 @@ from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
 from .data_card import data_card, license_text
 from .last_files import LastFiles
+from .nearly_finished import NearlyFinished
 from .state import OpenBuild
 
 if TYPE_CHECKING:
@@ -100,14 +101,12 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
     files.append(last.add(SAMPLES, samples))
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
-    files.append(last.add(CONTACT, contact_of(job, [s.id for s in sets])))
+    files.append(last.add(CONTACT, contact_of(job, NearlyFinished(directory, manifest, last.aside))))
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
     manifest = _with_files(manifest, files)
     if page_of is not None:
-        from .nearly_finished import NearlyFinished
-
         files.append(last.add(PAGE, page_of(NearlyFinished(directory, manifest, last.aside))))
         manifest = _with_files(manifest, files)
     elif PAGE in base_files:
@@ -267,14 +266,12 @@ def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSam
     )
 
 
-def contact_of(job: Job, sets: Sequence[str]) -> bytes:
-    """Return the contact sheet of the first sample, made again from its source."""
+def contact_of(job: Job, data: DataSet) -> bytes:
+    """Return the contact sheet: the first sample under every set, as it is stored."""
     from ..pixels.contact_sheet import contact_sheet, thinned
 
-    present = set(sets)
-    shown = set(thinned([name for name in job.sets if name in present], MOST_SHOWN))
     first = job.samples[0]
+    shown = thinned([name for name in job.sets if name in data], MOST_SHOWN)
+    cells = [(name, data[name].single(0)) for name in shown if name != "clean"]
     clean = load_clean(job.source, first, job.preprocessing)
-    images = job.maker.images_of([spec for name, spec in job.sets.items() if name in shown], clean, first.sample.id, first.sample.label)
-    cells = [(name, images[name]) for name in job.sets if name in images and name != "clean"]
     return contact_sheet(cells, clean=clean, title=f"{job.title}, seed {job.maker.seed}: {first.sample.id}")

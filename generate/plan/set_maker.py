@@ -53,10 +53,3 @@ class SetMaker:
         """
         resources = self.resources if labels is None else {**self.resources, "labels": np.asarray(labels, np.int64)}
         return walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)
-
-    def images_of(
-        self, sets: Iterable[SetSpec], clean: NDArray[np.uint8], id: str, label: int | None = None
-    ) -> dict[str, NDArray[np.uint8]]:
-        """Return set id -> (H', W', C) image, for every set of one sample; `clean` is its (H, W, C) image."""
-        labels = None if label is None else [label]
-        return {set_id: images[0].copy() for set_id, images in self.images(self.tree(sets), clean[None], [id], labels)}
