@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-# What is compiled is counted by numba's own events; saturate, contrast and the two noises compile within a second or two.
+# What is compiled is counted by numba's own events; saturate and contrast compile within a second or two.
 SCRIPT = """
 import json, sys, time
 from types import SimpleNamespace
@@ -46,7 +45,7 @@ if __name__ == "__main__":
         "marks": len(list(kernel_folder().glob("prepared-*"))),
     }))
 """
-SETS = "saturate/3,impulse_noise/1,gaussian_noise/2,gaussian_noise/3,contrast/5"
+SETS = "saturate/3,contrast/3,contrast/5"
 
 
 def warmed(cache: Path, jobs: int, sets: str = SETS) -> dict[str, object]:
@@ -59,27 +58,30 @@ def warmed(cache: Path, jobs: int, sets: str = SETS) -> dict[str, object]:
     return found
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, object]]:
+    """A cache that one process filled, and what it said."""
+    cache = tmp_path_factory.mktemp("alone") / "cache"
+    return cache, warmed(cache, 1)
+
+
 @pytest.mark.ci
-def test_processes_fill_the_same_cache_as_one(tmp_path: Path) -> None:
-    alone = warmed(tmp_path / "one", 1)
-    shared = warmed(tmp_path / "two", 2)
-    assert alone["kernels"] == shared["kernels"] != []
-    assert alone["told"][-1] == shared["told"][-1] == [4, 4]  # type: ignore[index]
-    assert alone["warming"] > 0
+def test_processes_fill_the_same_cache_as_one(alone: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
+    shared = warmed(tmp_path / "cache", 2)
+    assert alone[1]["kernels"] == shared["kernels"] != []
+    assert alone[1]["told"][-1] == shared["told"][-1] == [2, 2]  # type: ignore[index]
+    assert alone[1]["warming"] > 0  # type: ignore[operator]
     # With workers this process compiles nothing, then or afterwards.
-    assert (shared["warming"], shared["after"], alone["after"]) == (0, 0, 0)
+    assert (shared["warming"], shared["after"], alone[1]["after"]) == (0, 0, 0)
 
 
 @pytest.mark.ci
-def test_what_is_prepared_is_not_prepared_again_until_the_cache_is_deleted(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    first = warmed(cache, 1, "saturate/3")
-    again = warmed(cache, 2, "saturate/3")
-    assert (first["marks"], first["told"]) == (1, [[0, 1], [1, 1]])
+def test_what_is_prepared_is_not_prepared_again(alone: tuple[Path, dict[str, object]]) -> None:
+    cache, first = alone
+    again = warmed(cache, 2)
+    assert first["marks"] == 1
     assert (again["told"], again["warming"], again["after"]) == ([], 0, 0)
     # other sets are another mark; what they share with the first is loaded
-    more = warmed(cache, 1, "saturate/3,saturate/4")
-    assert (more["marks"], more["told"], more["warming"]) == (2, [[0, 1], [1, 1]], 0)
-    shutil.rmtree(cache)
-    anew = warmed(cache, 1, "saturate/3")
-    assert (anew["warming"], anew["told"]) == (first["warming"], [[0, 1], [1, 1]])
+    more = warmed(cache, 1, f"{SETS},saturate/4")
+    assert (more["marks"], more["warming"]) == (2, 0)
+    assert more["told"][0] == [0, 2]  # type: ignore[index]

@@ -39,8 +39,15 @@ def visit(browser: Any, reports: dict[str, Path]) -> Iterator[Callable[..., Any]
         yield lambda name, **options: open_page(reports[name].as_uri(), **options)
 
 
-@pytest.mark.parametrize("name", ["everything", "flips"])
-@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1400)])
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    [
+        ("everything", "light", 320),
+        ("flips", "dark", 1400),
+        pytest.param("everything", "dark", 1400, marks=pytest.mark.long),
+        pytest.param("flips", "light", 320, marks=pytest.mark.long),
+    ],
+)
 def test_axe_finds_nothing(visit: Callable[..., Any], name: str, scheme: str, width: int) -> None:
     page = visit(name, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
     assert axe_violations(page) == []
