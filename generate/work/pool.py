@@ -187,13 +187,13 @@ def _without_loky_traceback() -> Iterator[None]:
 
 
 def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
-    """Return parts as they are handed out: whole runs, so that a run is decoded once, while there are enough of them."""
+    """Return parts as they are handed out: whole runs, each decoded once, then the last ones part by part, for workers to end together."""
     by_run: dict[int, list[Part]] = {}
     for part in parts:
         by_run.setdefault(part.run.number, []).append(part)
-    if len(by_run) >= 8 * jobs:
-        return list(by_run.values())
-    return [[part] for part in parts]
+    runs = list(by_run.values())
+    whole = runs[: max(0, len(runs) - jobs)]
+    return [*whole, *([part] for run in runs[len(whole) :] for part in run)]
 
 
 def _work(file: str, parts: list[Part]) -> list[PartDone]:
