@@ -6,6 +6,11 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from .quantities import spans
+
+MOST_CALLS = 20
+"""Jobs of an array that an error names one by one."""
+
 
 class CorruptsetError(Exception):
     """Base of every error that corruptset raises on purpose; `exit_code` is what the command line returns for it."""
@@ -63,6 +68,19 @@ class IncompleteBuild(CorruptsetError):
     """A directory that a build has not finished."""
 
     exit_code = 1
+
+
+class MissingParts(IncompleteBuild):
+    """Jobs of an array that have not made all of their parts: ``jobs`` of ``of``."""
+
+    def __init__(self, what: str, jobs: Sequence[int], of: int) -> None:
+        self.what, self.jobs, self.of = what, tuple(jobs), of
+        super().__init__(self.with_calls([f"part=({job}, {of})" for job in jobs], "finish=True"))
+
+    def with_calls(self, calls: Sequence[str], finish: str) -> str:
+        """Return the message with the calls that make what is missing, and the one that ends the build then."""
+        jobs = f"Job {self.jobs[0]}" if len(self.jobs) == 1 else f"Jobs {spans(self.jobs)}"
+        return f"{self.what} {jobs} of {self.of} will make them:\n{listed(calls, MOST_CALLS)}\nThen finish:\n  {finish}"
 
 
 class VerificationError(CorruptsetError):

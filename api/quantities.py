@@ -1,6 +1,8 @@
-"""Numbers of bytes and seconds as people read them."""
+"""Numbers of bytes, seconds and things as people read them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def size(count: float) -> str:
@@ -34,3 +36,20 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Return whole numbers in rising order as a person writes them.
+
+    Examples
+    --------
+    >>> spans([1, 2, 3, 5]), spans([4])
+    ('1-3,5', '4')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)

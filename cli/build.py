@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import first_few
-from ..quantities import duration, size
+from ..quantities import duration, size, spans
 from . import completion
 from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
 from .options import (
@@ -24,6 +25,7 @@ from .output import chain, progress_of, put, put_json, put_notes, put_rows
 from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
+    from ..generate.built import PartBuilt
     from ..generate.plan.plan import Plan
     from ..generate.recipes.set_spec import SetSpec
 
@@ -43,6 +45,20 @@ Abandon = Annotated[
         "--abandon",
         help="Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished.",
     ),
+]
+
+Part = Annotated[
+    str | None,
+    typer.Option(
+        "--part",
+        metavar="I/N",
+        help="Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
+        show_default=False,
+    ),
+]
+Finish = Annotated[
+    bool,
+    typer.Option("--finish", help="Make no part: put the manifest together from the parts that --part made, or say what is missing."),
 ]
 
 MOST_NAMED = 24
@@ -71,7 +87,11 @@ def plan(
         _print_plan(planned, list_sets=list_sets)
 
 
-@with_options(BUILD_OPTIONS | PAIR_OPTIONS | {"disjoint_from": (DisjointFrom, None), "abandon": (Abandon, False)})
+@with_options(
+    BUILD_OPTIONS
+    | PAIR_OPTIONS
+    | {"disjoint_from": (DisjointFrom, None), "part": (Part, None), "finish": (Finish, False), "abandon": (Abandon, False)}
+)
 def build(
     recipe: Recipe = DEFAULT_RECIPE,
     source: Source = "sample",
@@ -85,6 +105,10 @@ def build(
     The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
     """
     given = {**given, "source": source}
+    share = _share(given["part"])
+    ways = [f"--{name}" for name in ("part", "finish", "abandon") if given[name]]
+    if len(ways) > 1:
+        raise typer.BadParameter(f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0])
     if given["abandon"]:
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
@@ -93,7 +117,10 @@ def build(
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
-        built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
+        named = chosen_recipe(recipe, given)
+        if share is not None:
+            return _put_part(make_build(named, source, out, progress=progress, part=share, **options), as_json=as_json)
+        built = make_build(named, source, out, progress=progress, finish=given["finish"], **options)
         from ..manifests.layout import WORK_FOLDER
 
     manifest = built.manifest
@@ -125,6 +152,31 @@ def build(
     put(f"Contact sheet: {built.contact_sheet}")
     if (built.directory / WORK_FOLDER).is_dir():
         put("An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.", style="yellow")
+
+
+def _share(text: str | None) -> tuple[int, int] | None:
+    """Return what ``--part`` says."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"[0-9]+/[0-9]+", text):
+        raise typer.BadParameter(f"{text!r} is not I/N, job I (from 0) of N, such as 0/16.", param_hint="'--part'")
+    from ..generate.plan.shares import check_share
+
+    job, jobs = text.split("/")
+    return check_share((int(job), int(jobs)))
+
+
+def _put_part(built: PartBuilt, *, as_json: bool) -> None:
+    """Say what a job of an array has made."""
+    if as_json:
+        record = vars(built) | {"directory": str(built.directory), "part": list(built.part), "notes": list(built.notes)}
+        return put_json({"ok": True, **record, "seconds": round(built.seconds, 3)})
+    job, jobs = built.part
+    of = f"{built.parts} parts" if built.parts else "no parts, as there are fewer than jobs"
+    put(f"Part {job}/{jobs} is {of}: {built.made} made now, {built.images} images, in {duration(built.seconds)}")
+    put_notes(built.notes)
+    put(f"Directory: {built.directory}")
+    put("When all parts are made: the same command with --finish in place of --part.")
 
 
 def _abandon(recipe: Any, out: Path, *, as_json: bool) -> None:
@@ -189,20 +241,3 @@ def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
             (stage,) = one.stages
             found |= {number for number in (stage.severity, stage.level) if number is not None}
     return [" ".join([name, spans(sorted(found))]).strip() for name, found in numbers.items()]
-
-
-def spans(numbers: Sequence[int]) -> str:
-    """Return whole numbers in rising order as a person writes them.
-
-    Examples
-    --------
-    >>> spans([1, 2, 3, 5]), spans([4])
-    ('1-3,5', '4')
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs)

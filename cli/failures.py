@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from ..errors import CorruptsetError, CorruptsetWarning, Interrupted
+from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts
 from ..interruption import interruption
 from .output import put_json, say, silence
 
@@ -79,6 +79,9 @@ def stop(*, as_json: bool = False) -> int:
 def describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an exception."""
     resume = _resume()
+    if isinstance(error, MissingParts):
+        calls = [[f"--part={job}/{error.of}" if a == "--finish" else a for a in sys.argv[1:]] for job in error.jobs]
+        return error.with_calls([shlex.join(["corruptset", *a]) for a in calls], shlex.join(["corruptset", *sys.argv[1:]])), error.exit_code
     if isinstance(error, CorruptsetError):
         return f"{error}{resume if isinstance(error, Interrupted) else ''}", error.exit_code
     next_step = f"the same command goes on where it stopped:{resume}" if resume else "run the same command again."

@@ -4,77 +4,79 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Unpack
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
 from ..corruptions.registry import Images
-from ..errors import BuildError
+from ..errors import BuildError, CorruptsetError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, PAGE, PARTS_FOLDER, WORK_FOLDER
+from ..manifests.layout import CONTACT, FINISH, MANIFEST, PAGE, PARTS_FOLDER, WORK_FOLDER, is_begun
 from ..manifests.records.models import Manifest
-from ..models.surrogate import Surrogate
 from ..progress import ProgressEvent, shows_progress, told
 from ..signatures import showing
-from .commit.finish import finish
+from .built import Built, PartBuilt
+from .commit.array_jobs import deal, joined, missing_of, missing_parts
+from .commit.finish import finish as finish_build
 from .commit.identity import identity_of, refuse_other_build, refuse_other_resources
 from .commit.interruption import resumable
 from .commit.last_files import settle
 from .commit.locks import finished, locked, wait_for_workers
 from .commit.place import refuse_foreign
-from .commit.state import OpenBuild, begin, leave_finished, read_state, remove_strays
+from .commit.state import BuildState, begin, leave_finished, peek_state, read_state, remove_strays
 from .plan.build_spec import BuildSpec
 from .plan.checked_build import CheckedBuild
-from .plan.job import CheckedSample, Job
+from .plan.job import Job
 from .plan.nesting import refuse_nested
 from .plan.options import BuildKeywords, BuildOptions
-from .plan.overlap import refuse_overlap
 from .plan.parts import Part, parts
 from .plan.recipe_build import prepare
+from .plan.shares import check_share, shares
 from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
+from .work.accepted import accepted_build
 from .work.pool import run
+from .work.shared_check import forget_check, shared_check
 from .work.warm_up import warm_up
 from .work.worker import PartDone, load_clean
 
 if TYPE_CHECKING:
     from ..manifests.reader import DataSet
 
-SHOWN_TO_SURROGATE = 64
-"""Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 
 
-@dataclass(frozen=True)
-class Built:
-    """A finished build."""
-
-    directory: Path
-    digest: str
-    contact_sheet: Path
-    images: int
-    """Images made by this call; what was committed before is not counted."""
-    seconds: float
-    manifest: Manifest
-    notes: tuple[str, ...] = ()
-    """What a user should know of the view and the textures that were asked for."""
-
-    def __repr__(self) -> str:
-        sets = f"{len(self.manifest.sets)} sets, {self.images:,} images made by this call in {self.seconds:.1f} s"
-        return f"<Built {self.manifest.name} {self.manifest.version} in {self.directory}: {sets}, {len(self.notes)} notes, {self.digest}>"
-
-    def _repr_html_(self) -> str:
-        from ..manifests.reading.notebook import contact_sheet, figure
-
-        return figure(repr(self), lambda: contact_sheet(self.directory), "; ".join(self.notes))
-
-
 Progress = Callable[[ProgressEvent], None]
+
+
+@overload
+def build(
+    recipe: str | Path | Recipe = ...,
+    source: str | Source = ...,
+    out: str | Path = ...,
+    *,
+    part: None = ...,
+    finish: bool = ...,
+    progress: Progress | bool | None = ...,
+    **options: Unpack[BuildKeywords],
+) -> Built: ...
+
+
+@overload
+def build(
+    recipe: str | Path | Recipe = ...,
+    source: str | Source = ...,
+    out: str | Path = ...,
+    *,
+    part: tuple[int, int],
+    finish: Literal[False] = ...,
+    progress: Progress | bool | None = ...,
+    **options: Unpack[BuildKeywords],
+) -> PartBuilt: ...
 
 
 @showing(BuildOptions)
@@ -84,9 +86,11 @@ def build(
     source: str | Source = "sample",
     out: str | Path = "corruptset-out",
     *,
+    part: tuple[int, int] | None = None,
+    finish: bool = False,
     progress: Progress | bool | None = None,
     **options: Unpack[BuildKeywords],
-) -> Built:
+) -> Built | PartBuilt:
     """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
 
     The same call resumes a build that was stopped, in whatever way; with more `sets` it extends a finished one.
@@ -99,6 +103,11 @@ def build(
         ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
     out : path
         The build goes to ``<out>/<name>-<version>``.
+    part : (int, int), optional
+        (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same build, and stop.
+        Shares follow from the build and n; docs/array-jobs.md.
+    finish : bool
+        Make no part: put the manifest together from parts that were made with `part`.
     progress : callable or bool, optional
         Told how far the build is, by a `ProgressEvent`. By default a bar is shown in a terminal and in a notebook; False shows none.
     **options
@@ -108,21 +117,28 @@ def build(
 
     Returns
     -------
-    Built
+    Built, or PartBuilt with `part`
 
     Raises
     ------
     RecipeError, SourceError, ParameterError, BuildError
         What was asked for cannot be built, or differs from what the directory holds; nothing was written.
+    MissingParts
+        With `finish`: parts are missing; it says which jobs make them.
     MachineError
         The disk, the memory or the workers failed; what was committed stands, the same call resumes.
     Interrupted
         Ctrl-C or SIGTERM; the same call resumes.
     """
     with resumable(Path(out)) as place:
+        share = None if part is None else check_share(part)
         spec = prepare(recipe, source, BuildOptions(**options))
         place.directory = Path(out) / spec.folder
-        return make_build(spec, place.directory, told(progress))
+        if share is not None:
+            if finish:
+                raise BuildError("part and finish exclude each other: finish comes when all parts are made.")
+            return _make_share(spec, place.directory, told(progress), share)
+        return make_build(spec, place.directory, told(progress), finish_only=finish)
 
 
 def _with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
@@ -162,13 +178,18 @@ class Inspector(Protocol):
         ...
 
 
-def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None) -> Built:
+def make_build(
+    spec: BuildSpec, directory: Path, progress: Progress, inspector: Inspector | None = None, *, finish_only: bool = False
+) -> Built:
     """Make, resume or extend what was prepared, in `directory`; what `build` does once it knows what to build."""
     refuse_without_locks()
     refuse_nested(spec.source, directory)
     refuse_foreign(directory)
     started = time.monotonic()
-    build = _check(spec, progress)
+    begun = is_begun(directory)
+    if finish_only and not begun and not (directory / MANIFEST).exists():
+        raise IncompleteBuild(f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1.")
+    build = _checked(spec, progress, directory if finish_only and begun else None)
     notes = spec.notes(build.asked_sinks)
     if (directory / FINISH).exists():
         with locked(directory):
@@ -176,47 +197,56 @@ def make_build(spec: BuildSpec, directory: Path, progress: Progress, inspector: 
             settle(directory)
     base = finished(directory)
     if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
-        refuse_other_build(directory, identity_of(base), build)
-        refuse_other_resources(directory, identity_of(base), build.resources(spec.asked))
+        _refuse_other(directory, base, build)
         leave_finished(directory, base)
         base = _with_page(build, directory, base)
         return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
     with locked(directory):
-        manifest, images = _Making(build, directory, progress, inspector).all()
+        manifest, images = _Making(build, directory, progress, inspector).all(finish_only=finish_only)
     progress(ProgressEvent("done"))
     return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
 
 
-def _check(spec: BuildSpec, progress: Progress) -> CheckedBuild:
-    """Look at every selected image, and refuse what cannot be built from them."""
+def _make_share(spec: BuildSpec, directory: Path, progress: Progress, share: tuple[int, int]) -> PartBuilt:
+    """Make a share of the parts beside other jobs."""
+    refuse_without_locks()
+    refuse_nested(spec.source, directory)
+    refuse_foreign(directory)
+    started = time.monotonic()
+    parts: Sequence[Part] = ()
+    made: list[PartDone] = []
+    base = finished(directory)
+    if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
+        build = _checked(spec, progress)
+        _refuse_other(directory, base, build)
+    else:
+        with locked(directory, array=True):
+            build = _checked(spec, progress, directory, share=share[0] / share[1])
+            parts, made = _Making(build, directory, progress, None).share(*share)
+    progress(ProgressEvent("done"))
+    images = [record.images for record in made if record.images]
+    seconds = time.monotonic() - started
+    return PartBuilt(directory, share, len(parts), len(images), sum(images), seconds, spec.notes(build.asked_sinks))
+
+
+def _refuse_other(directory: Path, base: Manifest, build: CheckedBuild) -> None:
+    """Refuse what a finished build is not."""
+    refuse_other_build(directory, identity_of(base), build)
+    refuse_other_resources(directory, identity_of(base), build.resources(build.spec.asked))
+
+
+def _checked(spec: BuildSpec, progress: Progress, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:
+    """Look at every selected image, with the jobs of an array in `directory` together, and refuse what cannot be built from them."""
     progress(ProgressEvent("checking", images_total=len(spec.selected)))
-    checked = check(spec.source, spec.selected, jobs=spec.workers, judge=spec.size_problem)
-    excluded = spec.accept(checked)
-    images = tuple(CheckedSample(*entry) for entry in checked.good)
-    refuse_overlap(images, spec.disjoint_from)
-    build = CheckedBuild(spec, spec.samples_of(images), excluded)
-    spec.refuse_small_textures(build.shapes)
-    build.refuse_several_shapes()
-    if spec.surrogate is not None:
-        _refuse_poor_surrogate(build, spec.surrogate)
-    return build
-
-
-def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
-    """Raise for images that are not of the surrogate's size, and for a surrogate that gets too many of them wrong.
-
-    What its file says of its input or its classes is then not what its weights were trained with.
-    """
-    if other := [shape for shape in build.shapes if shape != surrogate.size]:
-        sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])
-        raise BuildError(
-            f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x width), and there are images of "
-            f'{sizes}{" ..." * (len(other) > 4)}. Use a recipe whose preprocessing makes that size, such as kind = "surrogate". '
-            "Nothing was written."
-        )
-    samples = build.samples[:: -(-len(build.samples) // SHOWN_TO_SURROGATE)]
-    images = [load_clean(build.spec.loader, chosen, build.spec.preprocessing) for chosen in samples]
-    surrogate.check_accuracy(np.stack(images), np.array([chosen.sample.label for chosen in samples]))
+    if directory is None:
+        return accepted_build(spec, check(spec.source, spec.selected, jobs=spec.workers, judge=spec.size_problem))
+    checked = shared_check(spec, directory, share=share)
+    try:
+        return accepted_build(spec, checked)
+    except CorruptsetError:
+        if not is_begun(directory):
+            forget_check(spec, directory)
+        raise
 
 
 @dataclass
@@ -228,13 +258,13 @@ class _Making:
     progress: Progress
     inspector: Inspector | None
 
-    def all(self) -> tuple[Manifest, int]:
-        """Make what is missing, then the manifest; return it and the number of images made."""
+    def all(self, *, finish_only: bool = False) -> tuple[Manifest, int]:
+        """Make what is missing, or refuse to with `finish_only`, then the manifest; return it and the number of images made."""
         spec = self.build.spec
         state = read_state(self.directory)
         if state.identity is not None:
             refuse_other_build(self.directory, state.identity, self.build)
-        job = self.build.job(self.directory, list(dict.fromkeys([*spec.asked, *state.sets])))
+        job = self._job(state)
         self._compile(job)
         opened = begin(self.directory, state, self.build, list(job.sets), job.sinks)
         job = replace(job, origin=opened.origin)
@@ -242,15 +272,31 @@ class _Making:
         groups = spec.groups(new, self.build.runs)
         missing = parts(self.build.runs, groups, committed=opened.sidecars.keys())
         if missing:
-            check_space(self.directory, sum(p.images for p in missing) * spec.stored_bytes, "the build", SPACE_ADVICE)
-            self._run(job, missing, opened, new, len(self.build.runs) * len(groups))
+            if finish_only:
+                raise missing_parts(self.directory, parts(self.build.runs, groups), missing)
+            self._run(job, missing, parts=len(self.build.runs) * len(groups), images=len(new) * len(job.samples), sets=len(new))
             new_sidecars = {(s, p.run.number): self._sidecar(p.name) for p in missing for s in p.sets}
             opened = replace(opened, sidecars=opened.sidecars | new_sidecars)
         self.progress(ProgressEvent("finishing"))
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:
             self.inspector.parts(sorted(set(opened.sidecars.values())))
-        return finish(job, opened, self.build, _page_of(self.build)), sum(p.images for p in missing)
+        return finish_build(job, opened, self.build, _page_of(self.build)), sum(p.images for p in missing)
+
+    def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[PartDone]]:
+        """Make what is missing of a share of the parts; return the share, and what was done."""
+        self._compile(self._job(peek_state(self.directory)))
+        with joined(self.directory, self.build, self._job) as (state, job, origin):
+            deal(self.directory, jobs)
+            new = [s for s in job.sets if s not in set(state.base_sets)]
+            share = shares(parts(self.build.runs, self.build.spec.groups(new, self.build.runs)), jobs)[number]
+            missing = missing_of(self.directory, share, origin)
+            job = replace(job, origin=origin, array=True)
+            sets = {s for p in share for s in p.sets}
+            return share, self._run(job, missing, parts=len(share), images=sum(p.images for p in share), sets=len(sets))
+
+    def _job(self, state: BuildState) -> Job:
+        return self.build.job(self.directory, list(dict.fromkeys([*self.build.spec.asked, *state.sets])))
 
     def _sidecar(self, part: str) -> Path:
         return self.directory / PARTS_FOLDER / f"{part}.json"
@@ -265,32 +311,35 @@ class _Making:
             tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
         )
 
-    def _run(self, job: Job, missing: Sequence[Part], opened: OpenBuild, new: Sequence[str], count: int) -> None:
-        """Make the missing parts, of `count` parts of the new sets."""
+    def _run(self, job: Job, missing: Sequence[Part], *, parts: int, images: int, sets: int) -> list[PartDone]:
+        """Make the missing parts, of so many parts, images and sets; return what was done."""
         by_name = {p.name: p for p in missing}
-        runs_missing = {s: sum(1 for r in self.build.runs if (s, r.number) not in opened.sidecars) for s in new}
-        total = len(new) * len(job.samples)
+        runs_missing = Counter(s for p in missing for s in p.sets)
+        records: list[PartDone] = []
+        images_missing = sum(p.images for p in missing)
+        check_space(self.directory, images_missing * self.build.spec.stored_bytes, "the build", SPACE_ADVICE)
         event = ProgressEvent(
             "building",
-            parts_done=count - len(missing),
-            parts_total=count,
-            images_done=total - sum(p.images for p in missing),
-            images_total=total,
-            sets_done=sum(n == 0 for n in runs_missing.values()),
-            sets_total=len(new),
+            parts_done=parts - len(missing),
+            parts_total=parts,
+            images_done=images - images_missing,
+            images_total=images,
+            sets_done=sets - len(runs_missing),
+            sets_total=sets,
         )
         self.progress(event)
         started = time.monotonic()
 
         def done(record: PartDone) -> None:
             nonlocal event
+            records.append(record)
             for set_id in by_name[record.name].sets:
                 runs_missing[set_id] -= 1
             event = replace(
                 event,
                 parts_done=event.parts_done + 1,
-                images_done=event.images_done + record.images,
-                sets_done=sum(n == 0 for n in runs_missing.values()),
+                images_done=event.images_done + by_name[record.name].images,
+                sets_done=sets - sum(n > 0 for n in runs_missing.values()),
                 seconds=time.monotonic() - started,
             )
             self.progress(event)
@@ -298,3 +347,4 @@ class _Making:
                 self.inspector.part(self._sidecar(record.name))
 
         run(job, missing, jobs=self.build.spec.workers, done=done)
+        return records

@@ -111,7 +111,7 @@ def test_public_names_are_those_promised():
 FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "build", "level_effects",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built", "build", "level_effects",
         "catalogue", "show", "preview", "again",
     ),
     "manifests": (

@@ -18,7 +18,8 @@ from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
 from ...progress import shows_progress, told
 from ...signatures import showing
-from ..build import Built, Progress, make_build
+from ..build import Progress, make_build
+from ..built import Built
 from ..commit.interruption import resumable
 from ..recipes.choice import choose_sets
 from ..sources.source import Source

@@ -35,10 +35,10 @@ def extended(directory: Path) -> Unfinished | None:
 
 
 @contextlib.contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path, *, array: bool = False) -> Iterator[None]:
     """Hold the build's lock; it is released when the process ends, however that happens.
 
-    A finished build is left without `.corruptset/`, unless it is being extended.
+    The jobs of an array (`array`) hold it together. Otherwise a finished build is left without `.corruptset/`, unless it is being extended.
 
     Raises
     ------
@@ -46,14 +46,18 @@ def locked(directory: Path) -> Iterator[None]:
         Another build works in this directory, or it cannot be written to.
     """
     refuse_place(directory)
-    busy = (
-        f"Another build is working in {directory}. Wait for it, stop it, or choose another --out. (The lock goes when that process ends.)"
+    why = " A job of an array makes parts beside other jobs, but not beside a command that makes all of them, or ends the build." * array
+    wait = "stop {0}, or choose another --out. (The lock goes when {1}.)"
+    busy = f"Another build is working in {directory}.{why} Wait for it, {wait.format('it', 'that process ends')}"
+    jobs = (
+        f"Jobs of an array (--part) are working in {directory}; no other command may write there meanwhile, and --finish comes after them."
     )
-    with lock.locked(directory / LOCK, busy):
+    busy_shared = f"{jobs} Wait for them, {wait.format('them', 'those processes end')}"
+    with lock.locked(directory / LOCK, busy, shared=array, busy_shared=None if array else busy_shared):
         try:
             yield
         finally:
-            if (directory / MANIFEST).exists() and extended(directory) is None:
+            if not array and (directory / MANIFEST).exists() and extended(directory) is None:
                 clean_up(directory)
 
 
@@ -62,11 +66,11 @@ def clean_up(directory: Path) -> None:
     shutil.rmtree(directory / WORK_FOLDER, ignore_errors=True)
 
 
-def wait_for_workers(directory: Path) -> None:
+def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
     """Wait until no worker of a killed build is left; they notice by themselves, at the latest after one batch."""
+    wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
     busy = (
-        f"Workers of an earlier build are still writing to {directory} after {WORKERS_WAIT_S:.0f} s. "
-        "End those processes and run the command again."
+        f"Workers of an earlier build are still writing to {directory} after {wait_s:.0f} s. End those processes and run the command again."
     )
-    with lock.locked(directory / WORKERS_LOCK, busy, wait_s=WORKERS_WAIT_S):
+    with lock.locked(directory / WORKERS_LOCK, busy, wait_s=wait_s):
         pass

@@ -35,8 +35,8 @@ def refuse_foreign(directory: Path) -> None:
             f"{directory} was being extended by an older corruptset, which cannot be resumed. Move {directory / _OLD_BASE} back to "
             f"{directory / MANIFEST} and remove {directory / WORK_FOLDER}, or choose another --out."
         )
-    names = sorted(p.name for p in directory.iterdir()) if directory.exists() and not is_begun(directory) else []
-    if names and names != [WORK_FOLDER]:
+    names = sorted(p.name for p in directory.iterdir()) if directory.exists() else []
+    if names and names != [WORK_FOLDER] and not is_begun(directory):  # in this order: a job of the same array may begin it now
         raise BuildError(
             f"{directory} is not empty and holds no build ({', '.join(names[:5])}{' ...' if len(names) > 5 else ''}). "
             "Choose another --out, or empty it."

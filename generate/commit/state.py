@@ -59,6 +59,11 @@ class BuildState:
 def read_state(directory: Path) -> BuildState:
     """Return what a directory holds, once no worker of a killed build is left; the lock must be held."""
     wait_for_workers(directory)
+    return peek_state(directory)
+
+
+def peek_state(directory: Path) -> BuildState:
+    """Return what a directory holds, whoever may be working there."""
     base = finished(directory)
     return BuildState(base, extended(directory) if base is not None else read_unfinished(directory))
 

@@ -83,3 +83,5 @@ class Job:
     """Tells one call of `build` from another in the same process."""
     parent: int | None = None
     """The process that the workers belong to; None in process. A worker that outlives it stops."""
+    array: bool = False
+    """Whether other jobs may make the same parts at the same time."""

@@ -8,7 +8,7 @@ of another build, is as if it were not there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,10 +105,17 @@ def read_sidecar(path: Path) -> Sidecar:
     return sidecar
 
 
-def sidecars(directory: Path) -> Iterator[tuple[Path, Sidecar | None]]:
-    """Yield every sidecar of a directory, in order; None for one that is damaged."""
+def sidecars(directory: Path, runs: Container[int] | None = None) -> Iterator[tuple[Path, Sidecar | None]]:
+    """Yield every sidecar of a directory, or those of some runs, in order; None for one that is damaged."""
     for path in sorted((directory / PARTS_FOLDER).glob("*.json")):
-        yield path, _whole(path)
+        if runs is None or int(path.name.partition("-")[0]) in runs:
+            yield path, _whole(path)
+
+
+def is_committed(directory: Path, name: str, origin: Origin) -> bool:
+    """Return whether a part of a build exists."""
+    sidecar = _whole(directory / PARTS_FOLDER / f"{name}.json")
+    return sidecar is not None and sidecar.of(origin)
 
 
 def _whole(path: Path) -> Sidecar | None:

@@ -5,6 +5,7 @@ A worker receives the job once and after that only parts (ids, never pixels); it
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError
-from ...manifests.disk.lock import shared_lock
-from ...manifests.layout import WORKERS_LOCK
+from ...manifests.disk.lock import locked, shared_lock
+from ...manifests.layout import PARTS_FOLDER, WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
@@ -26,7 +27,7 @@ from ..plan.tree import Node
 from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
 from ..sources.source import BadSample, Source
-from .sidecars import PartSet, Sidecar, write_sidecar
+from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ _trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
 
 def process(job: Job, part: Part) -> PartDone:
-    """Make and commit one part.
+    """Make and commit one part; no image of it where another job of an array has done so.
 
     Raises
     ------
@@ -56,7 +57,9 @@ def process(job: Job, part: Part) -> PartDone:
     OSError
         The disk is full or fails.
     """
-    with _working(job):
+    with _working(job), _alone(job, part.name) as committed:
+        if committed:
+            return PartDone(part.name, 0, 0)
         images, digests = clean_images(job, part)
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
@@ -88,6 +91,24 @@ def _working(job: Job) -> Iterator[None]:
     with shared_lock(job.directory / WORKERS_LOCK):
         check_parent(job)
         yield
+
+
+@contextmanager
+def _alone(job: Job, part: str) -> Iterator[bool]:
+    """Hold a part's own lock, where jobs of an array may make it at the same time; yield whether another one has committed it meanwhile.
+
+    Both would write the same bytes, but one that is killed while it writes an image again would leave half of it in a committed part.
+    """
+    if not job.array:
+        yield False
+        return
+    file = job.directory / PARTS_FOLDER / f"{part}.lock"
+    with locked(file, "", wait_s=math.inf):
+        check_parent(job)
+        try:
+            yield is_committed(job.directory, part, job.origin)
+        finally:
+            file.unlink(missing_ok=True)
 
 
 def check_parent(job: Job) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import BuildError
@@ -14,9 +14,13 @@ POLL_S = 0.05
 """How often a lock that another process holds is tried again."""
 
 
+class Busy(BuildError):
+    """Another process holds a lock."""
+
+
 @contextmanager
-def locked(path: Path, busy: str, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of a file alone; the file and its folder are made where they are missing.
+def locked(path: Path, busy: str, *, wait_s: float = 0.0, shared: bool = False, busy_shared: str | None = None) -> Iterator[None]:
+    """Hold the lock of a file, alone or with others who share it; the file and its folder are made where they are missing.
 
     Parameters
     ----------
@@ -26,17 +30,26 @@ def locked(path: Path, busy: str, *, wait_s: float = 0.0) -> Iterator[None]:
         What the error says: who may hold the lock, and the next step.
     wait_s : float
         How long to wait for other processes.
+    shared : bool
+        Hold it together with others who share it.
+    busy_shared : str, optional
+        What the error says where those who hold the lock share it.
 
     Raises
     ------
+    Busy
+        Another process holds the lock.
     BuildError
-        Another process holds the lock, or the system has no locks.
+        The system has no locks.
     """
     refuse_without_locks()
     deadline = time.monotonic() + wait_s
-    while (fd := _take_alone(path)) is None:
+    while (fd := _take(path, shared=shared)) is None:
         if time.monotonic() >= deadline:
-            raise BuildError(busy)
+            if busy_shared is not None and (other := _take(path, shared=True)) is not None:
+                os.close(other)
+                busy = busy_shared
+            raise Busy(busy)
         time.sleep(POLL_S)
     try:
         yield
@@ -49,23 +62,24 @@ def shared_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a file together with others who share it; wait for whoever holds it alone."""
     fd = _open(path)
     try:
-        _flock(fd, shared=True)
+        _flock(fd, shared=True, wait=True)
         yield
     finally:
         os.close(fd)
 
 
-def _take_alone(path: Path) -> int | None:
+def _take(path: Path, *, shared: bool) -> int | None:
     """Return the descriptor of a lock that is held, or None where another process holds it."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         fd = _open(path)
-        if not _flock(fd, shared=False):
+        if not _flock(fd, shared=shared):
             os.close(fd)
             return None
         # A process that has just ended its work removed the folder: this lock is then on a file that no other process opens.
-        if path.exists() and os.path.samestat(os.fstat(fd), path.stat()):
-            return fd
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(fd), path.stat()):
+                return fd
         os.close(fd)
 
 
@@ -84,11 +98,11 @@ def refuse_without_locks() -> None:
         ) from None
 
 
-def _flock(fd: int, *, shared: bool) -> bool:
+def _flock(fd: int, *, shared: bool, wait: bool = False) -> bool:
     import fcntl
 
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH if shared else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
     return True
