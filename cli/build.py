@@ -104,25 +104,22 @@ def build(
 
     The same command resumes a build that was stopped; the same command with more --sets extends a finished one.
     """
-    given = {**given, "source": source}
-    share = _share(given["part"])
+    given = {**given, "source": source, "part": _share(given["part"])}
     ways = [f"--{name}" for name in ("part", "finish", "abandon") if given[name]]
     if len(ways) > 1:
         raise typer.BadParameter(f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0])
     if given["abandon"]:
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
-    if given["disjoint_from"]:
-        options["disjoint_from"] = given["disjoint_from"]
+    options |= {name: given[name] for name in ("disjoint_from", "part", "finish") if given[name]}
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
-        named = chosen_recipe(recipe, given)
-        if share is not None:
-            return _put_part(make_build(named, source, out, progress=progress, part=share, **options), as_json=as_json)
-        built = make_build(named, source, out, progress=progress, finish=given["finish"], **options)
+        built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
         from ..manifests.layout import WORK_FOLDER
 
+    if given["part"]:
+        return _put_part(built, as_json=as_json)
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)
     if as_json:

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import killing
+import killing_arrays
 import pytest
 from children import run_script
 
@@ -63,6 +64,13 @@ def test_workers_of_a_check_never_get_ctrl_c() -> None:
     assert in_workers
     assert all(line.endswith(" 1") for line in in_workers)
     assert Listening().probe(Sample(0, "", 0))[0] == f"{os.getpid()} 0"  # here it must come through again
+
+
+@pytest.mark.parametrize("moments", [pytest.param(3, marks=pytest.mark.ci), pytest.param(30, marks=pytest.mark.long)])
+def test_jobs_of_arrays(moments: int) -> None:
+    printed = run_script(killing_arrays, "--moments", str(moments))
+    assert f"{moments} arrays, " in printed
+    assert ", 0 moments wrong" in printed
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import commands
+import layouts
 import numpy as np
 import pytest
 import surrogates
@@ -86,6 +87,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., comm
 def chains(model: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -> corruptset.generate.build.Built:
     out = tmp_path_factory.mktemp("chains")
     return corruptset.build(parse_recipe(CHAINS, "The recipe"), source, out, surrogate=model, jobs=1)
+
+
+def test_jobs_of_an_array_make_the_same(chains: corruptset.generate.build.Built, model: Path, source: str, tmp_path: Path) -> None:
+    recipe = parse_recipe(CHAINS, "The recipe")
+    for i in (2, 0, 1):
+        corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1, part=(i, 3))
+    with pytest.raises(BuildError, match="no model is given"):
+        corruptset.build(recipe, source, tmp_path, jobs=1, finish=True)
+    finished = corruptset.build(recipe, source, tmp_path, surrogate=model, jobs=1, finish=True)
+    assert layouts.files_of(finished.directory) == layouts.files_of(chains.directory)
 
 
 def accuracies(run: Callable[..., commands.Done], root: Path, model: Path, out: Path, *options: Any) -> dict[str, float]:

@@ -1,0 +1,112 @@
+"""Jobs of an array as a cluster runs them: the scripts of docs/array-jobs.md, and what the command says of parts."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+from commands import COMMAND
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/array-jobs.md"
+SBATCH = """#!{python}
+# A stand-in for sbatch: options of the command line before the environment's, before the script's; jobs run one after the other.
+import os, re, subprocess, sys
+*options, script = sys.argv[1:]
+given = dict(re.findall(r"^#SBATCH --([a-z-]+)=(.*)$", open(script).read(), re.M))
+if "SBATCH_ARRAY_INX" in os.environ:
+    given |= {{"array": os.environ["SBATCH_ARRAY_INX"]}} if "array" in given else {{}}
+given |= dict(o.removeprefix("--").partition("=")[::2] for o in options)
+assert given.keys() <= {{"job-name", "array", "cpus-per-task", "mem", "time", "parsable", "dependency"}}, given
+indexes = [""]
+if "array" in given:
+    ends = [(a, b or a) for a, _, b in (span.partition("-") for span in given["array"].split(","))]
+    indexes = [i for a, b in ends for i in range(int(a), int(b) + 1)]
+failed = []
+for i in reversed(indexes):
+    environment = os.environ | {{"SLURM_CPUS_PER_TASK": "1", "SLURM_ARRAY_TASK_ID": str(i), "SLURM_ARRAY_TASK_COUNT": str(len(indexes))}}
+    if str(i) == os.environ.get("FAILING"):
+        continue
+    with open(script + f".{{i}}.out", "w") as out:
+        failed += [i] if subprocess.run(["bash", script], env=environment, stdout=out, stderr=out).returncode else []
+print(17)
+"""
+
+
+def block(title: str) -> str:
+    """Return a block of the page."""
+    found = re.search(rf'^```bash title="{re.escape(title)}"\n(.*?)^```$', PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.ci
+def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path: Path, crops: Path, recipe: Path) -> None:
+    sbatch = tmp_path / "bin" / "sbatch"
+    sbatch.parent.mkdir()
+    sbatch.write_text(SBATCH.format(python=sys.executable))
+    sbatch.chmod(sbatch.stat().st_mode | stat.S_IXUSR)
+    for name in ("array.sh", "finish.sh"):
+        (tmp_path / name).write_text(block(name))
+    environment = os.environ | {"PATH": f"{sbatch.parent}:{COMMAND.parent}:{os.environ['PATH']}", "SBATCH_ARRAY_INX": "0-2", "N": "3"}
+    environment |= {"RECIPE": str(recipe), "SOURCE": f"folder:{crops}", "OUT": str(tmp_path / "out"), "FAILING": "1"}
+
+    def submit(command: str) -> None:
+        subprocess.run(["bash", "-e", "-c", command], env=environment, cwd=tmp_path, check=True, capture_output=True)
+
+    submit(block("submit"))
+    said = (tmp_path / "finish.sh..out").read_text()
+    assert "Job 1 of 3 will make them" in said
+    del environment["FAILING"], environment["SBATCH_ARRAY_INX"]
+    submit("sbatch --array=1 array.sh; sbatch finish.sh")
+    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
+    assert layouts.files_of(tmp_path / "out" / whole.name) == layouts.files_of(whole)
+
+
+def test_the_commands_that_finish_names_are_those_that_are_missing(
+    run: Callable[..., Any], crops: Path, recipe: Path, tmp_path: Path
+) -> None:
+    options = ["build", recipe, "--source", f"folder:{crops}", "--sets", "contrast/*", "--jobs", "1", "--no-page", "--out", "my out"]
+    first = run(*options, "--part", "2/5", "--json").json
+    assert (first["ok"], first["part"], first["made"]) == (True, [2, 5], first["parts"])
+    done = run(*options, "--finish")
+    assert done.code == 1
+    assert "Jobs 0-1,3-4 of 5 will make them" in done.err
+    lines = re.findall(r"^  (corruptset .*)$", done.err, re.M)
+    assert len(lines) == 5
+    for line in lines:
+        words = shlex.split(line)[1:]
+        again = run(*words)
+        assert again.code == 0
+        assert ("--finish in place of --part" in again.out) == (words[-1] != "--finish")
+    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=["contrast/*"], metrics=None)
+    assert layouts.files_of(tmp_path / "my out" / whole.name) == layouts.files_of(whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (["--part", "7/7"], "0/7 to 6/7"),
+        (["--part", "-1/3"], "'-1/3' is not I/N"),
+        (["--part", "0/0"], "0 jobs cannot share"),
+        (["--part", "x/y"], "'x/y' is not I/N"),
+        (["--part", "1"], "'1' is not I/N"),
+        (["--part", "0/2", "--finish"], "--part and --finish exclude each other"),
+        (["--part", "0/2", "--abandon"], "--part and --abandon exclude each other"),
+        (["--finish", "--abandon"], "--finish and --abandon exclude each other"),
+        (["--finish"], "holds no parts: make them first, with --part i/n"),
+    ],
+)
+def test_mistakes_are_named(run: Callable[..., Any], tmp_path: Path, given: list[str], text: str) -> None:
+    done = run("build", "imagenet-c", "--samples", "1", *given)
+    assert done.code == (1 if given == ["--finish"] else 2)
+    assert text in " ".join(done.err.replace("│", " ").split())
+    assert not list(tmp_path.iterdir())
