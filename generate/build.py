@@ -268,7 +268,7 @@ class _Making:
         self._compile(job)
         opened = begin(self.directory, state, self.build, list(job.sets), job.sinks)
         job = replace(job, origin=opened.origin)
-        new = [s for s in job.sets if s not in set(state.base_sets)]
+        new = state.new(job.sets)
         groups = spec.groups(new, self.build.runs)
         missing = parts(self.build.runs, groups, committed=opened.sidecars.keys())
         if missing:
@@ -288,7 +288,7 @@ class _Making:
         self._compile(self._job(peek_state(self.directory)))
         with joined(self.directory, self.build, self._job) as (state, job, origin):
             deal(self.directory, jobs)
-            new = [s for s in job.sets if s not in set(state.base_sets)]
+            new = state.new(job.sets)
             share = shares(parts(self.build.runs, self.build.spec.groups(new, self.build.runs)), jobs)[number]
             missing = missing_of(self.directory, share, origin)
             job = replace(job, origin=origin, array=True)

@@ -9,7 +9,7 @@ that the manifest names count as committed. Where build.json names another manif
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,11 @@ class BuildState:
     def base_sets(self) -> list[str]:
         """The sets of the finished build."""
         return [s.id for s in self.base.sets] if self.base is not None else []
+
+    def new(self, sets: Iterable[str]) -> list[str]:
+        """Return those of `sets` that the finished build has not."""
+        base = set(self.base_sets)
+        return [s for s in sets if s not in base]
 
     @property
     def identity(self) -> dict[str, Any] | None:

@@ -63,8 +63,12 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
     """Return the sets that patterns match, by id or alias, and what is wrong with the patterns that match none."""
     names = {name for one in sets for name in one.names}
     near = [*names, *{f"{name.rpartition('/')[0]}/*" for name in names if "/" in name}]
-    problems = [f"{g!r} matches no set.{suggest(g, near)}" for g in globs if not any(fnmatchcase(n, g) for n in names)]
-    return [one for one in sets if any(fnmatchcase(n, g) for n in one.names for g in globs)], problems
+    patterns = [g for g in globs if any(c in g for c in "*?[")]
+    plain = set(globs).difference(patterns)  # thousands of ids are looked up, not compared with each of thousands of sets
+    matched = {n for n in names if n in plain or any(fnmatchcase(n, g) for g in patterns)}
+    unmatched = [g for g in globs if not (g in matched if g in plain else any(fnmatchcase(n, g) for n in matched))]
+    problems = [f"{g!r} matches no set.{suggest(g, near)}" for g in unmatched]
+    return [one for one in sets if not matched.isdisjoint(one.names)], problems
 
 
 def ladders(table: Calibration) -> list[SetSpec]:

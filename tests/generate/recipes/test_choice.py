@@ -1,0 +1,33 @@
+"""Which sets globs choose."""
+
+from __future__ import annotations
+
+import random
+from fnmatch import fnmatchcase
+
+import pytest
+
+from corruptset.errors import UnknownCorruption
+from corruptset.generate.recipes.choice import choose_sets, matching_sets
+from corruptset.generate.recipes.set_spec import SetSpec
+
+SETS = [SetSpec(f"{name}/{severity}", (), (f"{name.title()} {severity}",)) for name in ("fog", "snow", "frost") for severity in range(1, 6)]
+GLOBS = ["fog/1", "fog/*", "*/3", "Snow 2", "Fro?t 4", "snow/[1-3]", "frost/5", "F*", "fog/6", "hail/*", "Hail 1"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_globs_and_names_choose_as_one_comparison_after_the_other(seed: int) -> None:
+    rng = random.Random(seed)
+    globs = rng.choices(GLOBS, k=rng.randrange(1, 6))
+    chosen, problems = matching_sets(SETS, globs)
+    assert chosen == [one for one in SETS if any(fnmatchcase(name, g) for name in one.names for g in globs)]
+    unmatched = [g for g in globs if not any(fnmatchcase(name, g) for one in SETS for name in one.names)]
+    assert [text.partition(" matches")[0] for text in problems] == [repr(g) for g in unmatched]
+
+
+def test_thousands_of_ids_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [SetSpec(f"a-{i}", ()) for i in range(3000)]
+    monkeypatch.setattr("corruptset.generate.recipes.choice.fnmatchcase", None)
+    assert choose_sets(sets, [s.id for s in sets[::2]]) == sets[::2]
+    with pytest.raises(UnknownCorruption, match="'a-3000' matches no set"):
+        choose_sets(sets, ["a-1", "a-3000"])
