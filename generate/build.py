@@ -34,7 +34,7 @@ from .plan.nesting import refuse_nested
 from .plan.options import BuildKeywords, BuildOptions
 from .plan.parts import Part, parts
 from .plan.recipe_build import prepare
-from .plan.shares import check_share, shares
+from .plan.shares import check_share, share_of
 from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
@@ -289,7 +289,7 @@ class _Making:
         with joined(self.directory, self.build, self._job) as (state, job, origin):
             deal(self.directory, jobs)
             new = state.new(job.sets)
-            share = shares(parts(self.build.runs, self.build.spec.groups(new, self.build.runs)), jobs)[number]
+            share = share_of(parts(self.build.runs, self.build.spec.groups(new, self.build.runs)), number, jobs)
             missing = missing_of(self.directory, share, origin)
             job = replace(job, origin=origin, array=True)
             sets = {s for p in share for s in p.sets}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -49,16 +49,27 @@ def shares(parts: Sequence[Part], jobs: int) -> list[Sequence[Part]]:
     >>> [len(share) for share in shares(parts(runs(64, 150528), [("a",), ("b",)]), 3)]
     [5, 6, 5]
     """
+    return [parts[start:stop] for start, stop in pairwise(_cuts(parts, jobs, range(jobs + 1)))]
+
+
+def share_of(parts: Sequence[Part], job: int, jobs: int) -> Sequence[Part]:
+    """Return one of `shares`."""
+    start, stop = _cuts(parts, jobs, (job, job + 1))
+    return parts[start:stop]
+
+
+def _cuts(parts: Sequence[Part], jobs: int, wanted: Iterable[int]) -> list[int]:
+    """Return where the shares of some jobs begin in `parts`."""
     ends = [0, *accumulate(p.images * jobs for p in parts)]  # in images x jobs, so that all numbers are whole
     of_runs = [end for k, end in enumerate(ends) if k in (0, len(parts)) or parts[k - 1].run != parts[k].run]
     share = ends[-1] // jobs
-    cuts = [0]
-    for job in range(1, jobs):
+    cuts = []
+    for job in wanted:
         cut = _nearest(of_runs, job * share)
         if abs(cut - job * share) * WHOLE_RUNS > share:
             cut = _nearest(ends, job * share)
         cuts.append(bisect_left(ends, cut))
-    return [parts[start:stop] for start, stop in pairwise([*cuts, len(parts)])]
+    return cuts
 
 
 def _nearest(ends: Sequence[int], wanted: int) -> int:

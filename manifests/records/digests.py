@@ -13,7 +13,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from ...canonical import canonical_sha256
+from ...canonical import canonical, canonical_rows
 from ...digests import digest_of, digits
 from ...files import open_regular
 from .models import SCHEMA_VERSION, ClassRecord
@@ -29,7 +29,7 @@ def set_digest(pixels: Iterable[str]) -> str:
 
 def source_digest(samples: Iterable[tuple[str, int, str]]) -> str:
     """Return ``sha256:<hex>`` of canonical JSON ``[[id, label, sha256], ...]`` over the selection, in sample order."""
-    return canonical_sha256([list(s) for s in samples])
+    return sha256_bytes(canonical_rows(samples))
 
 
 def build_digest(
@@ -54,16 +54,11 @@ def build_digest(
     sets : iterable of (id, stages, count, pixel_digest)
         Stages as in the manifest; sorted here by id.
     """
-    return canonical_sha256(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "seed": seed,
-            "preprocessing": dict(preprocessing),
-            "classes": [[c.index, c.name, c.folder] for c in classes],
-            "samples": [list(s) for s in samples],
-            "sets": sorted((list(s) for s in sets), key=lambda s: s[0]),
-        }
-    )
+    # the fields in the order of canonical JSON; the samples, which may be millions, by themselves
+    before = canonical({"classes": [[c.index, c.name, c.folder] for c in classes], "preprocessing": dict(preprocessing)})
+    in_order = sorted((list(s) for s in sets), key=lambda s: s[0])
+    after = canonical({"schema_version": SCHEMA_VERSION, "seed": seed, "sets": in_order})
+    return sha256_bytes(before[:-1] + b',"samples":' + canonical_rows(samples) + b"," + after[1:])
 
 
 def sha256_bytes(data: bytes | memoryview) -> str:

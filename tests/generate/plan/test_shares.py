@@ -10,7 +10,7 @@ import pytest
 
 from corruptset.errors import BuildError
 from corruptset.generate.plan.parts import Part, parts, runs
-from corruptset.generate.plan.shares import WHOLE_RUNS, check_share, shares
+from corruptset.generate.plan.shares import WHOLE_RUNS, check_share, share_of, shares
 
 GROUPS = [("a", "b", "c"), ("d",), ("e", "f")]
 
@@ -41,6 +41,7 @@ def test_every_part_is_in_one_share_and_shares_are_equal(seed: int) -> None:
     assert len(dealt) == jobs
     assert [part for share in dealt for part in share] == all_parts
     assert dealt == plain(all_parts, jobs)
+    assert [list(share_of(all_parts, job, jobs)) for job in range(jobs)] == dealt
     sizes = [sum(p.images for p in share) for share in dealt]
     step = max(p.images for p in all_parts)
     assert max(sizes) - min(sizes) <= max(2 * step, sum(sizes) / jobs / 4)
