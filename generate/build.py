@@ -225,8 +225,7 @@ def _make_share(spec: BuildSpec, directory: Path, progress: Progress, share: tup
             parts, made = _Making(build, directory, progress, None).share(*share)
     progress(ProgressEvent("done"))
     images = [record.images for record in made if record.images]
-    seconds = time.monotonic() - started
-    return PartBuilt(directory, share, len(parts), len(images), sum(images), seconds, spec.notes(build.asked_sinks))
+    return PartBuilt(directory, share, len(parts), len(images), sum(images), time.monotonic() - started, spec.notes(build.asked_sinks))
 
 
 def _refuse_other(directory: Path, base: Manifest, build: CheckedBuild) -> None:
@@ -265,7 +264,8 @@ class _Making:
         if state.identity is not None:
             refuse_other_build(self.directory, state.identity, self.build)
         job = self._job(state)
-        self._compile(job)
+        if not finish_only:
+            self._compile(job)
         opened = begin(self.directory, state, self.build, list(job.sets), job.sinks)
         job = replace(job, origin=opened.origin)
         new = state.new(job.sets)
