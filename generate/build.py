@@ -38,6 +38,7 @@ from .plan.recipe_build import prepare
 from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
+from .work.dask_workers import connected
 from .work.pool import run
 from .work.warm_up import warm_up
 from .work.worker import PartDone, load_clean
@@ -104,7 +105,7 @@ def build(
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
         skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
-        hold_out, train, images, view, any_shape, store, page, disjoint_from.
+        hold_out, train, images, view, any_shape, store, page, disjoint_from, scheduler.
 
     Returns
     -------
@@ -119,8 +120,8 @@ def build(
     Interrupted
         Ctrl-C or SIGTERM; the same call resumes.
     """
-    with resumable(Path(out)) as place:
-        spec = prepare(recipe, source, BuildOptions(**options))
+    with resumable(Path(out)) as place, connected(options.get("scheduler")) as client:
+        spec = replace(prepare(recipe, source, BuildOptions(**options)), scheduler=client)
         place.directory = Path(out) / spec.folder
         return make_build(spec, place.directory, told(progress))
 
@@ -297,4 +298,4 @@ class _Making:
             if self.inspector is not None:
                 self.inspector.part(self._sidecar(record.name))
 
-        run(job, missing, jobs=self.build.spec.workers, done=done)
+        run(job, missing, jobs=self.build.spec.workers, client=self.build.spec.scheduler, done=done)
