@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import cv2
+
 from ...corruptions.cache import kernel_folder
 from ...errors import BuildError, CorruptsetError
 from ...manifests.disk.lock import locked
@@ -65,9 +67,11 @@ def make(lease: str, part: bytes) -> None:
         if _job is None or _job[0] != lease:
             rest()
             job: Job = pickle.loads(Path(lease).read_bytes())
-            # named by the machine: several may share a home, and have other processors
-            with locked(kernel_folder() / f"compiling-{socket.gethostname()}", "Kernels are still being compiled.", wait_s=COMPILE_S):
+            host = socket.gethostname()  # several machines may share a home, and have other processors
+            busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command again to resume."
+            with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
                 warm_up(job, job.shapes, tell=lambda done, total: _sign(lease))
+            cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
             _job = (lease, job)
         signed = time.monotonic()
 

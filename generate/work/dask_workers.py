@@ -5,6 +5,7 @@ What passes the scheduler is text and bytes: it needs no corruptset itself, and 
 
 from __future__ import annotations
 
+import logging
 import pickle
 import queue
 import time
@@ -15,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import BuildError, CorruptsetWarning, MachineError, listed
+from ...errors import BuildError, CorruptsetError, CorruptsetWarning, MachineError, listed
 from ...manifests.disk.atomic import write_atomic
-from ...manifests.layout import LEASES, WORK_FOLDER
+from ...manifests.layout import LEASES, PARTS_FOLDER, WORK_FOLDER
 from ..plan.job import Job
 from ..plan.parts import Part
 from .dask_tasks import versions
@@ -60,6 +61,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         return
     try:
         from distributed import Client
+        from distributed.utils import silence_logging_cmgr
     except ImportError as e:
         raise BuildError(
             f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: {_INSTALL}"
@@ -79,7 +81,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with {_START}; "
             "give the address that the scheduler prints. Nothing was written."
         ) from None
-    with client:
+    with silence_logging_cmgr(logging.CRITICAL), client:  # it logs the traceback of a lost connection, of which the error tells
         _refuse_others(client)
         yield client
 
@@ -89,7 +91,8 @@ def _refuse_others(client: Client) -> None:
     there = client.scheduler_info()["workers"]
     asked = {_label(address, known): _submit(client, address, "answer", versions(), None) for address, known in there.items()}
     _wait(client, list(asked.values()), ANSWER_S)
-    _refuse({label: problems for label, future in asked.items() if (problems := _problems(future))})
+    answered = {label: _problems(task) for label, task in asked.items() if task.status in ("finished", "error")}
+    _refuse({label: problems for label, problems in answered.items() if problems})
 
 
 def _wait(client: Client, tasks: Sequence[Future[Any]], seconds: float) -> None:
@@ -111,16 +114,16 @@ def _submit(client: Client, address: str, function: str, *given: Any) -> Future[
 
 
 def _problems(asked: Future[Any]) -> list[str]:
-    """Return why a worker that has answered is not fit; nothing where it has gone."""
+    """Return why a worker that was asked is not fit."""
     if asked.status == "finished":
         problems: list[str] = asked.result()
         return problems
     if asked.status != "error":
-        return []
+        return ["it did not answer"]
     error = asked.exception()
     if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("corruptset"):
-        return [f"it has no corruptset, or an older one: {error}. Install the release that builds ({versions()['corruptset']}) there"]
-    return [f"it cannot take this build's parts: {type(error).__name__}: {error}"]
+        return [f"it has no corruptset, or an older one ({error}): install corruptset {versions()['corruptset']} there"]
+    return [f"it cannot take parts of this build ({type(error).__name__}: {error})"]
 
 
 def _refuse(unfit: dict[str, list[str]]) -> None:
@@ -141,8 +144,10 @@ def run_parts(client: Client, job: Job, parts: Sequence[Part], done: Callable[[P
     deal = _Deal(client, lease, {part.name: part for part in parts}, done)
     try:
         deal.until_done()
-    except OSError as e:
-        raise deal.lost() if client.status != "running" else e from e
+    except Exception as e:
+        if client.status == "running" or isinstance(e, CorruptsetError):
+            raise
+        raise deal.lost() from e
     finally:
         lease.unlink(missing_ok=True)
         deal.end()
@@ -161,8 +166,9 @@ class _Worker:
     gone: bool = False
     hangs: bool = False
     """Its part was dealt to another; it gets none until it comes back."""
-    sign: float = 0.0
-    """When it got its part, or last made images of it."""
+    since: float = 0.0
+    """When it got its part."""
+    task: Future[Any] | None = None
 
 
 @dataclass(eq=False)
@@ -184,7 +190,11 @@ class _Deal:
     """Worker -> what it lacks."""
     strikes: dict[str, list[str]] = field(default_factory=dict)
     """Part -> what became of the workers that had it."""
+    signs: dict[str, float] = field(default_factory=dict)
+    """Address -> when a worker last said that it makes images."""
     ended: queue.SimpleQueue[tuple[_Worker, Future[Any]]] = field(default_factory=queue.SimpleQueue)
+    able: float = 0.0
+    """When there last was a worker that makes parts."""
     failed: OSError | None = None
     """What the last worker said that could not read or write."""
 
@@ -193,8 +203,8 @@ class _Deal:
 
     def until_done(self) -> None:
         """Deal until every part is committed."""
-        self.client.subscribe_topic(self.lease.name, self._signed)
-        began = able = time.monotonic()
+        self.client.subscribe_topic(self.lease.name, lambda event: self.signs.update({event[1]: time.monotonic()}))
+        began = self.able = time.monotonic()
         opening, look = True, 0.0
         while self.missing:
             if self.client.status != "running":
@@ -208,12 +218,6 @@ class _Deal:
                 opening = False
             if not opening:
                 self._hand_out()
-            if any(worker.fit and not worker.hangs for worker in self.workers.values()):
-                able = now
-            elif self.failed is not None:
-                raise self.failed
-            elif now - able > NOBODY_S:
-                raise self._nobody()
             with suppress(queue.Empty):
                 worker, task = self.ended.get(timeout=LOOK_S)
                 self._take(worker, task, opening)
@@ -224,6 +228,7 @@ class _Deal:
         for key in self.workers.keys() - there.keys():
             gone = self.workers.pop(key)
             gone.gone = True
+            self._drop([gone])
             if gone.part is not None and not gone.hangs:
                 self._strike(gone, gone.part, "died, or left before it was done")
         for key in there.keys() - self.workers.keys():
@@ -231,39 +236,44 @@ class _Deal:
             self.asked += 1
             self._send(self.workers[key], "answer", versions(), str(self.lease))
         for worker in self.workers.values():
-            if worker.part is not None and not worker.hangs and time.monotonic() - worker.sign > SILENT_S:
+            silent_s = time.monotonic() - max(worker.since, self.signs.get(worker.address, 0.0))
+            if worker.part is not None and not worker.hangs and silent_s > SILENT_S:
                 worker.hangs = True
                 self._strike(worker, worker.part, f"made nothing for {SILENT_S:.0f} s")
         # one that is being retired, or has no memory left, gets none
-        able = [worker for key, worker in self.workers.items() if worker.fit and there[key]["status"] == "running"]
-        self.idle = [worker for worker in able if worker.part is None]
+        self.idle = [w for key, w in self.workers.items() if w.fit and w.part is None and there[key]["status"] == "running"]
+        if self.idle or any(worker.part is not None and not worker.hangs for worker in self.workers.values()):
+            self.able = time.monotonic()
+        elif self.failed is not None and not self.asked:
+            raise self.failed
+        elif time.monotonic() - self.able > NOBODY_S:
+            raise self._nobody()
 
     def _send(self, worker: _Worker, function: str, *given: Any) -> None:
-        task = _submit(self.client, worker.address, function, *given)
-        task.add_done_callback(lambda ended: self.ended.put((worker, ended)))
+        worker.task = _submit(self.client, worker.address, function, *given)
+        worker.task.add_done_callback(lambda ended: self.ended.put((worker, ended)))
+
+    def _drop(self, workers: Sequence[_Worker]) -> None:
+        """Let the scheduler forget what workers were asked; what runs already goes on until it finds no lease."""
+        self.client.cancel([worker.task for worker in workers if worker.task is not None])
 
     def _hand_out(self) -> None:
         """Give a part to every worker that has none."""
         while self.waiting and self.idle:
             worker = self.idle.pop()
             worker.part = self.waiting.pop(next(iter(self.waiting)))
-            worker.sign = time.monotonic()
+            worker.since = time.monotonic()
             self._send(worker, "make", str(self.lease), pickle.dumps(worker.part))
-
-    def _signed(self, event: tuple[float, str]) -> None:
-        """Note that a worker has made images."""
-        for worker in list(self.workers.values()):
-            if worker.address == event[1]:
-                worker.sign = time.monotonic()
 
     def _take(self, worker: _Worker, task: Future[Any], opening: bool) -> None:
         """Take what a worker has ended."""
         part, worker.part, worker.hangs = worker.part, None, False
         if part is None:
             self.asked -= 1
-            self._meet(worker, _problems(task), opening)
-        elif worker.gone:
+        if worker.gone:
             return
+        if part is None:
+            self._meet(worker, _problems(task), opening)
         elif task.status == "finished":
             self._commit(part)
         elif task.status == "error":
@@ -306,7 +316,7 @@ class _Deal:
         """Deal a part again that a worker did not finish, or stop where it was too many."""
         if part.name not in self.missing:
             return
-        if (self.lease.parent / "parts" / f"{part.name}.json").exists():  # it was, and nobody could say so
+        if (self.lease.parents[1] / PARTS_FOLDER / f"{part.name}.json").exists():  # it was, and nobody could say so
             return self._commit(part)
         told = self.strikes.setdefault(part.name, [])
         told.append(f"{worker.label} {how}")
@@ -338,5 +348,6 @@ class _Deal:
         if self.client.status != "running":
             return
         self.client.unsubscribe_topic(self.lease.name)
+        self._drop([worker for worker in self.workers.values() if worker.part is not None])
         resting = [_submit(self.client, worker.address, "rest") for worker in self.workers.values() if worker.fit and worker.part is None]
         _wait(self.client, resting, END_S)
