@@ -39,6 +39,13 @@ Recipe = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]
 
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
+    ),
+]
 Abandon = Annotated[
     bool,
     typer.Option(
@@ -60,7 +67,13 @@ Finish = Annotated[
     bool,
     typer.Option("--finish", help="Make no part: put the manifest together from the parts that --part made, or say what is missing."),
 ]
-
+OF_BUILD_ALONE: dict[str, tuple[Any, Any]] = {
+    "disjoint_from": (DisjointFrom, None),
+    "scheduler": (Scheduler, None),
+    "part": (Part, None),
+    "finish": (Finish, False),
+    "abandon": (Abandon, False),
+}
 MOST_NAMED = 24
 """Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
@@ -87,11 +100,7 @@ def plan(
         _print_plan(planned, list_sets=list_sets)
 
 
-@with_options(
-    BUILD_OPTIONS
-    | PAIR_OPTIONS
-    | {"disjoint_from": (DisjointFrom, None), "part": (Part, None), "finish": (Finish, False), "abandon": (Abandon, False)}
-)
+@with_options(BUILD_OPTIONS | PAIR_OPTIONS | OF_BUILD_ALONE)
 def build(
     recipe: Recipe = DEFAULT_RECIPE,
     source: Source = "sample",
@@ -111,7 +120,7 @@ def build(
     if given["abandon"]:
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
-    options |= {name: given[name] for name in ("disjoint_from", "part", "finish") if given[name]}
+    options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name]}
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -10,11 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
 
-from ..corruptions.registry import Images
 from ..errors import BuildError, CorruptsetError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
 from ..manifests.disk.space import check_space
-from ..manifests.layout import CONTACT, FINISH, MANIFEST, PAGE, PARTS_FOLDER, WORK_FOLDER, is_begun
+from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER, is_begun
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent, shows_progress, told
 from ..signatures import showing
@@ -27,6 +25,7 @@ from .commit.last_files import settle
 from .commit.locks import finished, locked, wait_for_workers
 from .commit.place import refuse_foreign
 from .commit.state import BuildState, begin, leave_finished, peek_state, read_state, remove_strays
+from .page.page_of_build import page_of, with_page
 from .plan.build_spec import BuildSpec
 from .plan.checked_build import CheckedBuild
 from .plan.job import Job
@@ -39,13 +38,14 @@ from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
 from .work.accepted import accepted_build
+from .work.dask_workers import connected
 from .work.pool import run
 from .work.shared_check import forget_check, shared_check
 from .work.warm_up import warm_up
-from .work.worker import PartDone, load_clean
+from .work.worker import PartDone
 
 if TYPE_CHECKING:
-    from ..manifests.reader import DataSet
+    pass
 
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 
@@ -113,7 +113,7 @@ def build(
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
         skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
-        hold_out, train, images, view, any_shape, store, page, disjoint_from.
+        hold_out, train, images, view, any_shape, store, page, disjoint_from, scheduler.
 
     Returns
     -------
@@ -130,40 +130,15 @@ def build(
     Interrupted
         Ctrl-C or SIGTERM; the same call resumes.
     """
-    with resumable(Path(out)) as place:
+    with resumable(Path(out)) as place, connected(options.get("scheduler")) as client:
         share = None if part is None else check_share(part)
-        spec = prepare(recipe, source, BuildOptions(**options))
+        spec = replace(prepare(recipe, source, BuildOptions(**options)), scheduler=client)
         place.directory = Path(out) / spec.folder
+        if (share is not None) + finish + (client is not None) > 1:
+            raise BuildError("part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made.")
         if share is not None:
-            if finish:
-                raise BuildError("part and finish exclude each other: finish comes when all parts are made.")
             return _make_share(spec, place.directory, told(progress), share)
         return make_build(spec, place.directory, told(progress), finish_only=finish)
-
-
-def _with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none, as one of an older release, and can be written to."""
-    from .page.add_page import add_page
-
-    has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
-    if not build.spec.page or has_page or not os.access(directory, os.W_OK):
-        return manifest
-    if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
-        return manifest
-    with locked(directory):
-        return add_page(directory, _clean_of(build))
-
-
-def _clean_of(build: CheckedBuild) -> Callable[[int], Images]:
-    return lambda i: load_clean(build.spec.loader, build.samples[i], build.spec.preprocessing)
-
-
-def _page_of(build: CheckedBuild) -> Callable[[DataSet], bytes] | None:
-    if not build.spec.page:
-        return None
-    from .page.build_page import build_page
-
-    return lambda data: build_page(data, _clean_of(build))
 
 
 class Inspector(Protocol):
@@ -199,7 +174,7 @@ def make_build(
     if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
         _refuse_other(directory, base, build)
         leave_finished(directory, base)
-        base = _with_page(build, directory, base)
+        base = with_page(build, directory, base)
         return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
     with locked(directory):
         manifest, images = _Making(build, directory, progress, inspector).all(finish_only=finish_only)
@@ -281,7 +256,7 @@ class _Making:
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:
             self.inspector.parts(sorted(set(opened.sidecars.values())))
-        return finish_build(job, opened, self.build, _page_of(self.build)), sum(p.images for p in missing)
+        return finish_build(job, opened, self.build, page_of(self.build)), sum(p.images for p in missing)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[PartDone]]:
         """Make what is missing of a share of the parts; return the share, and what was done."""
@@ -346,5 +321,5 @@ class _Making:
             if self.inspector is not None:
                 self.inspector.part(self._sidecar(record.name))
 
-        run(job, missing, jobs=self.build.spec.workers, done=done)
+        run(job, missing, jobs=self.build.spec.workers, client=self.build.spec.scheduler, done=done)
         return records

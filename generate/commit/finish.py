@@ -6,8 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +26,7 @@ from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
 from ..sinks.sink import Run, Sink
+from ..work.environment import environment
 from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
 from .data_card import data_card, license_text
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 600
 """Sets on a contact sheet; of more, at most so many are shown, spread evenly."""
-LIBRARIES = ("corruptset", "numpy", "numba", "opencv-python-headless", "pillow", "scipy", "scikit-image", "h5py")
 
 
 @dataclass
@@ -143,15 +141,9 @@ def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: S
             "sets": [s.as_json() for s in sets],
             "files": [r.as_json() for r in files],
             "views": views,
-            "environment": dict(_environment()),
+            "environment": dict(environment()),
         }
     )
-
-
-@cache
-def _environment() -> Mapping[str, str]:
-    """Return library -> version. To read them takes longer than many a small set, so a process does it once."""
-    return {name: version(name) for name in LIBRARIES}
 
 
 def _sorted_paths(sink: Sink) -> dict[str, list[str]]:

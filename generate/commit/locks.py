@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...manifests.disk import lock
-from ...manifests.layout import LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK
+from ...manifests.layout import LEASES, LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK
 from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
@@ -67,10 +67,12 @@ def clean_up(directory: Path) -> None:
 
 
 def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
-    """Wait until no worker of a killed build is left; they notice by themselves, at the latest after one batch."""
+    """Wait until no worker of a killed build is left; they notice before they write more. The build's lock must be held."""
     wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
     busy = (
         f"Workers of an earlier build are still writing to {directory} after {wait_s:.0f} s. End those processes and run the command again."
     )
+    for lease in (directory / WORK_FOLDER).glob(LEASES):
+        lease.unlink(missing_ok=True)
     with lock.locked(directory / WORKERS_LOCK, busy, wait_s=wait_s):
         pass

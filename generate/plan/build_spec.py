@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...corruptions.stages import LEAST_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
@@ -30,6 +30,9 @@ from .parts import groups
 from .set_maker import SetMaker
 from .textures import refuse_small_textures, texture_notes
 from .tree import walk_order
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Resources = Mapping[str, list[dict[str, Any]]]
 """Field of the manifest (`RESOURCE_FIELDS`) -> records of what goes into pixels beside source and parameters."""
@@ -61,6 +64,8 @@ class BuildSpec(ABC):
     disjoint_from: Sequence[str | Path] = ()
     page: bool = True
     """Whether there is to be an index.html."""
+    scheduler: Client | None = None
+    """The Dask client whose workers make the parts; None for processes of this machine."""
 
     @abstractmethod
     def accept(self, checked: Checked) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ class BuildKeywords(TypedDict, total=False):
     store: Literal["images", "table"] | None
     page: bool
     disjoint_from: Sequence[str | Path]
+    scheduler: Any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +123,8 @@ class BuildOptions:
         Write index.html, which shows what was built.
     disjoint_from : sequence of path
         Directories of finished builds with which this one must have no sample in common: a training set and its test set.
+    scheduler : str or distributed.Client, optional
+        A Dask scheduler, by its address (``tcp://host:8786``) or by a client of it: its workers make the parts, in place of this machine's.
     """
 
     seed: int = 0
@@ -154,6 +157,7 @@ class BuildOptions:
     store: Literal["images", "table"] | None = None
     page: bool = True
     disjoint_from: Sequence[str | Path] = ()
+    scheduler: Any = None
 
     def check(self) -> None:
         """Raise for every option that is not what it can be."""

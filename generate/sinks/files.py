@@ -19,7 +19,7 @@ from .stored_size import stored_bytes
 
 RECORD_BYTES = 1024
 """Of an image that is written at once, only its records stay in memory."""
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+_FLAGS = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,14 @@ class _FileSet:
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write one image in three system calls; a file object asks for its size and place as well."""
+    """Write one image in a few system calls.
+
+    What is there is not emptied first: where two workers make one part, as after one was thought dead, no reader ever sees half an image.
+    """
     fd = os.open(path, _FLAGS, 0o666)
     try:
+        if os.fstat(fd).st_size > len(data):
+            os.ftruncate(fd, len(data))
         remaining = memoryview(data)
         while remaining:
             remaining = remaining[os.write(fd, remaining) :]

@@ -10,13 +10,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import MachineError, listed
 from ...manifests.layout import WORK_FOLDER
 from ...processes import loky_workers_starting, worker_pool
 from ..plan.job import Job
 from ..plan.parts import Part
+from .dask_workers import run_parts
 from .worker import PartDone, forget, process
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Done = Callable[[PartDone], None]
 
@@ -54,7 +59,7 @@ class Workers:
                 self.pool.shutdown(wait=True, kill_workers=True)
 
 
-def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
+def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, client: Client | None = None) -> None:
     """Make and commit parts.
 
     Parameters
@@ -66,6 +71,8 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
         Processes; 1 works in this one.
     done : callable
         Told of every finished part, in the order in which they finish.
+    client : distributed.Client, optional
+        The workers of its scheduler make the parts, in place of `jobs`.
 
     Raises
     ------
@@ -75,7 +82,9 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done) -> None:
         Handed on after the workers were stopped.
     """
     try:
-        if jobs <= 1 or len(parts) <= 1:
+        if client is not None:
+            run_parts(client, job, parts, done)
+        elif jobs <= 1 or len(parts) <= 1:
             for part in parts:
                 done(process(job, part))
         else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -36,7 +36,6 @@ class PartDone:
 
     name: str
     images: int
-    bytes: int
 
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
@@ -45,8 +44,8 @@ _clean: tuple[tuple[str, int] | None, Clean] = (None, ([], []))
 _trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
 
-def process(job: Job, part: Part) -> PartDone:
-    """Make and commit one part; no image of it where another job of an array has done so.
+def process(job: Job, part: Part, made: Callable[[], None] = lambda: None) -> PartDone:
+    """Make and commit one part, unless another job of an array has; `made` is called after the images of each batch of a set.
 
     Raises
     ------
@@ -59,21 +58,22 @@ def process(job: Job, part: Part) -> PartDone:
     """
     with _working(job), _alone(job, part.name) as committed:
         if committed:
-            return PartDone(part.name, 0, 0)
+            return PartDone(part.name, 0)
         images, digests = clean_images(job, part)
         # While a set is hashed and written, the next one is made.
         thread = ThreadPoolExecutor(1, "writer")
         try:
             with _model_running(job, part):
-                finished = _make(job, part, images, thread)
+                finished = _make(job, part, images, thread, made)
             sets = {set_id: finished[set_id].result() for set_id in part.sets}
         finally:
             thread.shutdown(wait=True, cancel_futures=True)
         fields = {field for s in part.sets for field in job.sets[s].resource_fields}
         resources = {field: sha256 for field, sha256 in job.origin.resources.items() if field in fields}
         sidecar = Sidecar(job.origin.build, resources, part.run.number, part.run.first, part.run.stop, digests, sets)
+        check_parent(job)
         write_sidecar(job.directory, part.name, sidecar)
-    return PartDone(part.name, part.images, sum(entry.bytes for entry in sets.values()))
+    return PartDone(part.name, part.images)
 
 
 def _model_running(job: Job, part: Part) -> AbstractContextManager[Any]:
@@ -112,9 +112,11 @@ def _alone(job: Job, part: str) -> Iterator[bool]:
 
 
 def check_parent(job: Job) -> None:
-    """End a worker whose parent has ended."""
+    """End a worker whose parent has ended; raise in a Dask worker whose build has ended, or given the part to another."""
     if job.parent is not None and os.getppid() != job.parent:
         os._exit(1)
+    if job.lease is not None:
+        os.close(os.open(job.lease, os.O_RDONLY))  # to open it asks a file server again, where its status may be an old answer
 
 
 def clean_images(job: Job, part: Part) -> Clean:
@@ -177,7 +179,9 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
             yield positions[start : start + length]
 
 
-def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor) -> dict[str, Future[PartSet]]:
+def _make(
+    job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor, made: Callable[[], None]
+) -> dict[str, Future[PartSet]]:
     """Make a part's images; `thread` finishes a set as soon as it is whole."""
     tree = _tree(job, part.sets)
     samples = [checked.sample for checked in job.samples[part.run.first : part.run.stop]]
@@ -196,18 +200,20 @@ def _make(job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadP
     }
     finished = {}
     for positions in batches(images):
-        check_parent(job)
         batch = np.stack([images[p] for p in positions])
         chosen = [samples[p] for p in positions]
         for set_id, corrupted in job.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
+            check_parent(job)
             writers[set_id].add(positions, corrupted, batch)
+            made()
             if writers[set_id].whole:
-                finished[set_id] = thread.submit(_finish, writers.pop(set_id))
+                finished[set_id] = thread.submit(_finish, job, writers.pop(set_id))
     return finished
 
 
-def _finish(writer: SetWriter) -> PartSet:
+def _finish(job: Job, writer: SetWriter) -> PartSet:
     """Finish a set and return what the sidecar says of it."""
+    check_parent(job)
     writer.finish()
     metrics = [[i, *m] for i, m in sorted(writer.metrics.items())]
     return PartSet("".join(writer.pixels), writer.lines(), writer.file_count, writer.byte_count, writer.shard, metrics)

@@ -105,7 +105,10 @@ def test_no_option_of_plan_or_build_is_left_out_of_these_tests() -> None:
     known: Any = typer.main.get_command(app)
     pairs = {"first_stages", "second_stages", "severities", "levels", "orders"}  # test_pairs
     own = {"recipe", "source", "as_json", *pairs}
-    for name, others in {"plan": own | {"list_sets"}, "build": own | {"out", "disjoint_from", "part", "finish", "abandon"}}.items():
+    for name, others in {
+        "plan": own | {"list_sets"},
+        "build": own | {"out", "disjoint_from", "scheduler", "part", "finish", "abandon"},
+    }.items():
         assert {p.name for p in known.commands[name].params} - {"help"} == set(DEFAULTS) | others
 
 

@@ -94,7 +94,7 @@ def test_what_is_no_job_of_the_same_build_is_refused_by_name(make: Callable[...,
     with pytest.raises(IncompleteBuild, match="holds no parts: make them first, with --part i/n"):
         make(finish=True)
     assert not (tmp_path / "out").exists()
-    with pytest.raises(BuildError, match="part and finish exclude each other"):
+    with pytest.raises(BuildError, match="part, finish and scheduler exclude each other"):
         make(part=(0, 2), finish=True)
     make(part=(0, 2))
     for other, text in (

@@ -244,6 +244,7 @@ def test_a_worker_does_not_outlive_its_parent(monkeypatch: pytest.MonkeyPatch) -
 
     class Job:
         parent: int | None = None
+        lease: Path | None = None
 
     worker.check_parent(Job)  # type: ignore[arg-type]
     Job.parent = os.getppid()

@@ -1,0 +1,164 @@
+"""Real Dask schedulers and workers: processes of this machine, which tests kill, stop and add.
+
+They are forked by a process that has imported what they need, so that one takes a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from corruptset.generate.sources.source import Loaded, Sample, open_source
+
+START_S = 60.0
+NURSERY = """
+import json, os, signal, sys
+import distributed.cli.dask_scheduler, distributed.cli.dask_worker
+import corruptset.generate.build, corruptset.generate.work.dask_tasks, corruptset.generate.sources.folder
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+exec(sys.argv[1])
+for line in sys.stdin:
+    call = json.loads(line)
+    process = os.fork()
+    if process == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setpgid(0, 0)
+        os.makedirs(call["folder"])
+        os.chdir(call["folder"])
+        for descriptor, path in enumerate([os.devnull, "log", "log"]):
+            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), descriptor)
+        sys.argv = [call["program"], *call["arguments"]]
+        exec(call["before"], {})
+        getattr(distributed.cli, "dask_" + call["program"]).main()
+        os._exit(0)
+    print(process, flush=True)
+"""
+HIDDEN = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "corruptset":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hidden())
+for name in [name for name in sys.modules if name.split(".")[0] == "corruptset"]:
+    del sys.modules[name]
+"""
+"""What makes a process one without corruptset."""
+
+
+class Cluster:
+    """A scheduler, which has no corruptset, and workers.
+
+    Parameters
+    ----------
+    folder : Path
+        Each process runs in a folder of its own in it, which has its log.
+    begin : str
+        Code that runs before the first of them starts: what it loads they have.
+    """
+
+    def __init__(self, folder: Path, begin: str = "") -> None:
+        self.folder = folder
+        self.pids: list[int] = []
+        self._numbers: dict[int, int] = {}
+        path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+        self._nursery = subprocess.Popen(
+            [sys.executable, "-c", NURSERY, begin],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.address = ""
+        self.start_scheduler()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.kill(*self.pids)
+        self._nursery.communicate()
+
+    def kill(self, *pids: int) -> None:
+        """End processes at once."""
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            self.pids.remove(pid)
+
+    def start_scheduler(self) -> None:
+        """Start a scheduler; where there was one before, at its address."""
+        port = self.address.rpartition(":")[2] or "0"
+        self.scheduler = self._fork("scheduler", HIDDEN, "--host", "127.0.0.1", "--port", port, "--no-dashboard")
+        self.address = self._waited(self.scheduler, r"Scheduler at:\s+(tcp://\S+)")
+
+    def add(self, before: str = "", *, name: str | None = None, wait: bool = True) -> int:
+        """Start a worker, which runs the code `before` first; return its process, once it has registered."""
+        named = ["--name", name] if name is not None else []
+        pid = self._fork("worker", before, self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *named)
+        if wait:
+            self._waited(pid, r"(Registered to)")
+        return pid
+
+    def log(self, pid: int) -> str:
+        """Return what a process has printed."""
+        path = self.folder / f"process-{self._numbers[pid]}" / "log"
+        return path.read_text() if path.exists() else ""
+
+    def _fork(self, program: str, before: str, *arguments: str) -> int:
+        assert self._nursery.stdin is not None
+        assert self._nursery.stdout is not None
+        number = len(self._numbers)
+        call = {"program": program, "before": before, "arguments": arguments, "folder": str(self.folder / f"process-{number}")}
+        print(json.dumps(call), file=self._nursery.stdin, flush=True)
+        pid = int(self._nursery.stdout.readline())
+        self._numbers[pid] = number
+        self.pids.append(pid)
+        return pid
+
+    def _waited(self, pid: int, pattern: str) -> str:
+        """Return what a process says of itself, once it has."""
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            if (match := re.search(pattern, self.log(pid))) is not None:
+                return match[1]
+            time.sleep(0.01)
+        raise AssertionError(f"{pattern} not in {self.log(pid)}")
+
+
+class LedSource:
+    """A folder that does in other processes, when they load a sample, what a file says: a line a deed."""
+
+    def __init__(self, folder: Path, script: Path) -> None:
+        self._inner: Any = open_source(f"folder:{folder}")
+        self._script = script
+        self._parent = os.getpid()
+        for name in ("scheme", "license", "classes", "samples", "notes", "grouping"):
+            setattr(self, name, getattr(self._inner, name))
+
+    def load(self, sample: Sample) -> Loaded:
+        deeds = self._script.read_text().splitlines() if os.getpid() != self._parent and self._script.exists() else []
+        for deed, _, about in (line.partition(" ") for line in deeds):
+            if deed == "sleep":
+                time.sleep(float(about))
+            elif deed == "die" and about == sample.id:
+                os.kill(os.getpid(), signal.SIGKILL)
+            elif deed == "fail" and about in (str(os.getpid()), "all"):
+                raise FileNotFoundError(2, "No such file or directory", sample.path)
+        found: Loaded = self._inner.load(sample)
+        return found
+
+    def fingerprint(self, sample: Sample) -> str:
+        return str(self._inner.fingerprint(sample))
+
+    def probe(self, sample: Sample) -> Any:
+        return self._inner.probe(sample)
