@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .generate.preview import preview
     from .generate.recipes.two_factor import pairs
     from .generate.show import show
+    from .generate.streams.stream import stream
     from .generate.views.export import export
     from .manifests.reader import open
     from .manifests.release.pack import pack
@@ -69,6 +70,7 @@ __all__ = [
     "report",
     "score",
     "show",
+    "stream",
     "unpack",
     "verify",
 ]
@@ -87,6 +89,7 @@ _HOMES = {
     "preview": "generate.preview",
     "recipes": "generate.catalogue",
     "show": "generate.show",
+    "stream": "generate.streams.stream",
     "unpack": "manifests.release.unpack",
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",

@@ -27,6 +27,7 @@ from .rebuild import rebuild
 from .report import report
 from .score import score
 from .show import show
+from .stream import stream
 from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
@@ -50,6 +51,7 @@ COMMANDS: list[Callable[..., None]] = [
     pairs_score,
     corrupt,
     preview,
+    stream,
 ]
 
 app = typer.Typer(

@@ -104,14 +104,15 @@ def test_public_names_are_those_promised():
     assert out.startswith(
         "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'compare', 'corrupt', 'export', 'load_surrogate', 'names', 'open', 'pack', "
         "'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
-        "'report', 'score', 'show', 'unpack', 'verify'] 0."
+        "'report', 'score', 'show', 'stream', 'unpack', 'verify'] 0."
     )
 
 
 FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built", "build", "level_effects",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "streams", "page", "built", "build",
+        "level_effects",
         "catalogue", "show", "preview", "again",
     ),
     "manifests": (
