@@ -15,7 +15,7 @@ from .output import progress_of, put, put_json
 
 def stream(
     recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml) with a table [stream].")
+        str, typer.Argument(metavar="RECIPE", help="ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")
     ],
     source: Source = "sample",
     out: Annotated[
@@ -26,7 +26,7 @@ def stream(
         typer.Option(
             "--accuracies",
             metavar="FILE",
-            help="A reference model's accuracy of every set of the grid: what score --json prints, or a CSV with columns set, accuracy.",
+            help="A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
             show_default=False,
         ),
     ] = None,

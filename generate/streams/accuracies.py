@@ -20,7 +20,7 @@ def read_accuracies(path: str | Path) -> dict[str, float]:
     Parameters
     ----------
     path : path
-        What ``corruptset score --json`` prints, or a CSV with the columns ``set`` and ``accuracy``.
+        The ``scores.json`` of ``corruptset score``, or a CSV with the columns ``set`` and ``accuracy``.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def read_accuracies(path: str | Path) -> dict[str, float]:
 
 def _rows(path: Path, text: str) -> Iterator[tuple[str, str, Any]]:
     """Yield where a value stands, its set, and the value."""
-    expected = "expected what `corruptset score --json` prints, or a CSV with the columns set and accuracy"
+    expected = "expected the scores.json of `corruptset score`, or a CSV with the columns set and accuracy"
     if text.lstrip().startswith("{"):
         try:
             sets = json.loads(text)["sets"].items()

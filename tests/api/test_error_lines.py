@@ -57,7 +57,7 @@ id = "x"
         "preprocessing, interpolation is 'cubic'; expected one of 'nearest'",
         "encoding, format is 'jpg'; expected one of 'jpeg', 'png'",
         "[[sets]] 1, corruptions, item 1: there is no corruption 'gausian_noise'. Did you mean 'gaussian_noise'?",
-        "[[sets]] 1, severities, item 1 is 0; expected a number from 1",
+        "[[sets]] 1, severities, item 1: is 0; expected a severity from 1 to 5",
         "[[sets]] 1, severities, item 2 is 6; expected a number up to 5",
         "[[sets]] 1, severities, item 3 is 2.0; expected a whole number",
         "[[sets]] 2, chain, item 1, severty: there is no such key. Did you mean 'severity'?",

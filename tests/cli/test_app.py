@@ -35,6 +35,7 @@ NAMES = [
     "pairs-score",
     "corrupt",
     "preview",
+    "stream",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
