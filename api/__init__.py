@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .generate.again.rebuild import rebuild
     from .generate.again.rederive import verify
     from .generate.build import build
+    from .generate.calibration.calibrate import calibrate
     from .generate.catalogue import names, recipes
     from .generate.commit.abandon import abandon
     from .generate.plan.plan import plan
@@ -51,6 +52,7 @@ __all__ = [
     "__version__",
     "abandon",
     "build",
+    "calibrate",
     "compare",
     "corrupt",
     "export",
@@ -82,6 +84,7 @@ _HOMES = {
     "corrupt": "corruptions.call",
     "load_surrogate": "models.surrogate",
     "build": "generate.build",
+    "calibrate": "generate.calibration.calibrate",
     "export": "generate.views.export",
     "names": "generate.catalogue",
     "pack": "manifests.release.pack",

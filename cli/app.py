@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .build import build, plan
+from .calibrate import calibrate
 from .compare import compare
 from .corrupt import corrupt
 from .export import export
@@ -52,6 +53,7 @@ COMMANDS: list[Callable[..., None]] = [
     corrupt,
     preview,
     stream,
+    calibrate,
 ]
 
 app = typer.Typer(

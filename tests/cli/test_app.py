@@ -36,6 +36,7 @@ NAMES = [
     "corrupt",
     "preview",
     "stream",
+    "calibrate",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
