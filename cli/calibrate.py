@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -55,7 +56,7 @@ def calibrate(
             samples=samples,
             out=out,
             force=force,
-            jobs=jobs or 1,
+            jobs=jobs or os.cpu_count() or 1,
             progress=progress,
         )
     means = {name: deviations(list(levels)) for name, levels in made.levels.items()}

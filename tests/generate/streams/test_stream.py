@@ -21,6 +21,7 @@ from corruptset.generate.sources.source import open_source
 from corruptset.generate.streams import stream as stream_module
 from corruptset.generate.streams.crops import cropped
 from corruptset.generate.streams.stream import Streamed, stream
+from corruptset.manifests.disk.hashed import read_hashed, write_hashed
 
 ACCURACIES = made_accuracies(small_stream())
 
@@ -69,7 +70,7 @@ def test_jobs_and_interruptions_change_no_byte(made: Streamed, tmp_path: Path, m
     real, done = stream_module.make_tar, []
 
     def failing(job: object, number: int) -> int:
-        if len(done) == 2:
+        if len(done) == 3:
             raise OSError(28, "No space left on device", "here")
         done.append(number)
         return real(job, number)
@@ -80,12 +81,14 @@ def test_jobs_and_interruptions_change_no_byte(made: Streamed, tmp_path: Path, m
     monkeypatch.undo()
     directory = next(tmp_path.glob("small-0.1/*"))
     assert not (directory / "stream.json").exists()
+    foreign = directory / ".corruptset" / "serial_00000.json"
+    write_hashed(foreign, (read_hashed(foreign) or b"").replace(b'"identity": "sha256:', b'"identity": "sha256:0'))
     os.truncate(directory / "serial_00001.tar", 100)
     (directory / ".0123456789abcdef.part").write_bytes(b"left by a killed worker")
     with pytest.raises(BuildError, match="another stream, which is not finished"):
         stream(small_stream(tar=13), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
     again = stream(small_stream(), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
-    assert again.made == 64 - 12
+    assert again.made == 64 - 12, "the third is kept"
     assert tree(again.directory) == tree(made.directory)
     finished = stream(small_stream(), "sample", tmp_path, accuracies=ACCURACIES, seed=43)
     assert (finished.made, finished.digest) == (0, made.digest)
