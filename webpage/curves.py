@@ -74,7 +74,7 @@ class Curve:
             parts.append(f'<text class="y" x="{_LEFT - 5}" y="{y}">{_number(tick)}</text>')
         step = 10 if all(isinstance(x, int) for x in self.x) else 1
         for x in self.x if len(self.x) <= 6 else [x for x in self.x if x % step == 0] or self.x[:1]:
-            parts.append(f'<text class="x" x="{self._across(x)}" y="{HEIGHT - _BOTTOM + 14}">{x}</text>')
+            parts.append(f'<text class="x" x="{self._across(x)}" y="{HEIGHT - _BOTTOM + 14}">{x:g}</text>')
         parts.append(f'<text class="x" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 3}">{escape(self.x_name)}</text>')
         for mark in self.marks:
             y = self._at(mark.value, low, high)

@@ -42,7 +42,7 @@ def report_page(result: Calibrated, table: Calibration, to: int, where: str) -> 
         places = [place for place in result.curves[name] if place]
         curve = Curve(
             f"{result.metric} at {to} pixels",
-            f"place on the path through the rows of {table.name}",
+            "place on the path",
             [float(place) for place in places],
             [result.curves[name][place] for place in places],
             [None] * len(places),
