@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from .generate.again.rebuild import rebuild
     from .generate.again.rederive import verify
     from .generate.build import build
+    from .generate.calibration.calibrate import calibrate
     from .generate.catalogue import names, recipes
     from .generate.commit.abandon import abandon
     from .generate.plan.plan import plan
     from .generate.preview import preview
     from .generate.recipes.two_factor import pairs
     from .generate.show import show
+    from .generate.streams.stream import stream
     from .generate.views.export import export
     from .manifests.reader import open
     from .manifests.release.pack import pack
@@ -50,6 +52,7 @@ __all__ = [
     "__version__",
     "abandon",
     "build",
+    "calibrate",
     "compare",
     "corrupt",
     "export",
@@ -69,6 +72,7 @@ __all__ = [
     "report",
     "score",
     "show",
+    "stream",
     "unpack",
     "verify",
 ]
@@ -80,6 +84,7 @@ _HOMES = {
     "corrupt": "corruptions.call",
     "load_surrogate": "models.surrogate",
     "build": "generate.build",
+    "calibrate": "generate.calibration.calibrate",
     "export": "generate.views.export",
     "names": "generate.catalogue",
     "pack": "manifests.release.pack",
@@ -87,6 +92,7 @@ _HOMES = {
     "preview": "generate.preview",
     "recipes": "generate.catalogue",
     "show": "generate.show",
+    "stream": "generate.streams.stream",
     "unpack": "manifests.release.unpack",
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",

@@ -38,17 +38,17 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def spans(numbers: Iterable[int]) -> str:
-    """Return whole numbers in rising order as a person writes them.
+def spans(numbers: Iterable[float]) -> str:
+    """Return numbers in rising order as a person writes them: whole ones that follow each other as a span.
 
     Examples
     --------
-    >>> spans([1, 2, 3, 5]), spans([4])
-    ('1-3,5', '4')
+    >>> spans([1, 2, 3, 5]), spans([4]), spans([0.25, 1.25])
+    ('1-3,5', '4', '0.25,1.25')
     """
-    runs: list[list[int]] = []
+    runs: list[list[float]] = []
     for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
+        if runs and isinstance(number, int) and number == runs[-1][-1] + 1:
             runs[-1][1:] = [number]
         else:
             runs.append([number])

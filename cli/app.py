@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .build import build, plan
+from .calibrate import calibrate
 from .compare import compare
 from .corrupt import corrupt
 from .export import export
@@ -27,6 +28,7 @@ from .rebuild import rebuild
 from .report import report
 from .score import score
 from .show import show
+from .stream import stream
 from .verify import verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
@@ -50,6 +52,8 @@ COMMANDS: list[Callable[..., None]] = [
     pairs_score,
     corrupt,
     preview,
+    stream,
+    calibrate,
 ]
 
 app = typer.Typer(

@@ -240,7 +240,7 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
     """Return the corruptions of sets, a chain's joined by ``+``; single ones with their severities or levels: ``fog 1-5``."""
-    numbers: dict[str, set[int]] = {}
+    numbers: dict[str, set[float]] = {}
     for one in sets:
         found = numbers.setdefault("+".join(stage.corruption for stage in one.stages), set())
         if len(one.stages) == 1:

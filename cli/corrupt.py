@@ -36,12 +36,13 @@ def corrupt(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A corruption ('fog') or a set id ('fog/3', 'fog-3+gaussian_noise-5').",
+            help="A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').",
             autocompletion=completion.corruptions,
         ),
     ],
     severity: Annotated[
-        int | None, typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name.", show_default=False)
+        float | None,
+        typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name; 2.25 is allowed.", show_default=False),
     ] = None,
     level: Annotated[
         int | None, typer.Option("--level", metavar="1-99", help="How far, for a gradual degradation's name.", show_default=False)
@@ -168,7 +169,7 @@ def corrupt(
         put(f"{target}: {width}x{height}, key {used_key!r}, seed {seed}, pixels {pixel_digest(result)}")
 
 
-def default_name(image: str, name: str, severity: int | None) -> Path:
+def default_name(image: str, name: str, severity: float | None) -> Path:
     """Return the file that a corrupted picture goes to where none was named.
 
     Examples
@@ -177,7 +178,7 @@ def default_name(image: str, name: str, severity: int | None) -> Path:
     cat-fog-3.png astronaut-fog-3.png
     """
     stem = image.removeprefix("sample:") if image.startswith("sample:") else Path(image).stem
-    return Path("-".join([stem, name.replace("/", "-")] + [str(severity)] * (severity is not None)) + ".png")
+    return Path("-".join([stem, name.replace("/", "-")] + ([] if severity is None else [f"{severity:g}"])) + ".png")
 
 
 def parse_parameters(given: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
 from ..files import read_text, reason
+from .fractional import row_between, severity_number
 from .registry import get_corruption
 from .rows import Row, TableFile
 
@@ -52,7 +53,7 @@ class Calibration:
         return ladder(self.ladder)[corruption]
 
     def row(self, corruption: str, severity: Any) -> Row:
-        """Return the row of a severity, or raise `ParameterError`."""
+        """Return the row of a severity, interpolated where it is not whole, or raise `ParameterError`."""
         declared = get_corruption(corruption)
         if declared.gradual is not None:
             raise ParameterError(f"{corruption} has levels, 1 to {declared.gradual.most}, and no severities.")
@@ -67,12 +68,13 @@ class Calibration:
                 f"(it has some in {', '.join(known)})."
             )
         rows = table.rows[corruption]
-        if isinstance(severity, bool) or not hasattr(severity, "__index__") or int(severity) not in rows:
+        number = severity_number(severity)
+        if number is None or not 0 < number <= max(rows) or (isinstance(number, int) and number not in rows):
             raise ParameterError(
-                f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}. "
-                "Severity 0 is the clean image: leave the stage out."
+                f"{corruption}: severity is {severity!r}; expected a whole number from {min(rows)} to {max(rows)}, or one between with at "
+                "most two decimals, such as 2.25. Severity 0 is the clean image: leave the stage out."
             )
-        return rows[int(severity)]
+        return rows[number] if isinstance(number, int) else row_between(declared, rows, number, table.name)
 
 
 @functools.cache

@@ -27,7 +27,7 @@ def corrupt(
     image: Image,
     name: str | Sequence[Any],
     *,
-    severity: int | None = None,
+    severity: float | None = None,
     level: int | None = None,
     calibration: str | Path | Calibration | None = None,
     ladder: str = DEFAULT_LADDER,
@@ -48,11 +48,12 @@ def corrupt(
         RGB or grey, at least 8x8. It is left untouched. A PIL image has mode RGB or L; a tensor of torch has its channels first:
         (C, H, W) or (N, C, H, W).
     name : str or sequence of stages
-        A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-3+gaussian_noise-5"``, ``"clean"``), or a list of
+        A corruption (``"fog"``), a set id (``"fog/3"``, ``"fog-2.25+gaussian_noise-5"``, ``"clean"``), or a list of
         stages: names with a severity or level (``("fog", 3)``), mappings (``{"corruption": "fog", "severity": 3}``, or with
         ``"parameters"``), or `Stage` objects.
-    severity : int, optional
-        1..5, where `name` is a bare corruption.
+    severity : int or float, optional
+        1..5, where `name` is a bare corruption; between them a fraction of at most two decimals, whose parameters are interpolated linearly
+        between the table's rows. 0 leaves the image as it is.
     level : int, optional
         1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before.
     calibration : str, path or Calibration, optional

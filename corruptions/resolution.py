@@ -15,7 +15,7 @@ from ..errors import ParameterError
 from .calibrations import Calibration, check_ladder, fitting, for_shape, get_calibration
 from .keys import check_seed, pixel_keys, sample_keys
 from .registry import Images, Shape, get_corruption
-from .stages import COUPLINGS, SCALES, Coupling, Scale, Stage, apply_stage, chain_keys, parse_chain, resolve_number, resolve_stage
+from .stages import COUPLINGS, SCALES, Coupling, Scale, Stage, absent, apply_stage, chain_keys, parse_chain, resolve_number, resolve_stage
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def resolve(
     name: Any,
     shape: Shape,
     *,
-    severity: int | None,
+    severity: float | None,
     level: int | None,
     calibration: str | Path | Calibration | None,
     ladder: str,
@@ -89,7 +89,7 @@ _remembered = functools.lru_cache(maxsize=1024, typed=True)(_resolved)
 
 
 def _chain(
-    name: Any, table: Calibration, severity: int | None, level: int | None, parameters: dict[str, Any]
+    name: Any, table: Calibration, severity: float | None, level: int | None, parameters: dict[str, Any]
 ) -> tuple[tuple[Stage, ...], dict[str, Any], dict[str, Any]]:
     """Return the stages, the given draws and the given resources of a call."""
     if not isinstance(name, Sequence):
@@ -98,6 +98,8 @@ def _chain(
         declared = get_corruption(name)
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
         resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
+        if not parameters and level is None and absent(name, severity):
+            return (), {}, {}
         return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
     chain = parse_chain(name, table) if isinstance(name, str) else ()
     given = [f"severity={severity}"] * (severity is not None) + [f"level={level}"] * (level is not None) + list(parameters)
@@ -105,23 +107,26 @@ def _chain(
         raise ParameterError(f"{name!r} names its severities itself; {', '.join(given)} can be given only with the name of one corruption.")
     if isinstance(name, str):
         return chain, {}, {}
-    return tuple(_stage(s, table) for s in name), {}, {}
+    return tuple(stage for item in name for stage in _stages(item, table)), {}, {}
 
 
-def _stage(item: Any, table: Calibration) -> Stage:
+def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
+    """Return the stage that an item of a list is, or none where its severity is 0."""
     if isinstance(item, Stage):
-        return item
+        return (item,)
     if isinstance(item, str):
         stages = parse_chain(item, table)
-        if len(stages) == 1:
-            return stages[0]
+        if len(stages) == 1 or (not stages and item != "clean" and "+" not in item):
+            return stages
     if isinstance(item, Mapping) and set(item) <= {"corruption", "severity", "level", "parameters", "revision"} and "corruption" in item:
         name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
+        if not parameters and absent(name, severity):
+            return ()
         stage = resolve_stage(name, table, severity=severity, level=item.get("level"), parameters=parameters)
         # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.
         if severity is not None and dict(table.row(name, severity).parameters) == dict(stage.parameters):
             stage = resolve_stage(name, table, severity=severity)
-        return stage
+        return (stage,)
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
-        return resolve_number(item[0], table, item[1])
+        return () if absent(*item) else (resolve_number(item[0], table, item[1]),)
     raise ParameterError(f"{item!r} is not a stage; expected ('fog', 3), 'fog-3', {{'corruption': 'fog', 'severity': 3}} or a Stage.")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 from .calibrations import Calibration, calibrations_of
+from .fractional import severity_number, severity_text
 from .image_mistakes import no_array, no_image
 from .keys import stage_key
 from .registry import Corruption, Images, corruption_names, get_corruption
@@ -29,7 +30,8 @@ class Stage:
 
     corruption: str
     revision: int
-    severity: int | None = None
+    severity: float | None = None
+    """A whole number is an int."""
     level: int | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Every column, and the options that differ from their default, before scaling. (Without the defaults an option that is added
@@ -39,15 +41,15 @@ class Stage:
 
     @property
     def name(self) -> str:
-        """``fog-3``, ``black_lines-07``, or the bare corruption where the parameters were given."""
+        """``fog-3``, ``fog-2p25``, ``black_lines-07``, or the bare corruption where the parameters were given."""
         number = self.number
         return self.corruption if number is None else f"{self.corruption}-{number}"
 
     @property
     def number(self) -> str | None:
-        """What stands for the stage in a set id: ``3``, ``07``; None where the parameters were given."""
+        """What stands for the stage in a set id: ``3``, ``2p25``, ``07``; None where the parameters were given."""
         if self.severity is not None:
-            return str(self.severity)
+            return severity_text(self.severity)
         return f"{self.level:02d}" if self.level is not None and self.tabled else None
 
     def as_json(self) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def resolve_stage(
     name: str,
     calibration: Calibration,
     *,
-    severity: int | None = None,
+    severity: float | None = None,
     level: int | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Stage:
@@ -76,8 +78,9 @@ def resolve_stage(
     name : str
     calibration : Calibration
         Has the row of a severity, and the ladder of a level.
-    severity : int, optional
-        1..5. Where a column is given too, it overrides the row's value, and the stage has no severity.
+    severity : int or float, optional
+        1..5, or between with at most two decimals (`row_between`). Where a column is given too, it overrides the row's value, and the
+        stage has no severity.
     level : int, optional
         1, 2, ... of a gradual degradation.
     parameters : mapping, optional
@@ -114,21 +117,26 @@ def resolve_stage(
     kept = declared.without_defaults(values)
     if level is not None:
         return Stage(name, declared.revision, None, int(level), kept, tabled=by_row)
-    return Stage(name, declared.revision, int(severity) if by_row and severity is not None else None, None, kept)
+    return Stage(name, declared.revision, severity_number(severity) if by_row else None, None, kept)
 
 
-def resolve_number(name: str, calibration: Calibration, number: int) -> Stage:
+def resolve_number(name: str, calibration: Calibration, number: float) -> Stage:
     """Return the stage that a number in a set id means: a level of a gradual degradation, else a severity."""
     gradual = get_corruption(name).gradual is not None
-    return resolve_stage(name, calibration, level=number) if gradual else resolve_stage(name, calibration, severity=number)
+    level: Any = number  # a fraction is refused
+    return resolve_stage(name, calibration, level=level) if gradual else resolve_stage(name, calibration, severity=number)
 
 
-_SINGLE = re.compile(r"(?P<name>[a-z0-9_]+)/(?P<number>[0-9]{1,2})")
-_LINK = re.compile(r"(?P<name>[a-z0-9_]+)-(?P<number>[0-9]{1,2})")
+_NUMBER = r"(?P<number>[0-9]{1,2}([.p][0-9]{1,2})?)"
+_SINGLE = re.compile(rf"(?P<name>[a-z0-9_]+)/{_NUMBER}")
+_LINK = re.compile(rf"(?P<name>[a-z0-9_]+)-{_NUMBER}")
 
 
 def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
-    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``black_lines/07``, ``fog-3+gaussian_noise-5``."""
+    """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-2.25``, ``black_lines/07``, ``fog-3+gaussian_noise-5``.
+
+    A stage of severity 0 is absent.
+    """
     if text == "clean":
         return ()
     single = _SINGLE.fullmatch(text)
@@ -139,10 +147,18 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
             whole = "" if part == text else f" in {text!r}"
             raise UnknownCorruption(
                 f"{part!r}{whole} is neither a corruption nor a set id such as 'fog/3' or 'fog-3+gaussian_noise-5'."
-                f"{suggest(re.sub('[/-][0-9]*$', '', part), corruption_names())} `corruptset list` names all corruptions."
+                f"{suggest(re.sub('[/-][0-9.p]*$', '', part), corruption_names())} `corruptset list` names all corruptions."
             )
-        stages.append(resolve_number(link["name"], calibration, int(link["number"])))
+        written = link["number"].replace("p", ".")
+        number = float(written) if "." in written else int(written)
+        if not absent(link["name"], number):
+            stages.append(resolve_number(link["name"], calibration, number))
     return tuple(stages)
+
+
+def absent(name: str, severity: Any) -> bool:
+    """Whether a corruption at a severity is the image itself: at severity 0."""
+    return get_corruption(name).gradual is None and bool(calibrations_of(name)) and severity_number(severity) == 0
 
 
 def set_id(stages: Sequence[Stage]) -> str:
@@ -152,8 +168,8 @@ def set_id(stages: Sequence[Stage]) -> str:
     --------
     >>> set_id([Stage("fog", 1, 3)]), set_id([Stage("fog", 1, 3), Stage("frost", 1, 5)]), set_id([])
     ('fog/3', 'fog-3+frost-5', 'clean')
-    >>> set_id([Stage("black_lines", 1, None, 7)])
-    'black_lines/07'
+    >>> set_id([Stage("black_lines", 1, None, 7)]), set_id([Stage("fog", 1, 2.25)])
+    ('black_lines/07', 'fog/2p25')
     """
     if not stages:
         return "clean"

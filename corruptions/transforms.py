@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import CorruptsetError, ParameterError, UnknownCorruption, mistakes
 from .calibrations import DEFAULT_LADDER, SEVERITIES, Calibration, for_shape
 from .call import check_ids
+from .fractional import severity_number
 from .image_types import Taken, take
 from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
 from .registry import Images, Shape, corruption_names, get_corruption
@@ -110,7 +111,7 @@ class Corrupt(_Transform):
         self,
         name: str | Sequence[Any],
         *,
-        severity: int | None = None,
+        severity: float | None = None,
         level: int | None = None,
         calibration: str | Path | Calibration | None = None,
         ladder: str = DEFAULT_LADDER,
@@ -172,7 +173,7 @@ class RandomCorrupt(_Transform):
     names : str or sequence
         What is drawn from, each with the same probability: corruptions (``"fog"``), set ids (``"fog/3"``, ``"fog-3+gaussian_noise-5"``,
         ``"clean"``) or lists of stages.
-    severities : iterable of int
+    severities : iterable of int or float
         What the severity of a bare corruption is drawn from, each with the same probability.
     levels : iterable of int
         The same for a gradual degradation.
@@ -204,7 +205,7 @@ class RandomCorrupt(_Transform):
         self,
         names: str | Sequence[Any],
         *,
-        severities: Iterable[int] = SEVERITIES,
+        severities: Iterable[float] = SEVERITIES,
         levels: Iterable[int] = range(1, 31),
         p: float = 0.5,
         seed: int = 0,
@@ -222,7 +223,7 @@ class RandomCorrupt(_Transform):
             problems.append(ParameterError(f"p is {p!r}; expected the share of images that are corrupted, from 0 to 1."))
         for what, numbers in given.items():
             most = 5 if what == "severities" else 99
-            if not numbers or not all(_is_number(n, 1, most) for n in numbers):
+            if not numbers or not all(_is_number(n, 1, most) or (most == 5 and 0 < (severity_number(n) or 0) < most) for n in numbers):
                 problems.append(ParameterError(f"{what} is {numbers!r}; expected some of 1 to {most}, such as range(1, 4) or [1, 3, 5]."))
                 given[what] = (1,)  # to find what is wrong with the names
         self._seed = 0
@@ -283,7 +284,7 @@ def _kept(numbers: Any) -> Any:
     return numbers if isinstance(numbers, Sequence) else list(numbers) if isinstance(numbers, Iterable) else [numbers]
 
 
-def _numbered(item: Any, severities: Sequence[int], levels: Sequence[int]) -> list[dict[str, Any]]:
+def _numbered(item: Any, severities: Sequence[float], levels: Sequence[int]) -> list[dict[str, Any]]:
     """Return what an item is drawn with: a severity or a level each, or nothing where it is no bare corruption."""
     if not isinstance(item, str) or item not in corruption_names():
         return [{}]

@@ -202,7 +202,7 @@ class DataSet(Mapping[str, ImageSet]):
         # a mapping has one type of values; who wants this one by its type calls `severities`
         return self.severities(name)  # type: ignore[return-value]
 
-    def severities(self, corruption: str) -> SetGroup[int]:
+    def severities(self, corruption: str) -> SetGroup[float]:
         """Return the sets of one corruption alone: severity -> set, or level -> set where it has levels.
 
         Raises
@@ -221,7 +221,7 @@ class DataSet(Mapping[str, ImageSet]):
         self,
         *,
         corruption: str | Iterable[str] | None = None,
-        severity: int | Iterable[int] | None = None,
+        severity: float | Iterable[float] | None = None,
         level: int | Iterable[int] | None = None,
         role: str | Iterable[str] | None = None,
         family: str | Iterable[str] | None = None,

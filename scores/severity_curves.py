@@ -14,14 +14,14 @@ def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:
     ``fog`` is the corruption alone; ``fog+snow`` the chain with both at each severity; ``fog+snow-3`` and ``fog-3+snow`` those where one
     stage stays.
     """
-    found: dict[str, dict[int, str]] = {}
+    found: dict[str, dict[float, str]] = {}
     for record in sets:
         for name, severity in _places(record):
             found.setdefault(name, {}).setdefault(severity, record.id)
     return {name: [ids[s] for s in SEVERITIES] for name, ids in sorted(found.items()) if set(SEVERITIES) <= ids.keys()}
 
 
-def _places(record: SetRecord) -> Iterator[tuple[str, int]]:
+def _places(record: SetRecord) -> Iterator[tuple[str, float]]:
     """Yield what a set is a severity of, and which."""
     stages, links = record.stages, record.id.split("+")
     if len(links) != len(stages):

@@ -33,7 +33,7 @@ class Curve:
     ----------
     title : str
         What is measured, with its unit.
-    x : sequence of int
+    x : sequence of int or float
         Severities or levels, upwards.
     y : sequence of float or None
         The value at each; None where there is none.
@@ -45,7 +45,7 @@ class Curve:
 
     title: str
     x_name: str
-    x: Sequence[int]
+    x: Sequence[float]
     y: Sequence[float | None]
     spread: Sequence[float | None]
     bounds: tuple[float | None, float | None] = (None, None)
@@ -72,8 +72,9 @@ class Curve:
             y = self._at(tick, low, high)
             parts.append(f'<path class="rule" d="M{_LEFT} {y}H{WIDTH - _RIGHT}"/>')
             parts.append(f'<text class="y" x="{_LEFT - 5}" y="{y}">{_number(tick)}</text>')
-        for x in self.x if len(self.x) <= 6 else [x for x in self.x if x % 10 == 0] or self.x[:1]:
-            parts.append(f'<text class="x" x="{self._across(x)}" y="{HEIGHT - _BOTTOM + 14}">{x}</text>')
+        step = 10 if all(isinstance(x, int) for x in self.x) else 1
+        for x in self.x if len(self.x) <= 6 else [x for x in self.x if x % step == 0] or self.x[:1]:
+            parts.append(f'<text class="x" x="{self._across(x)}" y="{HEIGHT - _BOTTOM + 14}">{x:g}</text>')
         parts.append(f'<text class="x" x="{(_LEFT + WIDTH - _RIGHT) / 2:g}" y="{HEIGHT - 3}">{escape(self.x_name)}</text>')
         for mark in self.marks:
             y = self._at(mark.value, low, high)
@@ -109,7 +110,7 @@ class Curve:
         share = (min(max(value, low), high) - low) / (high - low)
         return f"{HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM):.1f}"
 
-    def _across(self, x: int) -> str:
+    def _across(self, x: float) -> str:
         first, last = self.x[0], self.x[-1]
         share = (x - first) / (last - first) if last > first else 0.5
         return f"{_LEFT + 8 + share * (WIDTH - _RIGHT - _LEFT - 16):.1f}"

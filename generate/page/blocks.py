@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ...corruptions.fractional import severity_text
 from ...corruptions.registry import corruption_names
 from ...manifests.records.models import SetRecord
 
@@ -44,7 +45,7 @@ class Block:
         """Every corruption of its sets, once."""
         return list(dict.fromkeys(stage.corruption for record in self.sets for stage in record.stages))
 
-    def number(self, record: SetRecord) -> int | None:
+    def number(self, record: SetRecord) -> float | None:
         """Return the severity or level of one of its sets."""
         stage = record.stages[0] if len(record.stages) == 1 else None
         return None if stage is None else stage.severity if stage.severity is not None else stage.level
@@ -59,7 +60,7 @@ def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
     others: list[SetRecord] = []
     for set_id, record in named.items():
         stage = record.stages[0]
-        if len(record.stages) == 1 and set_id == f"{stage.corruption}/{stage.severity}":
+        if len(record.stages) == 1 and stage.severity and set_id == f"{stage.corruption}/{severity_text(stage.severity)}":
             severities.setdefault(stage.corruption, []).append(record)
         elif len(record.stages) == 1 and stage.level is not None and set_id == f"{stage.corruption}/{stage.level:02d}":
             levels.setdefault(stage.corruption, []).append(record)
@@ -80,7 +81,7 @@ def blocks_of(sets: Iterable[SetRecord]) -> list[Block]:
     return blocks + pairs
 
 
-def _number(record: SetRecord) -> int:
+def _number(record: SetRecord) -> float:
     stage = record.stages[0]
     return stage.severity if stage.severity is not None else stage.level or 0
 

@@ -145,7 +145,7 @@ def _filters(block: Block, record: SetRecord) -> dict[str, str]:
     return {"severity": " ".join(sorted(numbers)), "corruption": " ".join(dict.fromkeys(s.corruption for s in record.stages))}
 
 
-def _numbers(blocks: Sequence[Block]) -> list[int]:
+def _numbers(blocks: Sequence[Block]) -> list[float]:
     numbers = {s.severity if s.severity is not None else s.level for b in blocks for r in b.sets for s in r.stages}
     return sorted(n for n in numbers if n is not None)
 

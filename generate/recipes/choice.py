@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Protocol, TypeVar
 
 from ...corruptions.calibrations import Calibration, ladder
 from ...corruptions.registry import get_corruption
-from ...corruptions.stages import resolve_stage, set_id
-from ...errors import UnknownCorruption, listed, suggest
+from ...corruptions.stages import parse_chain, resolve_stage, set_id
+from ...errors import CorruptsetError, UnknownCorruption, listed, suggest
 from .set_spec import SetSpec
 
 CLEAN = SetSpec("clean", ())
@@ -60,8 +62,12 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
 
 
 def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set], list[str]]:
-    """Return the sets that patterns match, by id or alias, and what is wrong with the patterns that match none."""
+    """Return the sets that patterns match, by id or alias, and what is wrong with the patterns that match none.
+
+    A fractional severity may be written with its dot: ``fog/2.25`` is ``fog/2p25``.
+    """
     names = {name for one in sets for name in one.names}
+    globs = [g if any(fnmatchcase(n, g) for n in names) else re.sub(r"(?<=[-/][0-9])\.(?=[0-9])", "p", g) for g in globs]
     near = [*names, *{f"{name.rpartition('/')[0]}/*" for name in names if "/" in name}]
     patterns = [g for g in globs if any(c in g for c in "*?[")]
     plain = set(globs).difference(patterns)  # thousands of ids are looked up, not compared with each of thousands of sets
@@ -90,8 +96,8 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
     sets : sequence of SetSpec
         The recipe's.
     globs : sequence of str or None
-        As of `choose_sets`, and a pattern that matches no set of the recipe may match gradual degradations (`ladders`),
-        whatever the recipe. None is all; of gradual degradations then levels 1, 5, 10, ... only.
+        As of `choose_sets`, and a pattern that matches no set of the recipe may match gradual degradations (`ladders`) or be the id of a
+        chain (``fog-2.25+snow-1``), whatever the recipe. None is all; of gradual degradations then levels 1, 5, 10, ... only.
     table : Calibration
         With the ladder of those that are not the recipe's.
 
@@ -115,6 +121,11 @@ def choose_shown(sets: Sequence[SetSpec], globs: Sequence[str] | None, table: Ca
     names = {name for spec in sets for name in spec.names}
     beyond = [g for g in globs if g != "clean" and not any(fnmatchcase(name, g) for name in names)]
     rungs = [s for s in ladders(table) if s.id not in names]
+    for name in beyond:
+        with suppress(CorruptsetError):  # a pattern, or a mistake, which is reported with the others
+            chain = parse_chain(name, table)
+            if chain and set_id(chain) not in names | {s.id for s in rungs}:
+                rungs.append(SetSpec(set_id(chain), chain, aliases=(name,)))
     matches, problems = matching_sets(rungs, beyond)
     # with a problem, choose_sets suggests from all of them
     return choose_sets([*sets, *(rungs if problems else matches)], globs)

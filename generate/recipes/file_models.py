@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
+from ...corruptions.fractional import severity_number
 from ...corruptions.registry import corruption_names
 from ...errors import suggest
 from ...manifests.records.models import SetId
@@ -29,7 +30,16 @@ def _known_corruption(name: str) -> str:
 
 
 CorruptionName = Annotated[str, AfterValidator(_known_corruption)]
-Severity = Annotated[int, Field(strict=True, ge=1, le=5)]
+
+
+def _severity(value: Any) -> int | float:
+    number = severity_number(value)
+    if number is None or not 0 < number <= 5:
+        raise ValueError(f"is {value!r}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as 2.25")
+    return number
+
+
+Severity = Annotated[int | float, BeforeValidator(_severity)]
 Level = Annotated[int, Field(strict=True, ge=1, le=99)]
 
 

@@ -227,6 +227,8 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     name = recipe_aliases().get(recipe, recipe)
     if name not in recipe_names():
         known = [*recipe_names(), *recipe_aliases()]
+        if (files(__package__.rpartition(".")[0]) / "streams" / f"{name}.toml").is_file():
+            raise RecipeError(f"{name!r} is a stream: `corruptset stream {name}` makes it.")
         if name in corruption_names():
             raise RecipeError(f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`.")
         raise RecipeError(
@@ -253,6 +255,8 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
         Every mistake at once: of form, and of the sets whose form is right.
     """
     data = parse_toml(text, where)
+    if "stream" in data:
+        raise RecipeError(f"{where} is a stream: `corruptset stream FILE.toml` makes it.")
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)

@@ -142,13 +142,14 @@ class _Resolver:
             called = len(names) == len(entry.chain) and any(name in self._named for name in names)
             yield tuple(stages), entry.id or ("+".join(names) if called else None)
 
-    def _of_corruption(self, where: str, name: str, severities: Sequence[int], levels: Sequence[int] | None) -> Iterator[Stage]:
+    def _of_corruption(self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None) -> Iterator[Stage]:
         """Yield a corruption at severities, or at levels where it has them."""
         gradual = get_corruption(name).gradual is not None
         if gradual and levels is None:
             self.problems.append(f"{where}: {name} has levels in place of severities; give them, as in levels = 30")
             return
-        for number in levels if gradual and levels is not None else severities:
+        numbers: Sequence[float] = levels if gradual and levels is not None else severities
+        for number in numbers:
             try:
                 yield resolve_number(name, self._table, number)
             except CorruptsetError as e:

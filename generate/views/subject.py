@@ -25,7 +25,7 @@ class SetRef:
     corruption: str | None
     """Of a set of one stage."""
     severity: int | None
-    """Of a set whose only stage is at a severity of the table."""
+    """Of a set whose only stage is at a severity of the table, a whole one."""
     level: int | None
     """Of a set whose only stage is at a level of the ladder."""
     stages: int
@@ -46,7 +46,7 @@ class SetRef:
         if len(stages) != 1:
             return cls(set_id, names[1:], None, None, None, len(stages))
         (stage,) = stages
-        severity = stage.severity if f"{stage.corruption}/{stage.severity}" in names else None
+        severity = stage.severity if isinstance(stage.severity, int) and f"{stage.corruption}/{stage.severity}" in names else None
         level = stage.level if stage.level is not None and f"{stage.corruption}/{stage.level:02d}" in names else None
         return cls(set_id, names[1:], stage.corruption, severity, level, 1)
 

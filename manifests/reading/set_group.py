@@ -10,7 +10,7 @@ from ..records.models import SetRecord
 from .image_set import ImageSet
 from .notebook import SHOWN, figure, strip
 
-Key = TypeVar("Key", int, str)
+Key = TypeVar("Key", float, str)
 
 
 class SetGroup(Mapping[Key, ImageSet]):
@@ -51,7 +51,7 @@ class SetGroup(Mapping[Key, ImageSet]):
         return list(self._sets)
 
 
-def severities_of(records: Iterable[SetRecord], corruption: str) -> dict[int, SetRecord]:
+def severities_of(records: Iterable[SetRecord], corruption: str) -> dict[float, SetRecord]:
     """Return the sets of one corruption alone, by severity, or by level where it has levels; none of chains."""
     alone = [(record.stages[0], record) for record in records if len(record.stages) == 1]
     numbered = [(s.level if s.severity is None else s.severity, record) for s, record in alone if s.corruption == corruption]

@@ -125,7 +125,7 @@ class StageRecord(Record):
 
     corruption: str
     revision: Annotated[int, Field(ge=1)]
-    severity: int | None
+    severity: int | float | None
     level: int | None
     parameters: Free
 

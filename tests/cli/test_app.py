@@ -35,6 +35,8 @@ NAMES = [
     "pairs-score",
     "corrupt",
     "preview",
+    "stream",
+    "calibrate",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 

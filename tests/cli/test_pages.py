@@ -20,7 +20,7 @@ from corruptset.generate.sources.source import SCHEMES
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-OWN = {"my-recipe.toml", "own.toml"}
+OWN = {"my-recipe.toml", "own.toml", "grid.toml"}
 """Recipes that the pages tell the reader to write."""
 
 

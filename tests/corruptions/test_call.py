@@ -49,9 +49,9 @@ def test_chains_equal_corrupting_the_corrupted():
     ("image", "name", "options", "says"),
     [
         (np.zeros((32, 32, 3), np.uint8), "gausian_noise", {"severity": 1}, "Did you mean 'gaussian_noise'"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 0}, "severity is 0; expected a whole number from 1 to 5"),
+        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": -1}, "severity is -1; expected a whole number from 1 to 5"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 6}, "severity is 6"),
-        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 2.0}, "severity is 2.0"),
+        (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 2.125}, "severity is 2.125"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": True}, "severity is True"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {}, "needs a severity"),
         (np.zeros((32, 32, 3), np.uint8), "salt_pepper", {}, "no published severities and needs its parameters: density is missing"),

@@ -646,4 +646,18 @@ VARIANTS = [
         'order = "1, 2, 0" if len(shape) == 3 else "1, 2, 3, 0"',
         "image_mistakes",
     ),
+    Variant(
+        "fractional",
+        "photons themselves are interpolated",
+        "fractional.py",
+        'INVERSE = frozenset({"photons"})',
+        "INVERSE = frozenset[str]()",
+        "fractional",
+    ),
+    Variant("fractional", "counts are cut", "fractional.py", "round(value) if p.kind is int", "int(value) if p.kind is int", "fractional"),
+    Variant("fractional", "snow has no threshold at 0", "fractional.py", '"threshold": 1.0, "mix"', '"mix"', "fractional"),
+    Variant("fractional", "elastic's sigma at 0 is that at 1", "fractional.py", '{"sigma": 999.0}', "{}", "fractional"),
+    Variant("fractional", "from the row above", "fractional.py", "share = at - below", "share = 1 - (at - below)", "fractional"),
+    Variant("fractional", "nothing above the last row", "fractional.py", "min(int(at), max(rows) - 1)", "int(at)", "fractional"),
+    Variant("fractional", "a stage of severity 0 is refused", "stages.py", "severity_number(severity) == 0", "False", "fractional"),
 ]

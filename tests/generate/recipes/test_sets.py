@@ -141,7 +141,10 @@ def test_one_chain_under_two_names_is_one_set():
         ('[stages.fog]\ncorruption = "fog"\n[[sets]]\nclean = true\n', "[stages] fog: is also the name of a corruption"),
         ('[stages.fog-3]\ncorruption = "fog"\nseverity = 2\n[[sets]]\nclean = true\n', "is that of another chain"),
         ('[stages.a]\ncorruption = "fgo"\n[[sets]]\nclean = true\n', "[stages] a, corruption: there is no corruption 'fgo'"),
-        ('[stages.a]\ncorruption = "fog"\nseverity = 7\n[[sets]]\nclean = true\n', "[stages] a, severity is 7"),
+        (
+            '[stages.a]\ncorruption = "fog"\nseverity = 7\n[[sets]]\nclean = true\n',
+            "[stages] a, severity: is 7; expected a severity from 1 to 5",
+        ),
         ("[[sets]]\n", "expected exactly one of corruptions, chain, clean"),
         ('[[sets]]\nchain = [{corruption = "fog", parameters = {thick = 1}}]\nid = "x"\n', "unknown parameter 'thick'"),
         ('[[sets]]\nchain = ["fogg-1"]\n', "Did you mean 'fog'"),

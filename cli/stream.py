@@ -1,0 +1,117 @@
+"""`corruptset stream RECIPE`: a changing stream of corrupted images, as tars in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import ParameterError
+from ..quantities import size
+from .options import AsJson, Jobs, Labels, PerClass, Samples, Seed, SkipBad, Source
+from .output import progress_of, put, put_json
+
+
+def stream(
+    recipe: Annotated[
+        str, typer.Argument(metavar="RECIPE", help="ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")
+    ],
+    source: Source = "sample",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The tars go to DIR/<recipe>-<version>/baseline_..._seed_....")
+    ] = Path("corruptset-out"),
+    accuracies: Annotated[
+        Path | None,
+        typer.Option(
+            "--accuracies",
+            metavar="FILE",
+            help="A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
+            show_default=False,
+        ),
+    ] = None,
+    grid: Annotated[
+        Path | None,
+        typer.Option(
+            "--grid",
+            metavar="FILE",
+            help="Write the recipe (.toml) of the sets whose accuracies are needed, and nothing else.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    speed: Annotated[
+        int | None,
+        typer.Option(
+            "--speed", metavar="N", min=1, help="Images before the severities change; by default the recipe's.", show_default=False
+        ),
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option("--length", metavar="N", min=1, help="Images of the whole stream; by default the recipe's.", show_default=False),
+    ] = None,
+    jobs: Jobs = None,
+    samples: Samples = None,
+    per_class: PerClass = None,
+    labels: Labels = None,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near to a baseline.
+
+    The same command resumes one that was stopped.
+    """
+    from ..generate.streams.stream_recipe import load_stream
+
+    if grid is not None:
+        from ..manifests.disk.atomic import write_atomic
+
+        loaded = load_stream(recipe)
+        write_atomic(grid, loaded.grid_recipe().encode())
+        pairs, steps = len(loaded.pairs()), len(loaded.severities) - 1
+        count = pairs * steps**2 + len(loaded.stream.corruptions) * steps
+        if as_json:
+            put_json({"ok": True, "path": str(grid), "sets": count})
+        else:
+            put(f"{grid}: a recipe of {count} sets, {pairs} ordered pairs of corruptions at {steps} severities each")
+        return
+    if accuracies is None:
+        raise ParameterError(
+            "--accuracies FILE is missing: the walk follows the accuracies of a reference model. --grid FILE.toml writes the recipe of the "
+            "sets that they are needed for."
+        )
+    with progress_of("stream") as progress:
+        from ..generate.streams.stream import stream as run
+
+        made = run(
+            load_stream(recipe),
+            source,
+            out,
+            accuracies=accuracies,
+            seed=seed,
+            speed=speed,
+            length=length,
+            jobs=jobs,
+            samples=samples,
+            per_class=per_class,
+            labels=labels,
+            skip_bad=skip_bad,
+            progress=progress,
+        )
+    if as_json:
+        put_json(
+            {
+                "ok": True,
+                "directory": str(made.directory),
+                "digest": made.digest,
+                "images": made.images,
+                "made": made.made,
+                "steps": made.steps,
+                "tars": made.tars,
+            }
+        )
+        return
+    total = sum(file["bytes"] for file in made.manifest["files"])
+    put(f"{made.images} images in {made.steps} steps, {made.tars} tars, {size(total)}; {made.made} images made by this call")
+    put(f"Directory: {made.directory}")
+    put(f"Digest:    {made.digest}", style="green")

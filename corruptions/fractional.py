@@ -1,0 +1,130 @@
+"""Severities between whole ones: columns interpolated linearly between the rows of a table, from a row for severity 0.
+
+Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time adaptation, NeurIPS;
+released generator (oripress/CCC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from ..errors import ParameterError
+from .registry import Corruption
+from .rows import Row
+
+ZERO: Mapping[str, Mapping[str, float]] = {
+    "gaussian_noise": {"sigma": 0.0},
+    "impulse_noise": {"amount": 0.0},
+    "speckle_noise": {"sigma": 0.0},
+    "defocus_blur": {"radius": 0.0, "alias_sigma": 0.0},
+    "glass_blur": {"sigma": 0.0, "max_delta": 0, "iterations": 0},
+    "motion_blur": {"radius": 0.0, "sigma": 0.0},
+    "zoom_blur": {"stop": 1.0},
+    "gaussian_blur": {"sigma": 0.0},
+    "snow": {"threshold": 1.0, "mix": 1.0},
+    "frost": {"image_weight": 1.0, "frost_weight": 0.0},
+    "fog": {"weight": 0.0},
+    "brightness": {"shift": 0.0},
+    "spatter": {"intensity": 0.0},
+    "contrast": {"factor": 1.0},
+    "elastic_transform": {"alpha": 0.0, "affine": 0.0},
+    "pixelate": {"fraction": 1.0},
+    "jpeg_compression": {"quality": 85},
+    "saturate": {"gain": 1.0, "shift": 0.0},
+    "shot_noise": {},
+}
+"""The columns of severity 0 that differ from those of severity 1. For the fifteen these are the released rows; for the extra four the
+values at which nothing changes. (The photons of shot noise have no end there: their inverse is 0.)"""
+ZERO_OF: Mapping[tuple[str, str], Mapping[str, float]] = {("imagenet", "elastic_transform"): {"sigma": 999.0}}
+"""Calibration, corruption -> what its row for severity 0 has besides, as released."""
+INVERSE = frozenset({"photons"})
+"""Columns whose inverse is interpolated."""
+
+
+def severity_number(severity: Any) -> int | float | None:
+    """Return a severity as a whole number or a fraction of at most two decimals; None where it is neither.
+
+    Examples
+    --------
+    >>> severity_number(3), severity_number(2.0), severity_number(2.25), severity_number(0.1 + 0.2), severity_number(2.125)
+    (3, 2, 2.25, 0.3, None)
+    """
+    if isinstance(severity, bool) or not (hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")):
+        return None
+    try:
+        hundredths = round(float(severity) * 100)
+    except (OverflowError, ValueError):
+        return None
+    if abs(float(severity) * 100 - hundredths) > 1e-4:
+        return None
+    return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100
+
+
+def severity_text(severity: float) -> str:
+    """Return a severity as it stands in a set id.
+
+    Examples
+    --------
+    >>> severity_text(3), severity_text(2.25), severity_text(0.5)
+    ('3', '2p25', '0p5')
+    """
+    return f"{severity:g}".replace(".", "p")
+
+
+def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float | Fraction, calibration: str) -> Row:
+    """Return the row of a severity that is not whole; above the last row, the line through the last two goes on.
+
+    Values are computed exactly from the rows' decimals and rounded once: to a double, or where they are counts to a whole number (half
+    to even). What is outside of what the corruption takes becomes the nearest that it takes.
+
+    Parameters
+    ----------
+    declared : Corruption
+    rows : mapping
+        Severity -> row.
+    severity : float or Fraction
+        Above 0.
+    calibration : str
+        The table's name.
+
+    Raises
+    ------
+    ParameterError
+        A row that it would lie between is missing.
+    """
+    at = severity if isinstance(severity, Fraction) else _exact(severity)
+    below = min(int(at), max(rows) - 1)
+    missing = [str(s) for s in (below, below + 1) if s not in rows and (s > 0 or declared.name not in ZERO)]
+    if missing:
+        raise ParameterError(
+            f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for severity "
+            f"{' and '.join(missing)} in calibration {calibration!r}. Give a whole severity, or the parameters."
+        )
+    high = rows[below + 1]
+    low = (
+        {**high.parameters, **ZERO[declared.name], **ZERO_OF.get((calibration, declared.name), {})}
+        if below == 0
+        else rows[below].parameters
+    )
+    columns = declared.columns
+    options = [{name: value for name, value in row.items() if name not in {p.name for p in columns}} for row in (low, high.parameters)]
+    if options[0] != options[1]:
+        raise ParameterError(f"{declared.name}: the rows {below} and {below + 1} of calibration {calibration!r} differ in {options}.")
+    share = at - below
+    values: dict[str, Any] = dict(options[1])
+    for p in columns:
+        ends = [_exact(row[p.name]) for row in (low, high.parameters)]
+        if p.name in INVERSE:
+            ends = [Fraction(0) if below == 0 else 1 / ends[0], 1 / ends[1]]
+        value = ends[0] + share * (ends[1] - ends[0])
+        value = max(1 / value if p.name in INVERSE else value, _exact(p.low if p.low is not None else value))
+        value = min(value, _exact(p.high if p.high is not None else value))
+        values[p.name] = round(value) if p.kind is int else float(value)
+    return Row(values, f"{high.source}; between severities {below} and {below + 1} linearly (Press et al. 2023, RDumb)")
+
+
+def _exact(value: float | Fraction) -> Fraction:
+    return value if isinstance(value, Fraction) else Fraction(Decimal(repr(value)))

@@ -1,0 +1,1 @@
+"""Changing streams: images in an order in which corruptions come and go, written as tars."""
