@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .build import build, plan
+from .check_corruption import check_corruption
 from .compare import compare
 from .corrupt import corrupt
 from .export import export
@@ -50,6 +51,7 @@ COMMANDS: list[Callable[..., None]] = [
     pairs_score,
     corrupt,
     preview,
+    check_corruption,
 ]
 
 app = typer.Typer(

@@ -5,7 +5,7 @@ Needs numpy, h5py, Pillow, pydantic and blake3 only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -39,6 +39,7 @@ def open(
     images: str | None = None,
     groups: Path | str | None = None,
     frost_textures: Path | str | None = None,
+    plugins: Sequence[Path | str] | None = None,
     family_of: FamilyOf | None = None,
     open_virtual: Callable[..., DataSet] | None = None,
 ) -> DataSet:
@@ -60,6 +61,8 @@ def open(
         What the build was given to read its source.
     frost_textures : path, optional
         The directory of the user's own frost textures that the data set was made with.
+    plugins : sequence of str or path, optional
+        With `source`: the modules, or their files, of the corruptions that are not corruptset's.
     family_of, open_virtual : callable, optional
         Say which family a corruption is of, for `DataSet.select`, and open a data set with its source; `corruptset.open` supplies them.
 
@@ -90,7 +93,7 @@ def open(
     >>> for image, label in data["fog/3"]:  # doctest: +SKIP
     ...     predict(image)
     """
-    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures}
+    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures, "plugins": plugins}
     if source is None:
         if given := [name for name, value in options.items() if value is not None]:
             raise ParameterError(f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data').")

@@ -102,7 +102,8 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith(
-        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'compare', 'corrupt', 'export', 'load_surrogate', 'names', 'open', 'pack', "
+        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', 'load_plugin', "
+        "'load_surrogate', 'names', 'open', 'pack', "
         "'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
         "'report', 'score', 'show', 'unpack', 'verify'] 0."
     )
@@ -112,7 +113,7 @@ FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
         "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built", "build", "level_effects",
-        "catalogue", "show", "preview", "again",
+        "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",

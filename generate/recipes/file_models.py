@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from ...corruptions.registry import corruption_names
+from ...corruptions.registry import corruption_names, is_corruption
 from ...errors import suggest
 from ...manifests.records.models import SetId
 from .set_spec import Role
@@ -23,7 +23,7 @@ class RecipeTable(BaseModel):
 
 
 def _known_corruption(name: str) -> str:
-    if name not in corruption_names():
+    if not is_corruption(name):
         raise ValueError(f"there is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
     return name
 
