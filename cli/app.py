@@ -26,6 +26,7 @@ from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
 from .report import report
+from .schedule import schedule
 from .score import score
 from .show import show
 from .verify import verify
@@ -43,6 +44,7 @@ COMMANDS: list[Callable[..., None]] = [
     page,
     pack,
     unpack,
+    schedule,
     predict,
     score,
     compare,

@@ -44,6 +44,7 @@ def _call(corruption: Corruption, images: Images, keys: Keys, given: Mapping[str
         raise
     except Exception as e:
         fault, cause = f"raised {type(e).__name__}: {e}{where_raised(e.__traceback__, corruption.module)}", e
+        fault += "; it must leave its input as it is, and work on a copy" * ("read-only" in str(e))
     if not fault:
         return np.array(made, order="C")  # never its input, nor an array that it keeps
     if len(shown) > 1:  # the image that it fails on is found by itself

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -151,13 +152,19 @@ class _Contract:
     stages: Sequence[Stage]
     maker: SetMaker
     failures: list[str] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
 
     def sizes(self) -> None:
         """sizes from 8x8, grey and colour: uint8 in the same shape"""
         for height, width in SIZES:
             for channels in (1, 3):
                 for stage in (self.stages[0], self.stages[-1]):
-                    self._made(_picture(height, width, channels), ["a"], stage, f"at {height}x{width} with {channels} channels")
+                    self._made(
+                        _picture(height, width, channels),
+                        ["a"],
+                        stage,
+                        f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}",
+                    )
 
     def purity(self) -> None:
         """the input stays as it is, the same input gives the same output, and no global generator takes part"""
@@ -183,6 +190,8 @@ class _Contract:
             drawn = made(same, IDS)
             differ.append(not _equal(drawn, np.repeat(drawn[:1], len(drawn), 0)))
         drawing = not self.declared.deterministic
+        if not differ:
+            return
         self._refuse(any(differ) and not drawing, "says that it draws nothing (deterministic), and its output depends on the key")
         self._refuse(
             drawing and not any(differ), "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
@@ -244,11 +253,19 @@ class _Contract:
             made = _apply(stage, self.maker, images, ids)
         except Exception as e:
             own = f"The plugin {self.declared.module}: {self.declared.name} "
-            self._refuse(True, f"{where}, {stage.name}: {str(e).removeprefix(own)}")
+            self._refuse_at(where, str(e).removeprefix(own))
             return None
         fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
-        self._refuse(bool(fault), f"{where}, {stage.name}: {fault}")
+        if fault:
+            self._refuse_at(where, fault)
         return None if fault else made
+
+    def _refuse_at(self, where: str, fault: str) -> None:
+        """Note a fault once, whatever its numbers are at other sizes."""
+        kind = re.sub(r"\d+", "", fault)
+        if kind not in self.kinds:
+            self.kinds.add(kind)
+            self._refuse(True, f"{fault}, {where}")
 
     def _refuse(self, wrong: Any, sentence: str) -> None:
         text = f"{self.declared.name} {sentence}."

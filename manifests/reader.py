@@ -19,8 +19,10 @@ from .reading.image_set import ImageSet, TransformedSet
 from .reading.image_store import Container, ImageStore
 from .reading.notebook import contact_sheet, figure
 from .reading.sample_table import SampleTable
+from .reading.schedule import Schedule, read_schedule
 from .reading.set_group import SetGroup, matching, severities_of
 from .reading.stored_images import StoredImages
+from .reading.stream import Stream
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .regions.crops import Crops
 from .regions.region_index import RegionIndex
@@ -265,6 +267,16 @@ class DataSet(Mapping[str, ImageSet]):
         if not isinstance(found, ImageSet):
             raise UnknownSet(f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}.")
         return found.with_transform(transform, target_transform)
+
+    def stream(self, schedule: Schedule | str | Path, transform: Callable[[Any], Any] | None = None) -> Stream:
+        """Return the images in the order of a schedule, or of a schedule's file (docs/schedules.md).
+
+        Raises
+        ------
+        ScheduleError
+            It cannot be read, is damaged, or is another data set's.
+        """
+        return Stream(self, schedule if isinstance(schedule, Schedule) else read_schedule(schedule), transform)
 
     @property
     def _corruptions(self) -> list[str]:

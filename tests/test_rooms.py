@@ -105,7 +105,7 @@ def test_public_names_are_those_promised():
         "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', 'load_plugin', "
         "'load_surrogate', 'names', 'open', 'pack', "
         "'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
-        "'report', 'score', 'show', 'unpack', 'verify'] 0."
+        "'report', 'schedule', 'score', 'show', 'unpack', 'verify'] 0."
     )
 
 
@@ -113,7 +113,7 @@ FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
         "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built", "build", "level_effects",
-        "catalogue", "show", "preview", "contract", "again",
+        "catalogue", "show", "preview", "contract", "again", "schedules",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",
