@@ -14,7 +14,7 @@ import traceback
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, packages_distributions, version
+from importlib.metadata import EntryPoint, distributions, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -204,12 +204,14 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
 
 
 def _version(module: ModuleType) -> str | None:
-    """Return the version of the distribution that a module is of."""
-    for distribution in packages_distributions().get(module.__name__.partition(".")[0], ()):
-        try:
-            return version(distribution)
-        except PackageNotFoundError:
-            continue
+    """Return the version of the distribution that a module was installed by, which lies beside it; None where there is none."""
+    top = module.__name__.partition(".")[0]
+    file = Path(str(getattr(sys.modules[top], "__file__", None)))
+    folder = file.parents[1] if file.name == "__init__.py" else file.parent
+    named = [entry.dist for entry in _installed().values() if entry.module.partition(".")[0] == top and entry.dist is not None]
+    for found in (*named, *distributions(path=[str(folder)])):
+        if found in named or top in (found.read_text("top_level.txt") or "").split() or any(p.parts[0] == top for p in found.files or ()):
+            return found.version
     return None
 
 

@@ -138,11 +138,12 @@ def _middle(parameter: Parameter, corruption: str) -> Any:
 
 
 def _picture(height: int, width: int, channels: int, count: int = 1) -> Images:
-    """Return images with shades, edges and grain."""
+    """Return images with shades, edges and grain; each of several is darker than the one before."""
     y, x = np.mgrid[:height, :width]
     shades = 128 + 70 * np.sin(x / 9) * np.cos(y / 7) + 30 * ((x // 5 + y // 6) % 2)
     grain = np.random.Generator(np.random.PCG64(1)).normal(0, 12, (count, height, width, channels))
-    images: Images = np.clip(shades[None, :, :, None] + grain + 9 * np.arange(channels), 0, 255).astype(np.uint8)
+    light = 1 - np.arange(count)[:, None, None, None] / 8
+    images: Images = np.clip(light * (shades[None, :, :, None] + grain + 9 * np.arange(channels)), 0, 255).astype(np.uint8)
     return images
 
 
@@ -231,7 +232,10 @@ class _Contract:
 
     def large(self) -> None:
         """one colour image of 4000x6000"""
-        self._made(_picture(*LARGE, 3), ["a"], self.stages[-1], f"at {LARGE[0]}x{LARGE[1]} with 3 channels")
+        tile = _picture(500, 500, 3)
+        self._made(
+            np.tile(tile, (1, LARGE[0] // 500, LARGE[1] // 500, 1)), ["a"], self.stages[-1], f"at {LARGE[0]}x{LARGE[1]} with 3 channels"
+        )
 
     def measured(self) -> float:
         """Return the seconds that a colour image of 224x224 takes."""

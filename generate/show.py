@@ -119,18 +119,21 @@ def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
 
 def _gradual(name: str, which: str) -> dict[str, Any]:
     """As `_corruption`, with ladders in place of tables, and what each level changes."""
-    gradual = get_corruption(name).gradual
+    declared = get_corruption(name)
+    gradual = declared.gradual
     assert gradual is not None
+    ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}  # a plugin's is in none
+    measurable = not declared.needs_model and ladders
     known = _corruption(name)
     del known["tables"]
     return known | {
-        "sources": [ladder(other)[name].source for other in LADDERS],
+        "sources": [row.source for row in ladders.values()],
         "levels": gradual.most,
         "accumulates": gradual.accumulates,
-        "ladders": {other: dict(ladder(other)[name].parameters) for other in LADDERS},
+        "ladders": {other: dict(row.parameters) for other, row in ladders.items()},
         "ladder": which,
         # What a model's gradient changes depends on the model: `change_table` takes one, from Python.
-        "changes": [] if get_corruption(name).needs_model else [row.as_json() for row in change_table(name, ladder=which)],
+        "changes": [row.as_json() for row in change_table(name, ladder=which)] if measurable else [],
     }
 
 

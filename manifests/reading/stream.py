@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, overload
+from typing import Any, NamedTuple, Protocol, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ScheduleError
+from ..records.models import Manifest, SampleRecord
 from .image_set import ImageSet
 from .schedule import Schedule, joined
 
-if TYPE_CHECKING:
-    from ..reader import DataSet
-
 BLOCK = 64
 """Images of one set that iteration asks for together."""
+
+
+class HasSets(Protocol):
+    """A data set, stored or virtual: `DataSet`."""
+
+    manifest: Manifest
+
+    @property
+    def digest(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def samples(self) -> list[SampleRecord]:
+        """By index."""
+        ...
+
+    def __getitem__(self, name: str, /) -> ImageSet:
+        """Return a set by its id."""
+        ...
 
 
 class StreamItem(NamedTuple):
@@ -53,7 +71,7 @@ class Stream(Sequence[StreamItem]):
         The schedule is another data set's.
     """
 
-    def __init__(self, data: DataSet, schedule: Schedule, transform: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, data: HasSets, schedule: Schedule, transform: Callable[[Any], Any] | None = None) -> None:
         if schedule.data_set.digest != data.digest:
             of, here = schedule.data_set, data.manifest
             raise ScheduleError(

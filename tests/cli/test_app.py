@@ -27,6 +27,7 @@ NAMES = [
     "page",
     "pack",
     "unpack",
+    "schedule",
     "predict",
     "score",
     "compare",
@@ -35,6 +36,7 @@ NAMES = [
     "pairs-score",
     "corrupt",
     "preview",
+    "check-corruption",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
