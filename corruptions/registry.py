@@ -306,7 +306,8 @@ def is_corruption(name: object) -> bool:
 
 def family_of(name: str) -> str:
     """Return the family of a corruption, without importing it; ``other`` where this release does not know it."""
-    return _registered[name].family if name in _registered else _modules().get(name, "other.").partition(".")[0]
+    others = "other." if name not in _registered or _registered[name].family != PLUGIN else f"{PLUGIN}."
+    return _modules().get(name, others).partition(".")[0]
 
 
 def get_corruption(name: str) -> Corruption:
