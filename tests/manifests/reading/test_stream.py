@@ -86,10 +86,13 @@ def test_it_may_be_pickled_and_transformed(stored: DataSet, mixed: Schedule) -> 
     assert repr(plain).startswith("<Stream of small-c: 24 of <Schedule mixed")
 
 
-def test_another_data_set_is_refused(stored: DataSet, mixed: Schedule, tmp_path: Path) -> None:
+def test_another_data_set_is_refused(stored: DataSet, mixed: Schedule, shared: layouts.Shared, tmp_path: Path) -> None:
     other = unbuilt.data_set(tmp_path, "imagenet-c-all", 4)
     with pytest.raises(ScheduleError, match=r"The schedule is of small-c 1\.0\.0 \(sha256:.*this data set is imagenet-c-all"):
         other.stream(mixed)
+    smaller = corruptset.open(shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder"))
+    with pytest.raises(ScheduleError, match=r"this data set is small-c 1\.0\.0"):
+        smaller.stream(mixed)
 
 
 def test_a_virtual_data_set_streams_too(
