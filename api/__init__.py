@@ -1,13 +1,13 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and
-`RandomCorrupt` (the same as callables for data pipelines), `preview` (one picture under every set), `plan` and `build`
-(a recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild` (make
-one again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives),
-`load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says of a data set), `score` (from
-predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with pictures), `pairs_sheet` and
-`pairs_score` (a small study with people, and what their answers come to).
+`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same as callables for
+data pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one picture under every set), `plan` and
+`build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild`
+(make one again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives),
+`load_surrogate` (a model of one's own, for sets that follow its gradient), `schedule` (an order over its sets, for models that adapt),
+`predict` (what a model says of a data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report`
+(the same as a page with pictures), `pairs_sheet` and `pairs_score` (a small study with people, and what their answers come to).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .corruptions.call import corrupt
+    from .corruptions.plugins import load_plugin
     from .corruptions.transforms import Corrupt, RandomCorrupt
     from .generate.again.page_again import page
     from .generate.again.rebuild import rebuild
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from .generate.calibration.calibrate import calibrate
     from .generate.catalogue import names, recipes
     from .generate.commit.abandon import abandon
+    from .generate.contract import check_corruption
     from .generate.plan.plan import plan
     from .generate.preview import preview
     from .generate.recipes.two_factor import pairs
+    from .generate.schedules import schedule
     from .generate.show import show
     from .generate.streams.stream import stream
     from .generate.views.export import export
@@ -53,9 +56,11 @@ __all__ = [
     "abandon",
     "build",
     "calibrate",
+    "check_corruption",
     "compare",
     "corrupt",
     "export",
+    "load_plugin",
     "load_surrogate",
     "names",
     "open",
@@ -70,6 +75,7 @@ __all__ = [
     "rebuild",
     "recipes",
     "report",
+    "schedule",
     "score",
     "show",
     "stream",
@@ -81,7 +87,9 @@ _HOMES = {
     "Corrupt": "corruptions.transforms",
     "RandomCorrupt": "corruptions.transforms",
     "abandon": "generate.commit.abandon",
+    "check_corruption": "generate.contract",
     "corrupt": "corruptions.call",
+    "load_plugin": "corruptions.plugins",
     "load_surrogate": "models.surrogate",
     "build": "generate.build",
     "calibrate": "generate.calibration.calibrate",
@@ -91,6 +99,7 @@ _HOMES = {
     "page": "generate.again.page_again",
     "preview": "generate.preview",
     "recipes": "generate.catalogue",
+    "schedule": "generate.schedules",
     "show": "generate.show",
     "stream": "generate.streams.stream",
     "unpack": "manifests.release.unpack",

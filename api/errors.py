@@ -60,6 +60,21 @@ class StudyError(CorruptsetError, ValueError):
     """A study with people that cannot be made or scored as asked."""
 
 
+class PluginError(CorruptsetError, ValueError):
+    """A module of one's own with corruptions that cannot be loaded, has changed, or does what a corruption must not.
+
+    `position` is the image of a batch that it failed on, where that is known.
+    """
+
+    def __init__(self, message: str, position: int | None = None) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class ScheduleError(CorruptsetError, ValueError):
+    """A schedule that cannot be made as asked, cannot be read, or is another data set's."""
+
+
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 

@@ -11,6 +11,7 @@ import typer
 
 from .build import build, plan
 from .calibrate import calibrate
+from .check_corruption import check_corruption
 from .compare import compare
 from .corrupt import corrupt
 from .export import export
@@ -26,6 +27,7 @@ from .predict import predict
 from .preview import preview
 from .rebuild import rebuild
 from .report import report
+from .schedule import schedule
 from .score import score
 from .show import show
 from .stream import stream
@@ -44,6 +46,7 @@ COMMANDS: list[Callable[..., None]] = [
     page,
     pack,
     unpack,
+    schedule,
     predict,
     score,
     compare,
@@ -54,6 +57,7 @@ COMMANDS: list[Callable[..., None]] = [
     preview,
     stream,
     calibrate,
+    check_corruption,
 ]
 
 app = typer.Typer(

@@ -118,6 +118,7 @@ def build(
     if len(ways) > 1:
         raise typer.BadParameter(f"{' and '.join(ways)} exclude each other: first jobs with --part, then --finish.", param_hint=ways[0])
     if given["abandon"]:
+        _build_options(given)
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
     options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name]}
@@ -202,7 +203,11 @@ def _abandon(recipe: Any, out: Path, *, as_json: bool) -> None:
 
 
 def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of plan and build."""
+    """Return the keyword arguments of plan and build; load plugins, whose corruptions pairs may name."""
+    if given["plugins"]:
+        from ..corruptions.plugins import load_plugins
+
+        load_plugins(given["plugins"])
     options = {name: given[name] for name in BUILD_OPTIONS}
     metrics = count_or_all(given["metrics"], "--metrics")
     return options | {

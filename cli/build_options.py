@@ -30,6 +30,7 @@ from .options import (
     Page,
     PerClass,
     PerSuperCategory,
+    Plugins,
     Samples,
     Scale,
     SecondStages,
@@ -76,6 +77,7 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "any_shape": (AnyShape, False),
     "store": (Store, None),
     "page": (Page, True),
+    "plugins": (Plugins, None),
 }
 PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
     "first_stages": (FirstStages, None),
@@ -93,6 +95,7 @@ REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {
     "frost_textures": (FrostTextures, None),
     "surrogate": (Surrogate, None),
     "device": (Device, None),
+    "plugins": (Plugins, None),
     "jobs": (Jobs, None),
 }
 

@@ -12,7 +12,7 @@ import typer
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed
 from .output import put, put_json
 
 Picture = Annotated[
@@ -102,6 +102,7 @@ def corrupt(
             "--label", metavar="N", help="The picture's class for such a corruption, as the model counts them.", show_default=False
         ),
     ] = None,
+    plugins: Plugins = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -112,6 +113,10 @@ def corrupt(
     """
     from ..generate.pixels.picture_file import FORMATS, check_output, load
 
+    if plugins:
+        from ..corruptions.plugins import load_plugins
+
+        load_plugins(plugins)
     parameters = parse_parameters(param or [])
     if frost_textures is not None:
         from ..corruptions.registry import corruption_names, get_corruption

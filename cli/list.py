@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ..quantities import size
-from .options import AsJson
+from .options import AsJson, Plugins
 from .output import put_json, put_rows, value
 
 Rows = list[dict[str, Any]]
@@ -19,12 +19,13 @@ def list_(
         Literal["corruptions", "recipes", "sources", "calibrations"],
         typer.Argument(help="What to list: corruptions, recipes, sources or calibrations.", metavar="WHAT"),
     ] = "corruptions",
+    plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
     """List the corruptions, recipes, sources or calibrations that can be named in the other commands."""
     from ..generate.catalogue import catalogue
 
-    rows = catalogue(what)
+    rows = catalogue(what, plugins=plugins)
     if as_json:
         put_json({what: rows})
     else:

@@ -209,6 +209,15 @@ AnyShape = Annotated[
     bool,
     typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),
 ]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="MODULE",
+        help="A module with corruptions of your own, or its file (.py). Its code is run. Can be repeated.",
+        show_default=False,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 Store = Annotated[
     Literal["images", "table"] | None,

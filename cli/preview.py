@@ -9,7 +9,7 @@ import typer
 
 from . import completion
 from .corrupt import Key
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Scale, Seed, Sets, split_globs
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, split_globs
 from .output import progress_of, put, put_json
 
 
@@ -44,6 +44,7 @@ def preview(
             help="Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
         ),
     ] = False,
+    plugins: Plugins = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -68,6 +69,7 @@ def preview(
             scale=scale,
             frost_textures=frost_textures,
             regions=regions,
+            plugins=plugins,
             progress=progress,
         )
     names = {"sets": list(shown.images)} if shown.images else {}

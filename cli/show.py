@@ -12,7 +12,7 @@ from ..errors import first_few
 from ..manifests.records.report import printable
 from ..quantities import size
 from . import completion
-from .options import AsJson
+from .options import AsJson, Plugins
 from .output import chain, put, put_json, put_rows, settings, value
 
 METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
@@ -37,6 +37,7 @@ def show(
             show_default=False,
         ),
     ] = None,
+    plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build holds.
@@ -45,7 +46,7 @@ def show(
     """
     from ..generate.show import show as run
 
-    shown = run(name, ladder=ladder)
+    shown = run(name, ladder=ladder, plugins=plugins)
     if as_json:
         put_json(shown.record)
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,7 @@ from ..errors import ParameterError, RecipeError, suggest
 from ..files import read_text, reason
 from .fractional import row_between, severity_number
 from .registry import get_corruption
+from .registry import PLUGIN, corruption_names, family_of, get_corruption
 from .rows import Row, TableFile
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
@@ -50,7 +52,8 @@ class Calibration:
                 f"{corruption}: level is {level!r}; expected a whole number from 1 to {gradual.most}. "
                 "Level 0 is the clean image: leave the stage out."
             )
-        return ladder(self.ladder)[corruption]
+        # a plugin's has its parameters given, or has none
+        return ladder(self.ladder).get(corruption, Row({}, "")) if family_of(corruption) == PLUGIN else ladder(self.ladder)[corruption]
 
     def row(self, corruption: str, severity: Any) -> Row:
         """Return the row of a severity, interpolated where it is not whole, or raise `ParameterError`."""
@@ -86,7 +89,45 @@ def shipped(name: str) -> Calibration:
         )
     file = files(__package__) / "tables" / f"{name}.toml"
     table = _table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml")
-    return Calibration(table.head["name"], table.head["side"], table)
+    return Calibration(table.head["name"], table.head["side"], _WithPlugins(name, table))
+
+
+class _WithPlugins(Mapping[str, Mapping[int, Row]]):
+    """The rows of a shipped calibration, and those that plugins bring for it."""
+
+    def __init__(self, name: str, rows: Mapping[str, Mapping[int, Row]]) -> None:
+        self._name, self._rows = name, rows
+
+    def __getitem__(self, corruption: str) -> Mapping[int, Row]:
+        if corruption in self._rows or (table := self._brought(corruption)) is None:
+            return self._rows[corruption]
+        return table[corruption]
+
+    def __contains__(self, corruption: object) -> bool:
+        return corruption in self._rows or (isinstance(corruption, str) and self._brought(corruption) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._rows
+        yield from (name for name in corruption_names() if name not in self._rows and self._brought(name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _brought(self, corruption: str) -> TableFile[Mapping[int, Row]] | None:
+        if family_of(corruption) != PLUGIN:
+            return None
+        table = _plugin_table(corruption, self._name)
+        return table if table is not None and corruption in table else None
+
+
+@functools.cache
+def _plugin_table(corruption: str, calibration: str) -> TableFile[Mapping[int, Row]] | None:
+    """Return the table that a plugin has for a calibration; None where it has none."""
+    declared = get_corruption(corruption)
+    path = Path(str(sys.modules[declared.module].__file__)).parent / str(declared.tables) / f"{calibration}.toml"
+    if declared.tables is None or not path.is_file():
+        return None
+    return _table(read_text(path), str(path))
 
 
 def calibrations_of(corruption: str) -> list[str]:

@@ -24,6 +24,27 @@ class Keys(NamedTuple):
     stage: np.uint64
     samples: NDArray[np.uint64]
 
+    def uniforms(self, *shape: int, stream: int = 0) -> NDArray[np.float64]:
+        """Return numbers on [0, 1), (N, *shape), for functions that are not compiled: each image has its own, whatever the batch.
+
+        Another `stream`, 0 .. 2**32 - 1, has other numbers.
+        """
+        from .random.philox import fill_uniforms
+
+        out = np.empty((len(self.samples), *shape))
+        for row, sample in zip(out.reshape(len(out), -1), self.samples, strict=True):
+            fill_uniforms(row, self.stage, sample, np.int64(stream), 0.0, 1.0)
+        return out
+
+    def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
+        """Return standard normals, (N, *shape), as `uniforms` does; of one stream take either these or those."""
+        from .random.normal import fill_normals, normal_table
+
+        out = np.empty((len(self.samples), *shape), np.float32)
+        for row, sample in zip(out.reshape(len(out), -1), self.samples, strict=True):
+            fill_normals(row, self.stage, sample, np.int64(stream), normal_table())
+        return out
+
 
 def hash64(value: Any) -> np.uint64:
     """Return blake2b (8 bytes, little-endian) of the canonical JSON of a value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, UnknownCorruption, suggest
+from ..errors import ParameterError, PluginError, UnknownCorruption, suggest
 from .docstrings import full_docstring
 from .keys import Keys
 
@@ -23,6 +24,8 @@ Shape = tuple[int, int, int]
 FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversarial")
 """The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of its
 corruptions is first asked for: a build uses some, and a worker that begins just one."""
+PLUGIN = "plugin"
+"""The family of corruptions in other people's modules (`plugins`)."""
 
 MOST = 2**53
 """Magnitude of a whole number that can be given: what JSON and doubles hold exactly."""
@@ -177,6 +180,10 @@ class Declaration:
     """A corruption whose kernels this one calls too: it is compiled first where both are, so that they are compiled once."""
     compile_seconds: int = 1
     """About how long one processor compiles the kernels; the longest start first."""
+    keeps_shape: bool = True
+    """False where images come out in another height and width."""
+    tables: str | None = None
+    """Of a plugin: the folder of its tables, relative to the function's file: ``<calibration>.toml``, in the form of the shipped ones."""
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
@@ -201,8 +208,8 @@ class Declaration:
 class corruption(Declaration):
     """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
 
-    The family is the folder of the function's module. The docstring gets the sections that follow from the declaration
-    (`docstrings.full_docstring`).
+    The family is the folder of the function's module, or ``plugin`` outside of the package. The docstring gets the sections that follow
+    from the declaration (`docstrings.full_docstring`).
 
     Examples
     --------
@@ -213,10 +220,25 @@ class corruption(Declaration):
     """
 
     def __call__(self, function: Callable[..., Images]) -> Callable[..., Images]:
-        registered = Corruption(**vars(self), name=function.__name__, family=function.__module__.split(".")[-2], function=function)
+        shipped = function.__module__.startswith(f"{__package__}.")
+        family = function.__module__.split(".")[-2] if shipped else PLUGIN
+        registered = Corruption(**vars(self), name=function.__name__, family=family, function=function)
+        if not shipped:
+            _refuse_name(registered)
         function.__doc__ = full_docstring(registered)
         _registered[registered.name] = registered
         return function
+
+
+def _refuse_name(registered: Corruption) -> None:
+    """Raise `PluginError` for a plugin's corruption that has another one's name, or one that cannot stand in the id of a set."""
+    name, module = registered.name, registered.module
+    other = _registered.get(name)
+    there = f"corruptset's own {_modules()[name]}" if name in _modules() else f"the plugin {other.module}" if other is not None else ""
+    if name in _modules() or (other is not None and other.module != module):
+        raise PluginError(f"{module} registers {name!r}, and {there} has a corruption of that name. Rename one of them.")
+    if not re.fullmatch("[a-z][a-z0-9_]*", name) or name == "clean":
+        raise PluginError(f"{module} registers {name!r}; expected a name of lower-case letters, digits and _, and not 'clean'.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,8 +247,13 @@ class Corruption(Declaration):
 
     name: str
     family: str
-    """One of `FAMILIES`."""
+    """One of `FAMILIES`, or ``plugin``."""
     function: Callable[..., Images] = field(repr=False)
+
+    @property
+    def module(self) -> str:
+        """The module that defines it."""
+        return self.function.__module__
 
     def apply(
         self, images: Images, params: Mapping[str, Any], stage_key: np.uint64, sample_keys: NDArray[np.uint64], **given: Any
@@ -236,7 +263,12 @@ class Corruption(Declaration):
         `params` are every column and the options that are not at their default, after scaling; `given` are checked draws and
         resources that take the place of the drawn or default ones.
         """
-        return self.function(images, Keys(np.uint64(stage_key), sample_keys), **params, **given)
+        keys = Keys(np.uint64(stage_key), sample_keys)
+        if self.family == PLUGIN:
+            from .plugin_calls import call_in_chunks
+
+            return call_in_chunks(self, images, keys, {**params, **given})
+        return self.function(images, keys, **params, **given)
 
 
 _registered: dict[str, Corruption] = {}
@@ -258,19 +290,32 @@ def _modules() -> Mapping[str, str]:
 
 
 def corruption_names() -> tuple[str, ...]:
-    """Return the names of all corruptions, by family, module and place in it."""
-    return tuple(_modules())
+    """Return the names of all corruptions, by family, module and place in it; those of the plugins that are loaded come last."""
+    return (*_modules(), *(name for name, registered in _registered.items() if registered.family == PLUGIN))
+
+
+def is_corruption(name: object) -> bool:
+    """Whether there is a corruption of this name, of an installed plugin too."""
+    if name in _modules() or name in _registered:
+        return True
+    from .plugins import load_installed
+
+    load_installed()
+    return name in _registered
 
 
 def family_of(name: str) -> str:
     """Return the family of a corruption, without importing it; ``other`` where this release does not know it."""
-    return _modules().get(name, "other.").partition(".")[0]
+    others = "other." if name not in _registered or _registered[name].family != PLUGIN else f"{PLUGIN}."
+    return _modules().get(name, others).partition(".")[0]
 
 
 def get_corruption(name: str) -> Corruption:
     """Return a corruption, from its module; an unknown name raises `UnknownCorruption` and suggests the nearest."""
     if name not in _registered:
         module = _modules().get(name)
+        if module is None and is_corruption(name):
+            return _registered[name]
         if module is None:
             raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
         importlib.import_module(f".{module}", __package__)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ..errors import ParameterError, RecipeError, mistakes, suggest
 from ..toml import parse_toml
-from .registry import corruption_names, get_corruption
+from .registry import corruption_names, get_corruption, is_corruption
 
 T = TypeVar("T")
 _HEADER = re.compile(r"""\s*\[{1,2}\s*["']?([\w-]+)""")
@@ -66,7 +66,7 @@ class TableFile(Mapping[str, T]):
         if not self._has_sources:
             self.problems.append("[sources] should map short names to citations")
         for corruption in self.entries:
-            if corruption in corruption_names():
+            if is_corruption(corruption):
                 self._read(self, corruption)
             else:
                 self.add_problem(f"there is no such corruption.{suggest(corruption, corruption_names())}", corruption)

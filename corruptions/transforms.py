@@ -17,7 +17,7 @@ from .call import check_ids
 from .fractional import severity_number
 from .image_types import Taken, take
 from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
-from .registry import Images, Shape, corruption_names, get_corruption
+from .registry import Images, Shape, get_corruption, is_corruption
 from .resolution import ResolvedChain, resolve
 from .stages import Coupling, Scale
 
@@ -286,7 +286,7 @@ def _kept(numbers: Any) -> Any:
 
 def _numbered(item: Any, severities: Sequence[float], levels: Sequence[int]) -> list[dict[str, Any]]:
     """Return what an item is drawn with: a severity or a level each, or nothing where it is no bare corruption."""
-    if not isinstance(item, str) or item not in corruption_names():
+    if not isinstance(item, str) or not is_corruption(item):
         return [{}]
     gradual = get_corruption(item).gradual is not None
     return [{"level": n} for n in levels] if gradual else [{"severity": n} for n in severities]

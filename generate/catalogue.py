@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from ..corruptions.calibrations import SHIPPED, get_calibration
+from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import corruption_names, get_corruption
 from ..errors import ParameterError, suggest
 from .plan.outline import Outline, outline
@@ -58,21 +60,29 @@ class CalibrationOutline:
     """Who published its rows."""
 
 
-def names(what: Kind = "corruptions", *, family: str | None = None, role: str | None = None) -> list[str]:
+def names(
+    what: Kind = "corruptions",
+    *,
+    family: str | None = None,
+    role: str | None = None,
+    plugins: Sequence[str | Path] | None = None,
+) -> list[str]:
     """Return the names of all corruptions, or of all recipes, sources or calibrations.
 
     Parameters
     ----------
     what : {"corruptions", "recipes", "sources", "calibrations"}
     family : str, optional
-        Only corruptions of this family: noise, blur, weather, digital, shape, gradual, adversarial.
+        Only corruptions of this family: noise, blur, weather, digital, shape, gradual, adversarial, plugin.
     role : {"test", "validation", "train"}, optional
         Only corruptions with this role; ``validation`` are the published extra four, by which methods are tuned.
+    plugins : sequence of str or path, optional
+        Modules with corruptions of your own, or their files; plugins that are installed are found by themselves.
 
     Returns
     -------
     list of str
-        Corruptions by family.
+        Corruptions by family; those of plugins come last.
 
     Raises
     ------
@@ -84,6 +94,8 @@ def names(what: Kind = "corruptions", *, family: str | None = None, role: str | 
     >>> names(family="weather")
     ['brightness', 'fog', 'frost', 'snow', 'spatter']
     """
+    load_plugins(plugins or ())
+    load_installed()
     known: dict[str, Iterable[str]] = {
         "corruptions": corruption_names(),
         "recipes": recipe_names(),
@@ -109,7 +121,8 @@ def recipes() -> list[Outline]:
 
 
 def corruption_outlines() -> list[CorruptionOutline]:
-    """Return every corruption in short, by family."""
+    """Return every corruption in short, by family, also of the plugins that are installed."""
+    load_installed()
     tables = [get_calibration(name).rows for name in SHIPPED]
     return [
         CorruptionOutline(
@@ -143,8 +156,9 @@ def calibration_outlines() -> list[CalibrationOutline]:
     return rows
 
 
-def catalogue(what: Kind) -> list[dict[str, Any]]:
+def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> list[dict[str, Any]]:
     """Return what `corruptset list` says of each thing, as JSON values."""
+    load_plugins(plugins or ())
     if what == "recipes":
         return [one.as_json() for one in recipes()]
     rows: Any = {"corruptions": corruption_outlines, "sources": source_outlines, "calibrations": calibration_outlines}[what]()

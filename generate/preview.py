@@ -13,6 +13,7 @@ import numpy as np
 
 from ..corruptions.calibrations import for_shape
 from ..corruptions.keys import check_seed
+from ..corruptions.plugins import load_plugins
 from ..corruptions.registry import Images
 from ..corruptions.stages import Coupling, Scale, check_images
 from ..corruptions.weather.textures import load_textures
@@ -73,6 +74,7 @@ def preview(
     scale: Scale | None = None,
     frost_textures: str | Path | None = None,
     regions: bool = False,
+    plugins: Sequence[str | Path] | None = None,
     progress: Callable[[str, int, int], None] | bool | None = None,
 ) -> Preview:
     """Show one picture under every corruption at every severity.
@@ -99,6 +101,8 @@ def preview(
         As of `build`.
     regions : bool
         Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.
+    plugins : sequence of str or path, optional
+        Modules with corruptions of your own, or their files.
     progress : callable or bool, optional
         Called with the step, sets made and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
 
@@ -115,6 +119,7 @@ def preview(
     BuildError
         `out` exists, or cannot be written there.
     """
+    load_plugins(plugins or ())
     path = None if out is None else Path(out)
     if path is not None:
         check_output(path, force=force, formats=FORMATS)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from ..corruptions.calibrations import LADDERS, SHIPPED, calibrations_of, check_ladder, get_calibration, ladder
-from ..corruptions.registry import corruption_names, get_corruption
+from ..corruptions.plugins import load_plugins
+from ..corruptions.registry import corruption_names, get_corruption, is_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, UnknownCorruption, suggest
 from ..manifests.manifest_file import load_manifest
@@ -36,7 +37,7 @@ class Shown:
         return self.record[key]
 
 
-def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None) -> Shown:
+def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None) -> Shown:
     """Return what is known of a corruption, a recipe, a calibration, or a finished build.
 
     Parameters
@@ -45,6 +46,8 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
         The name of a corruption, recipe or calibration, the path of a recipe file (.toml), or the directory of a build.
     ladder : {"evaluated", "text"}, optional
         Of a gradual degradation: with whose parameters it is measured what each level changes; by default evaluated.
+    plugins : sequence of str or path, optional
+        Modules with corruptions of your own, or their files.
 
     Returns
     -------
@@ -67,10 +70,11 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     >>> show("fog")["tables"]["imagenet"]["3"]
     {'weight': 2.5, 'wibble_decay': 1.7}
     """
+    load_plugins(plugins or ())
     given, text = name, str(name)
     kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
     make: Callable[[], dict[str, Any]]
-    if given in corruption_names():
+    if is_corruption(given):
         if get_corruption(text).gradual is None:
             kind, make = "corruption", partial(_corruption, text)
         else:
@@ -115,18 +119,21 @@ def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
 
 def _gradual(name: str, which: str) -> dict[str, Any]:
     """As `_corruption`, with ladders in place of tables, and what each level changes."""
-    gradual = get_corruption(name).gradual
+    declared = get_corruption(name)
+    gradual = declared.gradual
     assert gradual is not None
+    ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}  # a plugin's is in none
+    measurable = not declared.needs_model and ladders
     known = _corruption(name)
     del known["tables"]
     return known | {
-        "sources": [ladder(other)[name].source for other in LADDERS],
+        "sources": [row.source for row in ladders.values()],
         "levels": gradual.most,
         "accumulates": gradual.accumulates,
-        "ladders": {other: dict(ladder(other)[name].parameters) for other in LADDERS},
+        "ladders": {other: dict(row.parameters) for other, row in ladders.items()},
         "ladder": which,
         # What a model's gradient changes depends on the model: `change_table` takes one, from Python.
-        "changes": [] if get_corruption(name).needs_model else [row.as_json() for row in change_table(name, ladder=which)],
+        "changes": [row.as_json() for row in change_table(name, ladder=which)] if measurable else [],
     }
 
 

@@ -5,7 +5,7 @@ Needs numpy, h5py, Pillow, pydantic and blake3 only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -19,8 +19,10 @@ from .reading.image_set import ImageSet, TransformedSet
 from .reading.image_store import Container, ImageStore
 from .reading.notebook import contact_sheet, figure
 from .reading.sample_table import SampleTable
+from .reading.schedule import Schedule, read_schedule
 from .reading.set_group import SetGroup, matching, severities_of
 from .reading.stored_images import StoredImages
+from .reading.stream import Stream
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .regions.crops import Crops
 from .regions.region_index import RegionIndex
@@ -39,6 +41,7 @@ def open(
     images: str | None = None,
     groups: Path | str | None = None,
     frost_textures: Path | str | None = None,
+    plugins: Sequence[Path | str] | None = None,
     family_of: FamilyOf | None = None,
     open_virtual: Callable[..., DataSet] | None = None,
 ) -> DataSet:
@@ -60,6 +63,8 @@ def open(
         What the build was given to read its source.
     frost_textures : path, optional
         The directory of the user's own frost textures that the data set was made with.
+    plugins : sequence of str or path, optional
+        With `source`: the modules, or their files, of the corruptions that are not corruptset's.
     family_of, open_virtual : callable, optional
         Say which family a corruption is of, for `DataSet.select`, and open a data set with its source; `corruptset.open` supplies them.
 
@@ -90,7 +95,7 @@ def open(
     >>> for image, label in data["fog/3"]:  # doctest: +SKIP
     ...     predict(image)
     """
-    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures}
+    options = {"labels": labels, "images": images, "groups": groups, "frost_textures": frost_textures, "plugins": plugins}
     if source is None:
         if given := [name for name, value in options.items() if value is not None]:
             raise ParameterError(f"{', '.join(given)}: of a source, and none is given. Name it: open(..., source='imagenet:/data').")
@@ -262,6 +267,16 @@ class DataSet(Mapping[str, ImageSet]):
         if not isinstance(found, ImageSet):
             raise UnknownSet(f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}.")
         return found.with_transform(transform, target_transform)
+
+    def stream(self, schedule: Schedule | str | Path, transform: Callable[[Any], Any] | None = None) -> Stream:
+        """Return the images in the order of a schedule, or of a schedule's file (docs/schedules.md).
+
+        Raises
+        ------
+        ScheduleError
+            It cannot be read, is damaged, or is another data set's.
+        """
+        return Stream(self, schedule if isinstance(schedule, Schedule) else read_schedule(schedule), transform)
 
     @property
     def _corruptions(self) -> list[str]:

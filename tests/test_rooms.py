@@ -105,6 +105,10 @@ def test_public_names_are_those_promised():
         "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'calibrate', 'compare', 'corrupt', 'export', 'load_surrogate', 'names', 'open', "
         "'pack', 'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
         "'report', 'score', 'show', 'stream', 'unpack', 'verify'] 0."
+        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', 'load_plugin', "
+        "'load_surrogate', 'names', 'open', 'pack', "
+        "'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
+        "'report', 'schedule', 'score', 'show', 'unpack', 'verify'] 0."
     )
 
 
@@ -115,6 +119,8 @@ FLOORS = {
         "build",
         "level_effects",
         "catalogue", "show", "preview", "again",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built", "build", "level_effects",
+        "catalogue", "show", "preview", "contract", "again", "schedules",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",

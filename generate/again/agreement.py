@@ -7,7 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ...corruptions.registry import corruption_names, get_corruption
+from ...corruptions.plugins import plugins_of
+from ...corruptions.registry import get_corruption, is_corruption
 from ...corruptions.weather.textures import default_textures, load_textures
 from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
@@ -77,10 +78,11 @@ def refuse_unrecorded_source(problems: Sequence[str], rows: Sequence[tuple[str, 
 
 
 def refuse_unrecorded_code(manifest: Manifest, where: Path) -> None:
-    """Raise `VerificationError` if corruptions have other revisions here, or take no such parameters."""
+    """Raise `VerificationError` if corruptions have other revisions here, are another plugin's, or take no such parameters."""
+    _refuse_unrecorded_plugins(manifest, where)
     problems = []
     for name, revision in manifest.revisions.items():
-        if name not in corruption_names():
+        if not is_corruption(name):
             problems.append(f"{name}: not known here, revision {revision} in the data set")
         elif get_corruption(name).revision != revision:
             problems.append(f"{name}: revision {get_corruption(name).revision} here, {revision} in the data set")
@@ -94,8 +96,27 @@ def refuse_unrecorded_code(manifest: Manifest, where: Path) -> None:
         raise VerificationError(f"{where} names parameters that corruptions do not take:\n{listed(unknown)}\nNothing can be made from it.")
 
 
+def _refuse_unrecorded_plugins(manifest: Manifest, where: Path) -> None:
+    problems = []
+    for record in manifest.plugins:
+        called = record.module if record.version is None else f"{record.module} {record.version}"
+        used = [name for name in record.corruptions if name in manifest.revisions]
+        if missing := [name for name in used if not is_corruption(name)]:
+            problems.append(f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file")
+            continue
+        here = plugins_of(used)
+        if [plugin.sha256 for plugin in here] not in ([record.sha256], []) or (used and not here):
+            found = ", ".join(f"{p.module} with {p.sha256}" for p in here) or "corruptset's own"
+            problems.append(f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}")
+    if problems:
+        raise VerificationError(
+            f"{where} was made with corruptions of plugins that are missing or others here:\n{listed(problems)}\n"
+            "Nothing can be made again without the recorded source; verifying and reading need no plugin."
+        )
+
+
 def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
-    if name not in corruption_names():
+    if not is_corruption(name):
         return [f"{name}: not known here"]
     known = {p.name: p for p in get_corruption(name).parameters}
     problems = [f"{name}: unknown parameter {key!r}" for key in parameters if key not in known]

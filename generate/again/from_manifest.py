@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...corruptions.calibrations import SHIPPED, shipped
+from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
 from ...manifests.layout import PAGE
@@ -59,6 +60,11 @@ class RecordedBuild(BuildSpec):
     def stored_table(self) -> RegionTable | None:
         """The regions that regions.jsonl lists."""
         return recorded_table(self.manifest, "table")
+
+    @property
+    def plugin_records(self) -> list[dict[str, Any]]:
+        """The manifest's own, which those that are here are equal to."""
+        return [record.as_json() for record in self.manifest.plugins]
 
     def identity(
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
@@ -158,7 +164,8 @@ def maker_of(manifest: Manifest, where: Path, resources: ResourceOptions, sets: 
     loaded = resources.load(sets, manifest.classes)
     if manifest.surrogates and "surrogate" in loaded:
         refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
-    return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, loaded)
+    plugins = plugins_of(dict.fromkeys(stage.corruption for spec in sets for stage in spec.stages))
+    return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, loaded, plugins)
 
 
 def spread(total: int, count: int | None) -> list[int]:

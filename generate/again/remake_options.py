@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+from ...corruptions.plugins import load_plugins
 from ..plan.options import worker_count
 from ..plan.resources import ResourceOptions
 from ..sources.source import Source
@@ -20,6 +22,7 @@ class RemakeKeywords(TypedDict, total=False):
     frost_textures: str | Path | None
     surrogate: str | Path | None
     device: str | None
+    plugins: Sequence[str | Path] | None
     jobs: int | None
 
 
@@ -43,6 +46,8 @@ class RemakeOptions:
         The file of the model whose gradients some of the sets follow. Another machine makes other pixels of those sets.
     device : str, optional
         Where the model computes: ``cpu`` by default, ``cuda``.
+    plugins : sequence of str or path, optional
+        The modules, or their files, of the corruptions that are not corruptset's. They are loaded, and held to the recorded source.
     jobs : int, optional
         Processes; by default one a core.
     """
@@ -54,7 +59,11 @@ class RemakeOptions:
     frost_textures: str | Path | None = None
     surrogate: str | Path | None = None
     device: str | None = None
+    plugins: Sequence[str | Path] | None = None
     jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        load_plugins(self.plugins or ())
 
     @property
     def resources(self) -> ResourceOptions:

@@ -22,7 +22,7 @@ from ...manifests.records.models import ImageRecord, SetRecord
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
 from ..sources.source import Source
-from .agreement import PIXEL_LIBRARIES, differing, library_advice, matched, refuse_unrecorded_source
+from .agreement import PIXEL_LIBRARIES, differing, library_advice, matched, refuse_unrecorded_code, refuse_unrecorded_source
 from .from_manifest import RecordedBuild, opened_source, recorded_build, specs_of
 from .image_maker import ImageMaker
 from .release_folder import release_folder
@@ -78,7 +78,8 @@ class VirtualImages:
         self._begun: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "options": self.options, "check": self.check, "_begun": set()}
+        plugins = self.build.maker.plugins  # loaded where this is unpickled, also those that the parent has imported itself
+        return {"path": self.path, "options": self.options, "check": self.check, "_begun": set(), "_plugins": plugins}
 
     @cached_property
     def data(self) -> DataSet:
@@ -89,6 +90,7 @@ class VirtualImages:
     def build(self) -> RecordedBuild:
         """The build that the records are of."""
         manifest = self.data.manifest
+        refuse_unrecorded_code(manifest, self.path)
         makeable = [s.id for s in specs_of(manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(

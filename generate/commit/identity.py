@@ -30,6 +30,7 @@ IDENTITY = (
     "encoding",
     "textures",
     "surrogates",
+    "plugins",
     "classes",
     "excluded",
     "selection",
@@ -59,8 +60,8 @@ def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Chec
 def refuse_other_resources(directory: Path, recorded: Mapping[str, Any], resources: Resources) -> None:
     """Raise `BuildError` if both builds have textures, or a surrogate, and not the same."""
     for field, records in resources.items():
-        if recorded[field] and records:
-            _refuse(directory, difference({field: recorded[field]}, {field: records}))
+        if (present := recorded.get(field)) and records:
+            _refuse(directory, difference({field: present}, {field: records}))
 
 
 def _without_resources(identity: Mapping[str, Any]) -> dict[str, Any]:

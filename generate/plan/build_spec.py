@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import LEAST_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
@@ -27,6 +28,7 @@ from ..views.build_view import build_layout
 from ..views.layout import Layout
 from .job import CheckedSample
 from .parts import groups
+from .plugin_cost import cost_notes, plugin_seconds
 from .set_maker import SetMaker
 from .textures import refuse_small_textures, texture_notes
 from .tree import walk_order
@@ -204,12 +206,28 @@ class BuildSpec(ABC):
                     "its file with --surrogate to add to them."
                 )
             surrogates = [self.surrogate.record()]
-        return {"textures": textures, "surrogates": surrogates}
+        return {"textures": textures, "surrogates": surrogates, "plugins": self.plugin_records if "plugins" in fields else []}
+
+    @property
+    def plugin_records(self) -> list[dict[str, Any]]:
+        """The records of the plugins that all sets come from, whichever were asked for: so sets can be added later."""
+        used = {stage.corruption for one in self.sets for stage in one.stages}
+        return [
+            {"module": p.module, "version": p.version, "sha256": p.sha256, "corruptions": sorted(used.intersection(p.corruptions))}
+            for p in plugins_of(sorted(used))
+        ]
+
+    @cached_property
+    def plugin_seconds(self) -> Mapping[str, float]:
+        """Corruption -> seconds an image, of the plugins' corruptions that were asked for, measured when it is first used."""
+        return plugin_seconds(self.chosen(self.asked), self.maker, self.image_size)
 
     def refuse_small_textures(self, shapes: Iterable[tuple[int, int]]) -> None:
         """Raise `BuildError` where the user's frost textures do not cover images of these (height, width)."""
         refuse_small_textures(self.own_textures, self.chosen(self.asked), shapes, scale=self.maker.scale, side=self.maker.side)
 
     def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
-        """Return what a user should know of the view and the frost textures that were asked for."""
-        return (*(note for sink in sinks for note in sink.notes), *texture_notes(self.own_textures, self.chosen(self.asked)))
+        """Return what a user should know of the view and the frost textures that were asked for, and what plugins cost."""
+        asked = self.chosen(self.asked)
+        costs = cost_notes(asked, self.plugin_seconds, self.image_size)
+        return (*(note for sink in sinks for note in sink.notes), *texture_notes(self.own_textures, asked), *costs)

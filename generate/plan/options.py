@@ -51,6 +51,7 @@ class BuildKeywords(TypedDict, total=False):
     any_shape: bool
     store: Literal["images", "table"] | None
     page: bool
+    plugins: Sequence[str | Path] | None
     disjoint_from: Sequence[str | Path]
     scheduler: Any
 
@@ -121,6 +122,8 @@ class BuildOptions:
         Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what `plan` says.
     page : bool
         Write index.html, which shows what was built.
+    plugins : sequence of str or path, optional
+        Modules with corruptions of your own, or their files (docs/plugins.md), beside those that the recipe names.
     disjoint_from : sequence of path
         Directories of finished builds with which this one must have no sample in common: a training set and its test set.
     scheduler : str or distributed.Client, optional
@@ -156,6 +159,7 @@ class BuildOptions:
     any_shape: bool = False
     store: Literal["images", "table"] | None = None
     page: bool = True
+    plugins: Sequence[str | Path] | None = None
     disjoint_from: Sequence[str | Path] = ()
     scheduler: Any = None
 

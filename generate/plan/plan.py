@@ -17,6 +17,7 @@ from ..sources.source import Source
 from .estimates import BASE_MEMORY, DECODED_COPIES, MODEL_MEMORY, build_seconds, gradient_seconds
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
+from .plugin_cost import stage_counts
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .region_store import Store, StoreEstimate
 from .tree import buffers, gradients, stages_applied, stages_naive
@@ -128,6 +129,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
     seconds = build_seconds(size=spec.image_size, samples=count, stages=applied, images=images, jobs=jobs)
     if chosen is not None:
         seconds = chosen.seconds
+    seconds += count * sum(spec.plugin_seconds[name] * stages for name, stages in stage_counts(sets).items()) / jobs
     memory = BASE_MEMORY
     asked = sum(gradients(spec.maker.tree(spec.chosen(group))) for group in groups)
     if asked and spec.surrogate is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
@@ -151,10 +152,11 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
 
     Raises
     ------
-    RecipeError, SourceError, ParameterError, BuildError
+    RecipeError, SourceError, ParameterError, BuildError, PluginError
         What was asked for cannot be built.
     """
     options.check()
+    load_plugins(options.plugins or ())
     recipe = load_recipe(recipe)
     resolved = recipe.resolve(options.calibration).merged(options.seed, options.coupling)
     chosen = choose_sets(resolved.sets, options.sets)
@@ -181,6 +183,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         preprocessing, encoding = regions.settings(recipe, encoding)
     sizes = clean_sizes(preprocessing, probed)
     size = mean_size(sizes)
+    plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     count = len(selected) if regions is None else regions.samples(len(selected))
     form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * count)
     spec = RecipeBuild(
@@ -195,7 +198,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         encoding=encoding,
         format=None if options.view is not None else form,
         view=options.view,
-        maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources),
+        maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins),
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,

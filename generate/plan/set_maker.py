@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.keys import sample_keys
+from ...corruptions.plugins import Plugin
 from ...corruptions.registry import Images
 from ...corruptions.stages import Coupling, Scale, check_images
+from ...errors import PluginError, first_few
 from ..recipes.set_spec import SetSpec
 from .tree import Node, grow, walk
 
@@ -27,6 +29,8 @@ class SetMaker:
     scale: Scale = "none"
     resources: Mapping[str, Any] = field(default_factory=dict)
     """What replaces the corruptions' own resources (frost's textures), and the surrogate of those that need one."""
+    plugins: tuple[Plugin, ...] = ()
+    """Where corruptions come from that are not corruptset's: a worker loads them when it gets this."""
 
     def tree(self, sets: Iterable[SetSpec]) -> Node:
         """Return the tree of sets whose chains are distinct."""
@@ -50,6 +54,15 @@ class SetMaker:
         ------
         (set id, (N, H', W', C) ndarray of uint8)
             The images are valid until the next ones are asked for.
+
+        Raises
+        ------
+        PluginError
+            A plugin's corruption fails; the error names the sample.
         """
         resources = self.resources if labels is None else {**self.resources, "labels": np.asarray(labels, np.int64)}
-        return walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)
+        try:
+            yield from walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)
+        except PluginError as e:
+            named = f"sample {ids[e.position]!r}" if e.position is not None else f"samples {first_few(ids)}"
+            raise PluginError(f"{e}; {named}. `corruptset check-corruption` tries a corruption without a build.") from e

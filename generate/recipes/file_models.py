@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Dis
 
 from ...corruptions.fractional import severity_number
 from ...corruptions.registry import corruption_names
+from ...corruptions.registry import corruption_names, is_corruption
 from ...errors import suggest
 from ...manifests.records.models import SetId
 from .set_spec import Role
@@ -24,7 +25,7 @@ class RecipeTable(BaseModel):
 
 
 def _known_corruption(name: str) -> str:
-    if name not in corruption_names():
+    if not is_corruption(name):
         raise ValueError(f"there is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
     return name
 

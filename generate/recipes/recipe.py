@@ -14,10 +14,11 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
+from ...corruptions.plugins import load_plugin
 from ...corruptions.registry import corruption_names
 from ...corruptions.stages import Coupling
 from ...error_lines import mistake_lines
-from ...errors import CorruptsetError, RecipeError, mistakes, suggest
+from ...errors import CorruptsetError, PluginError, RecipeError, mistakes, suggest
 from ...files import read_text, reason
 from ...toml import parse_toml
 from ..pixels.encoding import Encoding
@@ -73,6 +74,8 @@ class Recipe(RecipeTable):
     ladder: Literal["evaluated", "text"] = "evaluated"
     """Whose parameters gradual degradations have."""
     scale: Literal["none", "side"] = "none"
+    plugins: tuple[str, ...] = ()
+    """Modules with corruptions of one's own, or their files, relative to the recipe's; a manifest has a record of each instead."""
     expects: Expects | None = None
     """What images of a source are like; None is any. The built bytes do not depend on it, so it is not in a manifest's recipe."""
     published: Published | None = None
@@ -173,7 +176,7 @@ class ResolvedRecipe:
     @property
     def record(self) -> dict[str, Any]:
         """The recipe as it stands in a manifest: every parameter, the calibration by name and never by path."""
-        data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published", "surrogate"})
+        data = self.recipe.model_dump(mode="json", exclude_none=True, exclude={"expects", "published", "surrogate", "plugins"})
         # Keys with their default value are left out, so that a key added to recipes changes no manifest.
         for key, unused in (("ladder", DEFAULT_LADDER), ("stages", {}), ("pairs", [])):
             if data[key] == unused:
@@ -247,7 +250,7 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     where : str
         What errors call it.
     folder : Path, optional
-        Where a calibration that is a table file, and a surrogate's file, are searched.
+        Where a calibration that is a table file, a surrogate's file, and plugins that are files, are searched.
 
     Raises
     ------
@@ -263,7 +266,13 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     surrogate = data.get("surrogate")
     if isinstance(surrogate, dict) and isinstance(surrogate.get("file"), str) and folder is not None:
         data["surrogate"] = surrogate | {"file": str(folder / surrogate["file"])}
-    return recipe_of(data, where)
+    plugins, problems = data.get("plugins"), []
+    for name in plugins if isinstance(plugins, list) and all(isinstance(name, str) for name in plugins) else []:
+        try:
+            load_plugin(name if folder is None or not name.endswith(".py") else folder / name)
+        except PluginError as e:
+            problems.append(f"plugins: {e}")
+    return recipe_of(data, where, problems)
 
 
 def recipe_of(data: Mapping[str, Any], where: str, problems: Sequence[str] = ()) -> Recipe:

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ...canonical import canonical
-from ...corruptions.registry import get_corruption
+from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Coupling, Stage, chain_keys
 
 Role = Literal["test", "validation", "train"]
 
-RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates"}
-"""Resource of a corruption -> the manifest's field with the records of what was used."""
+RESOURCE_FIELDS = {"textures": "textures", "surrogate": "surrogates", PLUGIN: "plugins"}
+"""Resource of a corruption, or the family of plugins -> the manifest's field with the records of what was used."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class SetSpec:
     @property
     def resource_fields(self) -> set[str]:
         """The manifest's fields that name what goes into its pixels beside source and parameters (`RESOURCE_FIELDS`)."""
-        used = {name for stage in self.stages for name in get_corruption(stage.corruption).resources}
+        declared = [get_corruption(stage.corruption) for stage in self.stages]
+        used = {name for one in declared for name in (one.family, *one.resources)}
         return {field for name, field in RESOURCE_FIELDS.items() if name in used}
 
     @property

@@ -7,7 +7,7 @@ from itertools import product
 
 from ...canonical import canonical
 from ...corruptions.calibrations import Calibration
-from ...corruptions.registry import corruption_names, get_corruption
+from ...corruptions.registry import corruption_names, get_corruption, is_corruption
 from ...corruptions.stages import Stage, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
 from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
@@ -164,7 +164,7 @@ class _Resolver:
                 named = self._named[item]
                 if named is not None:
                     yield item, named
-            elif item in corruption_names():
+            elif is_corruption(item):
                 for stage in self._of_corruption(where, item, severities, levels):
                     yield stage.name, stage
             else:

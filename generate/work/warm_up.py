@@ -15,7 +15,7 @@ import numpy as np
 from ...canonical import canonical, canonical_sha256
 from ...corruptions.cache import kernel_folder
 from ...corruptions.keys import sample_keys
-from ...corruptions.registry import get_corruption
+from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
 from ...processes import loky_workers_starting, worker_pool
 from ..pixels.batch_hashes import batch_hashes
@@ -63,7 +63,8 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     stages: dict[tuple[str, str], Stage] = {}
     for spec in job.sets.values():
         for stage in spec.stages:
-            if not get_corruption(stage.corruption).needs_model:  # those have no kernels
+            declared = get_corruption(stage.corruption)
+            if not declared.needs_model and declared.family != PLUGIN:  # those have no kernels
                 stages.setdefault((stage.corruption, canonical(dict(stage.parameters)).decode()), stage)
     tasks: dict[str, _Task] = {}
     for name in dict.fromkeys(name for name, _ in stages):

@@ -192,6 +192,18 @@ class TextureRecord(Record):
     sha256: Sha256
 
 
+class PluginRecord(Record):
+    """A module of somebody's own with corruptions that sets are made with."""
+
+    module: str
+    version: str | None
+    """Of its distribution, else its own; null where it states none."""
+    sha256: Sha256
+    """Of its file; of a package, of all its Python files."""
+    corruptions: list[str]
+    """Those that the recipe's sets have."""
+
+
 class SourceRecord(Record):
     """Where the samples came from: the scheme (never a path), the digest of the selection, the licence."""
 
@@ -233,6 +245,8 @@ class Manifest(Record):
     textures: list[TextureRecord]
     surrogates: list[Free] = Field(default=[], exclude_if=lambda records: not records)
     """The model whose gradients some sets follow. Left out where there is none."""
+    plugins: list[PluginRecord] = Field(default=[], exclude_if=lambda records: not records)
+    """Where corruptions come from that are not corruptset's. Left out where there are none."""
     revisions: dict[str, int]
     """corruption -> revision, of every corruption that a set uses."""
     classes: list[ClassRecord]

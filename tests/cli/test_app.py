@@ -27,6 +27,7 @@ NAMES = [
     "page",
     "pack",
     "unpack",
+    "schedule",
     "predict",
     "score",
     "compare",
@@ -37,6 +38,7 @@ NAMES = [
     "preview",
     "stream",
     "calibrate",
+    "check-corruption",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 

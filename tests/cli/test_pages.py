@@ -33,7 +33,7 @@ def shown(text: str) -> list[str]:
 
 
 CASES = [(page.name, line) for page in PAGES for line in shown(page.read_text(encoding="utf-8"))]
-WITHOUT_MORE = re.compile(r"corruptset (list|corrupt|preview)\b(?!.*--surrogate)|corruptset show [a-z_-]+( |$)")
+WITHOUT_MORE = re.compile(r"corruptset (list|corrupt|preview)\b(?!.*--(?:surrogate|plugin))|corruptset show [a-z_-]+( |$)")
 RUN = [(page, line) for page, line in CASES if WITHOUT_MORE.match(line)]
 MANY = re.compile(r"--recipe image-degrade-30")
 """Half of the time of all, so marked ci."""

@@ -1,0 +1,227 @@
+"""Corruptions in other people's modules: loaded by name, by path or as installed, and named by the hash of their source.
+
+What such a module needs is here: ``from corruptset.corruptions.plugins import Draw, Images, Keys, Parameter, corruption``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, distributions, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import CorruptsetError, CorruptsetWarning, PluginError, suggest
+from . import registry
+from .keys import Keys
+from .registry import PLUGIN, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption, given_array, given_scalar
+
+__all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice", "corruption", "given_array", "given_scalar", "load_plugin"]
+
+GROUP = "corruptset.corruptions"
+"""The group of entry points: a name, and a module whose import registers corruptions."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A module with corruptions that is loaded in this process. Where it is unpickled, in a worker, it is loaded too."""
+
+    module: str
+    version: str | None
+    """Of its distribution, else its ``__version__``."""
+    sha256: str
+    """Of its file; of a package, of all its Python files."""
+    place: str
+    """What loads it: the module's name, or the absolute path of its file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_again, (self.place, self.sha256)
+
+    @property
+    def corruptions(self) -> list[str]:
+        """The names of its corruptions."""
+        return [name for name, known in registry._registered.items() if _within(known.module, self.module)]
+
+
+_loaded: dict[str, Plugin] = {}
+
+
+def load_plugin(name: str | Path) -> Plugin:
+    """Load a module with corruptions of your own; from then on they are known by their names, in this process.
+
+    An ``import`` of the module does the same. A build, and everything that makes images again, loads what it is given as `plugins`, and
+    its workers load it by themselves.
+
+    Parameters
+    ----------
+    name : str or path
+        A module that can be imported, the path of its file (it ends in ``.py``), or the name of an entry point of the group
+        ``corruptset.corruptions``.
+
+    Returns
+    -------
+    Plugin
+        Its module, version, hash and corruptions.
+
+    Raises
+    ------
+    PluginError
+        There is no such module; it raises, with its file and line; it registers no corruption, or one whose name is taken; or its source
+        has changed since it was loaded.
+    """
+    by_path = isinstance(name, Path) or name.endswith(".py")
+    if by_path:
+        place = str(Path(name).resolve())
+        module = _of_file(Path(place))
+    else:
+        place = _installed()[name].module if name in _installed() else str(name)
+        module = _of_name(place)
+    plugin = Plugin(module.__name__, None if by_path else _version(module), _source_hash(module), place)
+    if by_path or plugin.version is None:
+        own = getattr(module, "__version__", None)
+        plugin = Plugin(plugin.module, str(own) if own is not None else None, plugin.sha256, place)
+    before = _loaded.setdefault(plugin.module, plugin)
+    if before.sha256 != plugin.sha256:
+        raise PluginError(f"The plugin {plugin.module} has changed since it was loaded: start a new process to use its new source.")
+    if not plugin.corruptions:
+        del _loaded[plugin.module]
+        raise PluginError(f"The plugin {name} registers no corruption: none of its functions has the decorator @corruption.")
+    return before
+
+
+def load_plugins(names: Iterable[str | Path]) -> tuple[Plugin, ...]:
+    """Load several plugins."""
+    return tuple(load_plugin(name) for name in names)
+
+
+@functools.cache
+def load_installed() -> None:
+    """Load all plugins that are installed with an entry point; one that cannot be loaded is a warning."""
+    for name in _installed():
+        try:
+            load_plugin(name)
+        except PluginError as e:
+            warnings.warn(str(e), CorruptsetWarning, stacklevel=2)
+
+
+def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
+    """Return the plugins that corruptions come from, by module.
+
+    Raises
+    ------
+    PluginError
+        A corruption is defined in a script or notebook, which no worker can load.
+    """
+    found = {}
+    for name in corruptions:
+        declared = get_corruption(name)
+        if declared.family != PLUGIN:
+            continue
+        if declared.module == "__main__":
+            raise PluginError(f"{name} is defined in a script or notebook, which workers cannot load: put it into a file of its own.")
+        named = [module for module in _loaded if _within(declared.module, module)]
+        module = max(named, key=len) if named else declared.module
+        found[module] = _loaded[module] if named else load_plugin(module)
+    return tuple(found[module] for module in sorted(found))
+
+
+def _load_again(place: str, sha256: str) -> Plugin:
+    """Load a plugin that another process has loaded, and hold it to the source that was there."""
+    plugin = load_plugin(place)
+    if plugin.sha256 != sha256:
+        raise PluginError(
+            f"The plugin {plugin.module} has changed while it was used ({sha256} then, {plugin.sha256} now). Run the same command again."
+        )
+    return plugin
+
+
+@functools.cache
+def _installed() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def _of_name(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as e:
+        if e.name is None or not _within(name, e.name):
+            raise _failure(name, name, e) from e
+        here = f" The file {name}.py is here: name it as ./{name}.py." if Path(f"{name}.py").is_file() else ""
+        raise PluginError(
+            f"There is no plugin {name!r}: no module of this name can be imported, and none is installed as one.{here}"
+            f"{suggest(name, _installed())} A file is named by its path, which ends in .py."
+        ) from None
+    except (Exception, SystemExit) as e:
+        raise _failure(name, name, e) from e
+
+
+def _of_file(path: Path) -> ModuleType:
+    """Return the module of a file, under the name of the file."""
+    name = path.stem
+    present = sys.modules.get(name)
+    if present is not None and getattr(present, "__file__", None) == str(path):
+        return present
+    spec = importlib.util.spec_from_file_location(name, path)
+    if not path.is_file() or spec is None or spec.loader is None or not name.isidentifier():
+        raise PluginError(f"The plugin {path} cannot be loaded: expected a file whose name is a word and ends in .py.")
+    other = present or (name in sys.stdlib_module_names and name)
+    if other:
+        raise PluginError(f"The plugin {path} cannot be loaded: {name!r} is the name of another module ({other}). Rename the file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as e:
+        del sys.modules[name]
+        raise _failure(str(path), name, e) from e
+    return module
+
+
+def _failure(given: str, module: str, error: BaseException) -> PluginError:
+    """Return what to say of a plugin that raises while it is imported, and forget what it registered before."""
+    for name in [name for name, known in registry._registered.items() if _within(known.module, module)]:
+        del registry._registered[name]
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        where = f"{error.filename}, line {error.lineno}"
+    else:
+        inner = __file__, importlib.__file__, registry.__file__
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in inner and not f.filename.startswith("<frozen")]
+        where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "while it was imported"
+    what = str(error) if isinstance(error, CorruptsetError) else f"{type(error).__name__}: {error}"
+    return PluginError(f"The plugin {given} cannot be loaded ({where}): {what}")
+
+
+def _version(module: ModuleType) -> str | None:
+    """Return the version of the distribution that a module was installed by, which lies beside it; None where there is none."""
+    top = module.__name__.partition(".")[0]
+    file = Path(str(getattr(sys.modules[top], "__file__", None)))
+    folder = file.parents[1] if file.name == "__init__.py" else file.parent
+    named = [entry.dist for entry in _installed().values() if entry.module.partition(".")[0] == top and entry.dist is not None]
+    for found in (*named, *distributions(path=[str(folder)])):
+        if found in named or top in (found.read_text("top_level.txt") or "").split() or any(p.parts[0] == top for p in found.files or ()):
+            return found.version
+    return None
+
+
+def _source_hash(module: ModuleType) -> str:
+    """Return the hash of a module's file; of a package, of all its Python files with their paths, in the order of the paths."""
+    if not (file := getattr(module, "__file__", None)) or not file.endswith(".py"):
+        raise PluginError(f"The plugin {module.__name__} cannot be used: it has no Python source ({file}), whose hash names it.")
+    if not hasattr(module, "__path__"):
+        return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}"
+    folder, digest = Path(file).parent, hashlib.sha256()
+    for path in sorted(folder.rglob("*.py"), key=lambda p: p.relative_to(folder).as_posix()):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"sha256:{digest.hexdigest()}"

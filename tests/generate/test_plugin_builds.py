@@ -1,0 +1,164 @@
+"""Builds with a plugin: equal to a call, recorded by the hash of the source, made again by that source alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import layouts
+import pytest
+from packs import packed
+from plugin_files import HEAD, function, template, without_plugins, write_blinds
+
+import corruptset
+from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
+from corruptset.generate.again import release_folder
+from corruptset.generate.build import Built
+from corruptset.generate.sources.source import open_source
+from corruptset.manifests.layout import WORK_FOLDER
+
+SETS = '[[sets]]\ncorruptions = ["blinds", "contrast"]\nseverities = [2, 5]\n\n[[sets]]\nchain = ["contrast-3", "blinds-4"]\n'
+OPTIONS: dict[str, Any] = {"jobs": 1, "metrics": 0, "page": False, "any_shape": True, "format": "folder"}
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recipe that names a plugin beside it."""
+    folder = tmp_path_factory.mktemp("mine")
+    write_blinds(folder)
+    recipe = layouts.write_recipe(folder, name="blinds-c", more=SETS)
+    recipe.write_text('plugins = ["mine.py"]\n' + recipe.read_text())
+    return recipe
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    with without_plugins():
+        yield
+
+
+@pytest.fixture(scope="module")
+def source(shared: layouts.Shared) -> str:
+    return f"folder:{shared.crops(classes=2)}"
+
+
+@pytest.fixture(scope="module")
+def built(mine: Path, source: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    with without_plugins():
+        return corruptset.build(mine, source, tmp_path_factory.mktemp("out"), **OPTIONS)
+
+
+def test_a_build_says_whose_code_made_it(built: Built, mine: Path) -> None:
+    manifest = json.loads((built.directory / "manifest.json").read_text())
+    (record,) = manifest["plugins"]
+    with without_plugins():
+        sha256 = corruptset.load_plugin(mine.with_name("mine.py")).sha256
+    assert record == {"module": "mine", "version": None, "sha256": sha256, "corruptions": ["blinds"]}
+    assert "plugins" not in manifest["recipe"]
+    assert str(mine.parent) not in (built.directory / "manifest.json").read_text()
+    (note,) = built.notes
+    assert note.startswith("blinds (plugin mine) takes ")
+    assert "s an image of 32x32, measured here" in note
+    assert "for the 3 sets" in note
+
+
+def test_a_build_without_plugins_has_no_such_field(shared: layouts.Shared) -> None:
+    directory = shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder")
+    assert "plugins" not in json.loads((directory / "manifest.json").read_text())
+
+
+def test_reading_and_verifying_need_no_plugin(built: Built) -> None:
+    assert corruptset.verify(built.directory).ok
+    data = corruptset.open(built.directory)
+    assert len(data.select(corruption="blinds")) == 3
+    assert len(data.select(family="other")) == 3
+    assert data["blinds/5"].array().shape == (4, 32, 32, 3)
+
+
+def test_a_call_makes_what_the_build_stores(built: Built, mine: Path, source: str) -> None:
+    corruptset.load_plugin(mine.with_name("mine.py"))
+    opened = open_source(source)
+    for set_id, images in corruptset.open(built.directory).items():
+        for index, sample in enumerate(opened.samples):
+            made = corruptset.corrupt(opened.load(sample).image, set_id, calibration="cifar", key=sample.id)
+            assert (made == images.image(index)).all()
+
+
+def test_the_source_is_asked_for_by_name(built: Built, mine: Path, source: str, tmp_path: Path) -> None:
+    missing = r"mine \(blinds\): is not loaded\. Name it with --plugin mine"
+    for call in (corruptset.verify, corruptset.rebuild):
+        options: dict[str, Any] = {"rederive": 2} if call is corruptset.verify else {"out": tmp_path}
+        with pytest.raises(VerificationError, match=missing):
+            call(built.directory, source=source, jobs=1, **options)
+        with without_plugins():
+            report: Any = call(built.directory, source=source, jobs=1, plugins=[mine.with_name("mine.py")], **options)
+            assert report.ok if call is corruptset.verify else report.identical
+    changed = tmp_path / "mine.py"
+    changed.write_text(template().replace("* 16", "* 15"))
+    with pytest.raises(VerificationError, match=r"mine \(blinds\): has the source sha256:[0-9a-f]{64}; here it is mine with sha256:"):
+        corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[changed])
+
+
+def test_a_plugin_of_another_name_and_the_same_source_will_do(built: Built, mine: Path, source: str, tmp_path: Path) -> None:
+    shutil.copy(mine.with_name("mine.py"), tmp_path / "renamed.py")
+    assert corruptset.verify(built.directory, rederive=1, source=source, jobs=1, plugins=[tmp_path / "renamed.py"]).ok
+
+
+def test_a_virtual_data_set_makes_the_same(built: Built, mine: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release_folder, "cache_root", lambda: tmp_path)
+    release = packed(built.directory, tmp_path, family_of=lambda name: "all", manifest_only=True).path
+    with pytest.raises(VerificationError, match="is not loaded"):
+        corruptset.open(release, source=source)
+    data = corruptset.open(release, source=source, plugins=[mine.with_name("mine.py")])
+    for name, stored in corruptset.open(built.directory).items():
+        assert (data[name].array() == stored.array()).all()
+
+
+def test_a_stopped_build_is_not_resumed_with_changed_code(mine: Path, source: str, tmp_path: Path) -> None:
+    shutil.copytree(mine.parent, tmp_path / "here")
+    recipe, out = tmp_path / "here" / mine.name, tmp_path / "out"
+    made = corruptset.build(recipe, source, out, sets=["blinds/2"], **OPTIONS)
+    assert corruptset.build(recipe, source, out, sets=["contrast/2"], **OPTIONS).manifest.plugins == made.manifest.plugins
+    with (recipe.parent / "mine.py").open("a") as file:
+        file.write("# new\n")
+    with without_plugins(), pytest.raises(BuildError, match=r"plugins\[0\]\.sha256"):
+        corruptset.build(recipe, source, out, **OPTIONS)
+    assert not (made.directory / WORK_FOLDER).exists()
+
+
+BREAKING = {
+    "raises": ("return images if (images[:, 0, 0, 0] != {}).all() else images[99]", "raised IndexError: index 99"),
+    "floats": ("return images if (images[:, 0, 0, 0] != {}).all() else images / 2", "returned an array of float64"),
+    "cuts": ("return images if (images[:, 0, 0, 0] != {}).all() else images[:, 1:]", "returned the shape"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_a_fault_in_the_middle_of_a_build_names_the_sample(name: str, source: str, tmp_path: Path) -> None:
+    opened = open_source(source)
+    corners = [int(opened.load(sample).image[0, 0, 0]) for sample in opened.samples]
+    victim = next(i for i in range(len(corners) - 1, -1, -1) if corners.count(corners[i]) == 1)
+    body, sentence = BREAKING[name]
+    (tmp_path / "breaking.py").write_text(HEAD + function(name, body.format(corners[victim]), ", deterministic=True"))
+    chain = f'[[sets]]\nid = "broken"\nchain = [{{corruption = "{name}"}}]\n'
+    recipe = layouts.write_recipe(tmp_path, more=chain)
+    with pytest.raises(PluginError, match=rf"The plugin breaking: {name} {sentence}") as raised:
+        corruptset.build(recipe, source, tmp_path / "out", plugins=[tmp_path / "breaking.py"], **OPTIONS)
+    assert f"; sample {opened.samples[victim].id!r}. " in str(raised.value)
+
+
+def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path: Path) -> None:
+    recipe = layouts.write_recipe(tmp_path, more=SETS)
+    recipe.write_text('plugins = ["absent.py"]\n' + recipe.read_text().replace('version = "1.0.0"', 'version = "*"'))
+    with pytest.raises(RecipeError, match=r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded") as raised:
+        corruptset.build(recipe, "sample", tmp_path / "out")
+    assert "there is no corruption 'blinds'" in str(raised.value)
+
+
+@pytest.mark.ci
+def test_workers_load_it_by_themselves(built: Built, mine: Path, source: str, tmp_path: Path) -> None:
+    again = corruptset.build(mine, source, tmp_path, **{**OPTIONS, "jobs": 2})
+    assert layouts.files_of(again.directory) == layouts.files_of(built.directory)

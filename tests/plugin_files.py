@@ -1,0 +1,69 @@
+"""Plugins for tests: files with corruptions of a user's own, and a registry that forgets them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from corruptset.corruptions import calibrations, plugins, registry, resolution
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "plugins.md"
+HEAD = "import numpy as np\nfrom corruptset.corruptions.plugins import Parameter, corruption\n"
+TABLE = """name = "cifar"
+side = 32
+[sources]
+own = "chosen by eye"
+"""
+CACHES = (plugins._installed, plugins.load_installed, calibrations._plugin_table, resolution._remembered)
+
+
+def template() -> str:
+    """Return the module that docs/plugins.md tells the reader to write."""
+    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
+
+
+def function(name: str, body: str, declared: str = "", signature: str = "images, keys") -> str:
+    """Return a registered function."""
+    return f"@corruption(revision=1, reference='x', parameters=(){declared})\ndef {name}({signature}):\n    {body}\n"
+
+
+def write_blinds(folder: Path, *, tables: bool = True) -> Path:
+    """Write the page's module, with a table of five severities."""
+    text = template()
+    if tables:
+        text = text.replace("    revision=1,", '    revision=1, tables="blinds_tables",')
+        rows = "".join(f'[[blinds]]\nseverity = {s}\ndepth = {s / 6}\nsource = "own"\n' for s in range(1, 6))
+        (folder / "blinds_tables").mkdir(exist_ok=True)
+        (folder / "blinds_tables" / "cifar.toml").write_text(TABLE + rows)
+    (folder / "mine.py").write_text(text)
+    return folder / "mine.py"
+
+
+@contextmanager
+def without_plugins() -> Iterator[None]:
+    """Know no plugin, as a new process does; what is loaded meanwhile is forgotten again."""
+    registered, loaded = dict(registry._registered), dict(plugins._loaded)
+    modules = _forget()
+    try:
+        yield
+    finally:
+        _forget()
+        registry._registered.update(registered)
+        plugins._loaded.update(loaded)
+        sys.modules.update(modules)
+
+
+def _forget() -> dict[str, ModuleType]:
+    """Forget all plugins; return their modules."""
+    names = {known.module for known in registry._registered.values() if known.family == registry.PLUGIN} | set(plugins._loaded)
+    names = {name for name in sys.modules for plugin in names if name == plugin or name.startswith(f"{plugin}.")} - {"__main__"}
+    for corruption in [name for name, known in registry._registered.items() if known.family == registry.PLUGIN]:
+        del registry._registered[corruption]
+    plugins._loaded.clear()
+    for cache in CACHES:
+        cache.cache_clear()
+    return {name: sys.modules.pop(name) for name in names}
