@@ -205,6 +205,10 @@ SurrogateBatch = Annotated[
         show_default=False,
     ),
 ]
+Annotations = Annotated[
+    Literal["copy", "link"],
+    typer.Option("--annotations", help="Of coco and cityscapes: copy the annotation files, or link them (hard links, where possible)."),
+]
 AnyShape = Annotated[
     bool,
     typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),

@@ -93,6 +93,11 @@ def set_places(manifest: Manifest) -> dict[str, list[str]]:
     return places
 
 
+def own_names(manifest: Manifest) -> bool:
+    """Return whether the images keep the paths that they have in their source."""
+    return any(view.get("own_names") is True for view in manifest.views)
+
+
 def are_paths(paths: object) -> bool:
     """Return whether this is a list of relative paths, and not an empty one."""
     try:

@@ -96,7 +96,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "aimed": aimed_rows(blocks),
         "about_metrics": about_metrics(manifest),
         "odd": _odd(manifest, len(ids) - len(pictured)),
-        "shown_samples": [(record.id, record.class_) for record in shown.records[: maker.samples]],
+        "shown_samples": [(record.id, record.class_ or "image") for record in shown.records[: maker.samples]],
     }
     return render("build.html", __package__, **values)
 

@@ -50,6 +50,7 @@ class BuildKeywords(TypedDict, total=False):
     view: str | None
     any_shape: bool
     store: Literal["images", "table"] | None
+    annotations: Literal["copy", "link"]
     page: bool
     disjoint_from: Sequence[str | Path]
 
@@ -118,6 +119,8 @@ class BuildOptions:
         Take images of any size and channels, also where the recipe or the view is made for others.
     store : {"images", "table"}, optional
         Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what `plan` says.
+    annotations : {"copy", "link"}
+        Whether the annotation files of ``coco`` and ``cityscapes`` are copied, or hard links where the disk has them.
     page : bool
         Write index.html, which shows what was built.
     disjoint_from : sequence of path
@@ -152,6 +155,7 @@ class BuildOptions:
     view: str | None = None
     any_shape: bool = False
     store: Literal["images", "table"] | None = None
+    annotations: Literal["copy", "link"] = "copy"
     page: bool = True
     disjoint_from: Sequence[str | Path] = ()
 
@@ -166,6 +170,7 @@ class BuildOptions:
             ("coupling", self.coupling, COUPLINGS),
             ("scale", self.scale, (None, *SCALES)),
             ("store", self.store, (None, "images", "table")),
+            ("annotations", self.annotations, ("copy", "link")),
         ):
             if value not in known:
                 problems.append(f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}")

@@ -33,7 +33,7 @@ class SetMaker:
         return grow(sets, self.seed, self.coupling)
 
     def images(
-        self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str], labels: Sequence[int] | None = None
+        self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str], labels: Sequence[int | None] | None = None
     ) -> Iterator[tuple[str, Images]]:
         """Yield set id and images, for every set of a tree.
 
@@ -44,12 +44,12 @@ class SetMaker:
         ids : sequence of str
             The samples' ids: random draws follow from them.
         labels : sequence of int, optional
-            The samples' classes, for corruptions that follow a model's gradient.
+            The samples' classes, for corruptions that follow a model's gradient; None where the source has no labels.
 
         Yields
         ------
         (set id, (N, H', W', C) ndarray of uint8)
             The images are valid until the next ones are asked for.
         """
-        resources = self.resources if labels is None else {**self.resources, "labels": np.asarray(labels, np.int64)}
+        resources = self.resources if labels is None or None in labels else {**self.resources, "labels": np.asarray(labels, np.int64)}
         return walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from ...errors import ParameterError
+
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
 
@@ -39,12 +41,14 @@ SetId = Annotated[str, Field(pattern=r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$", max_leng
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 
 
-def _given(value: str | None) -> str | None:
+def _given(value: Any) -> Any:
     if value is None:
         raise ValueError("is null; what a sample does not have is left out")
     return value
 
 
+Label = Annotated[Count | None, AfterValidator(_given), WithJsonSchema({"type": "integer", "minimum": 0, "maximum": 2**53 - 1})]
+ClassName = Annotated[str | None, AfterValidator(_given), WithJsonSchema({"type": "string"})]
 GroupName = Annotated[str | None, Field(min_length=1), AfterValidator(_given), WithJsonSchema({"type": "string", "minLength": 1})]
 """Left out, never null, where a source has no groups."""
 
@@ -303,13 +307,30 @@ class RegionRow(Record):
     channels: Literal["rgb", "keep"]
 
 
+def class_index(label: int | None) -> int:
+    """Return a label, of those who cannot do without one.
+
+    Raises
+    ------
+    ParameterError
+        There is none: the source has no labels.
+    """
+    if label is None:
+        raise ParameterError(
+            "The images have no labels, because their source has none (tree, coco, cityscapes), and this needs labels. Detection and "
+            "segmentation metrics are scored with `corruptset score-table`."
+        )
+    return label
+
+
 class SampleRecord(Record):
     """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's."""
 
     index: Count
     id: str
-    label: Count
-    class_: Annotated[str, Field(alias="class")]
+    label: Label = Field(default=None, exclude_if=_absent)
+    """Left out where the source has no labels, as is its class."""
+    class_: ClassName = Field(default=None, alias="class", exclude_if=_absent)
     split: str | None
     path: str | None
     sha256: Sha256
@@ -321,6 +342,11 @@ class SampleRecord(Record):
 
     region: RegionRecord | None = Field(default=None, exclude_if=lambda region: region is None)
     """Of a region; left out of the row of a whole image."""
+
+    @property
+    def class_index(self) -> int:
+        """The label; of a sample without one it raises."""
+        return class_index(self.label)
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 

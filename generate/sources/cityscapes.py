@@ -1,0 +1,50 @@
+"""The source ``cityscapes:PATH``: ``leftImg8bit/val/<city>/*_leftImg8bit.png`` and its annotations in ``gtFine/val``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...errors import SourceError
+from .image_files import FolderSource, describe
+from .listing import list_folder
+from .tree import folder_of, list_unlabelled
+
+IMAGES, FINE, SPLIT = "leftImg8bit", "gtFine", "val"
+NEEDED = f"{FINE}_labelIds.png"
+"""The annotation that every image has; instances, polygons and colours come with it where they are there."""
+EXPECTED = f"a folder with {IMAGES}/{SPLIT}/<city>/..._{IMAGES}.png and {FINE}/{SPLIT}/<city>/..._{NEEDED}"
+
+
+def open(rest: str, *, labels: Path | None = None) -> FolderSource:
+    """List the validation images; none is read.
+
+    The annotation files are all of ``gtFine/val``, and those of COCO's format that mmdetection makes (``annotations/*_val.json``).
+
+    Raises
+    ------
+    SourceError
+        The folders are not there, or hold no image.
+    """
+    root = folder_of(rest, "cityscapes", EXPECTED, labels)
+    images, fine = root / IMAGES / SPLIT, root / FINE / SPLIT
+    if missing := [str(folder) for folder in (images, fine) if not folder.is_dir()]:
+        raise SourceError(f"The source cityscapes:{rest}: {' and '.join(missing)} not there. Expected {EXPECTED}.")
+    listing, annotations = list_folder(images), list_folder(fine)
+    notes = [(f"{IMAGES}/{SPLIT}/{path}", reason) for path, reason in listing.notes]
+    notes += [(f"{FINE}/{SPLIT}/{path}", reason) for path, reason in annotations.notes]
+    there, found = set(annotations.images), []
+    for path in listing.images:
+        stem = path.removesuffix(f"_{IMAGES}.png")
+        where = f"{IMAGES}/{SPLIT}/{path}"
+        if stem == path:
+            notes.append((where, f"is not called ..._{IMAGES}.png: rename it, or move it away"))
+        elif f"{stem}_{NEEDED}" not in there:
+            notes.append((where, f"has no annotation {FINE}/{SPLIT}/{stem}_{NEEDED}: fetch it"))
+        else:
+            found.append(where)
+    if not found:
+        raise SourceError(f"The source cityscapes:{rest} holds no image that can be used.{describe(notes)}")
+    source = FolderSource("cityscapes", list_unlabelled(found, notes), root)
+    files = [*(p for p in fine.rglob("*") if p.is_file() and not p.name.startswith(".")), *root.glob(f"annotations/*_{SPLIT}.json")]
+    source.annotations = {p.relative_to(root).as_posix(): p for p in sorted(files)}
+    return source
