@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .scores.predict import predict
     from .scores.report import report
     from .scores.score import score
+    from .scores.score_table import score_table
 
     __version__: str
 
@@ -68,6 +69,7 @@ __all__ = [
     "recipes",
     "report",
     "score",
+    "score_table",
     "show",
     "unpack",
     "verify",
@@ -97,6 +99,7 @@ _HOMES = {
     "predict": "scores.predict",
     "report": "scores.report",
     "score": "scores.score",
+    "score_table": "scores.score_table",
     "verify": "generate.again.rederive",
     "open": "manifests.reader",
 }

@@ -26,6 +26,7 @@ from .preview import preview
 from .rebuild import rebuild
 from .report import report
 from .score import score
+from .score_table import score_table
 from .show import show
 from .verify import verify
 
@@ -44,6 +45,7 @@ COMMANDS: list[Callable[..., None]] = [
     unpack,
     predict,
     score,
+    score_table,
     compare,
     report,
     pairs_sheet,

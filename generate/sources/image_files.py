@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from ...errors import SourceError, listed
@@ -60,7 +61,7 @@ def list_samples(
             notes.append((path, problem))
     clashes = find_clashes([(identity, folder_of[label], path) for identity, label, path in named])
     notes += clashes.items()
-    kept = sorted((entry for entry in named if entry[2] not in clashes), key=lambda entry: (entry[0], entry[2]))
+    kept = sorted((entry for entry in named if entry[2] not in clashes), key=itemgetter(0))
     if not kept:
         raise SourceError(f"No image of the source can be used.{describe(notes)}")
     samples = tuple(Sample(index, identity, label, path) for index, (identity, label, path) in enumerate(kept))
