@@ -229,7 +229,7 @@ View = Annotated[
         metavar="VIEW",
         autocompletion=completion.views,
         help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
-        "flageval.",
+        "flageval, source-tree.",
         show_default=False,
     ),
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...manifests.layout import CONTACT, IMAGES, LICENSE, REGIONS, SETS, SHARDS, image_folder, set_of_shard
+from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
 
 _SHOWN = 10
+ANNOTATED = ("coco", "cityscapes")
+"""The sources that have files of annotations."""
 
 
 def data_card(manifest: Manifest, samples: int) -> str:
@@ -94,7 +96,7 @@ def _annotated(manifest: Manifest, view: Mapping[str, Any]) -> str:
     lines = [f"Images keep their paths: `{view['top']}/<set id>/<path>`, the path as in the source and in `samples.jsonl`."]
     if not manifest.classes:
         lines.append("They have no labels.")
-    if any("/" in f.path and not f.path.startswith((SETS, IMAGES)) for f in manifest.files):
+    if manifest.source.name in ANNOTATED:
         lines.append("The source's annotation files lie beside them, unchanged, under their own paths.")
     if moved := sorted(set(view.get("moves_content", [])) & {t.corruption for s in manifest.sets for t in s.stages}):
         lines.append(f"Content moves in {', '.join(moved)}; boxes and masks are not moved with it.")

@@ -114,7 +114,7 @@ class BuildOptions:
         The name of the dataset of images, for ``hdf5``.
     view : str, optional
         Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood
-        or flageval.
+        flageval or source-tree.
     any_shape : bool
         Take images of any size and channels, also where the recipe or the view is made for others.
     store : {"images", "table"}, optional

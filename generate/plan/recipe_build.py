@@ -168,11 +168,13 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     # Clean can be built from any recipe, but only where the user names it.
     has_clean = any("clean" in s.names for s in resolved.sets)
     hold_out = _hold_out(recipe, options)
-    source, selected = _open(source, options, recipe, hold_out)
-    view = options.view
+    source = _open(source, options, recipe)
     if not source.classes:
         refuse_labels(source, options, chosen, regions=recipe.regions is not None)
-        view = view or "tree"
+    view = options.view or (None if source.classes else "source-tree")
+    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
+    if not selected:
+        raise SourceError(f"The source {source.scheme} has no images to build from.")
     if options.train:
         resolved = replace(resolved, sets=to_train_with(resolved.sets))
     preprocessing = recipe.preprocessing
@@ -258,17 +260,14 @@ def to_train_with(sets: Iterable[SetSpec]) -> tuple[SetSpec, ...]:
     return tuple(replace(s, role="train") for s in sets)
 
 
-def _open(source: str | Source, options: BuildOptions, recipe: Recipe, hold_out: HoldOut | None) -> tuple[Source, tuple[Sample, ...]]:
-    """Return the source and the samples that were selected."""
+def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source:
+    """Return the source, listed."""
     if isinstance(source, str):
         groups = options.groups
         if groups is None and recipe.hold_out is not None and source.partition(":")[0] in GROUPED_SOURCES:
             groups = recipe.hold_out.grouping
         source = open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
-    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
-    if not selected:
-        raise SourceError(f"The source {source.scheme} has no images to build from.")
-    return source, selected
+    return source
 
 
 def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None) -> Checked:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ...errors import SourceError
 from .image_files import FolderSource, describe
+from .image_tree import folder_of, list_unlabelled
 from .listing import list_folder
-from .tree import folder_of, list_unlabelled
 
 IMAGES, FINE, SPLIT = "leftImg8bit", "gtFine", "val"
 NEEDED = f"{FINE}_labelIds.png"

@@ -15,8 +15,8 @@ from ...errors import SourceError, listed, suggest
 from ...files import UnfitFile, read_text, reason
 from ...manifests.records.models import safe_path
 from .image_files import FolderSource, Note, describe
+from .image_tree import folder_of, list_unlabelled
 from .source import BadSample, Probe, Sample
-from .tree import folder_of, list_unlabelled
 
 ANNOTATIONS = "annotations"
 START, DEFAULT = "instances_", "val2017"

@@ -127,7 +127,7 @@ SCHEMES: Mapping[str, Scheme] = {
         ("groups",),
         groupings=("style", "subtype"),
     ),
-    "tree": Scheme("tree", "tree:PATH, any tree of JPEGs and PNGs: no labels, names and paths are kept"),
+    "tree": Scheme("image_tree", "tree:PATH, any tree of JPEGs and PNGs: no labels, names and paths are kept"),
     "coco": Scheme("coco", "coco:PATH, a detection set as COCO lays it out: annotations/instances_val2017.json and val2017/"),
     "cityscapes": Scheme("cityscapes", "cityscapes:PATH, Cityscapes' validation images: leftImg8bit/val and gtFine/val"),
     "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),

@@ -24,6 +24,11 @@ def stored_format(path: str, encoding_format: str) -> str:
     return "png" if path.lower().endswith(".png") else encoding_format
 
 
+def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
+    """Return the path of an image that keeps its name: the one in its source, else the sample's id with a suffix."""
+    return path or f"{sample_id}.{FORMATS[encoding_format][1]}"
+
+
 class NotAPicture(ValueError):
     """Bytes that do not decode to a grey or RGB image of 8 bits in the expected format."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...processes import loky_workers_starting
 from ..disk.listing import Listing
+from ..images.pictures import own_path
 from ..layout import SHARDS, own_names, set_of_shard, set_path
 from ..records.models import Manifest, SampleRecord, SetRecord
 from ..records.report import LEVELS, Problem, VerificationReport
@@ -34,8 +35,8 @@ def set_tasks(
     count = len(manifest.classes)
     trusted = samples is not None and count > 0 and all(s.label is not None and s.label < count for s in samples)
     labels = np.array([s.class_index for s in samples], dtype=np.int64) if samples is not None and trusted else None
-    named = samples is not None and own_names(manifest) and all(s.path is not None for s in samples)
-    names = tuple(s.path or "" for s in samples) if samples is not None and named else None
+    form, own = manifest.encoding["format"], own_names(manifest)
+    names = tuple(own_path(s.path, s.id, form) for s in samples) if samples is not None and own else None
     listed = {f.path for f in manifest.files}
     for record, shards in _with_shards(manifest, report):
         if record.id in report.absent:

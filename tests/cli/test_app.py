@@ -29,6 +29,7 @@ NAMES = [
     "unpack",
     "predict",
     "score",
+    "score-table",
     "compare",
     "report",
     "pairs-sheet",
