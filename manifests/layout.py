@@ -98,6 +98,13 @@ def own_names(manifest: Manifest) -> bool:
     return any(view.get("own_names") is True for view in manifest.views)
 
 
+def moved_content(manifest: Manifest) -> list[str]:
+    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where it is."""
+    used = {stage.corruption for s in manifest.sets for stage in s.stages}
+    named = [view.get("moves_content") for view in manifest.views]
+    return sorted(used.intersection(name for names in named if isinstance(names, list) for name in names if isinstance(name, str)))
+
+
 def are_paths(paths: object) -> bool:
     """Return whether this is a list of relative paths, and not an empty one."""
     try:

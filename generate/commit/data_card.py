@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, set_of_shard
+from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, moved_content, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
@@ -98,7 +98,7 @@ def _annotated(manifest: Manifest, view: Mapping[str, Any]) -> str:
         lines.append("They have no labels.")
     if manifest.source.name in ANNOTATED:
         lines.append("The source's annotation files lie beside them, unchanged, under their own paths.")
-    if moved := sorted(set(view.get("moves_content", [])) & {t.corruption for s in manifest.sets for t in s.stages}):
+    if moved := moved_content(manifest):
         lines.append(f"Content moves in {', '.join(moved)}; boxes and masks are not moved with it.")
     return " ".join(lines)
 

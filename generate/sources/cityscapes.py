@@ -26,7 +26,7 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource:
         The folders are not there, or hold no image.
     """
     root = folder_of(rest, "cityscapes", EXPECTED, labels)
-    images, fine = root / IMAGES / SPLIT, root / FINE / SPLIT
+    images, fine = (root / IMAGES / SPLIT).resolve(), (root / FINE / SPLIT).resolve()
     if missing := [str(folder) for folder in (images, fine) if not folder.is_dir()]:
         raise SourceError(f"The source cityscapes:{rest}: {' and '.join(missing)} not there. Expected {EXPECTED}.")
     listing, annotations = list_folder(images), list_folder(fine)
@@ -45,6 +45,7 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource:
     if not found:
         raise SourceError(f"The source cityscapes:{rest} holds no image that can be used.{describe(notes)}")
     source = FolderSource("cityscapes", list_unlabelled(found, notes), root)
-    files = [*(p for p in fine.rglob("*") if p.is_file() and not p.name.startswith(".")), *root.glob(f"annotations/*_{SPLIT}.json")]
-    source.annotations = {p.relative_to(root).as_posix(): p for p in sorted(files)}
+    files = {f"{FINE}/{SPLIT}/{p.relative_to(fine).as_posix()}": p for p in fine.rglob("*") if p.is_file() and not p.name.startswith(".")}
+    files |= {f"annotations/{p.name}": p for p in root.glob(f"annotations/*_{SPLIT}.json")}
+    source.annotations = files
     return source

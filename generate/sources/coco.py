@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import SourceError, listed, suggest
 from ...files import UnfitFile, read_text, reason
 from ...manifests.records.models import safe_path
-from .image_files import FolderSource, Note, describe
+from .image_files import FolderSource, ImageList, Note, describe
 from .image_tree import folder_of, list_unlabelled
 from .source import BadSample, Probe, Sample
 
@@ -26,15 +27,26 @@ Sizes = dict[str, tuple[int, int]]
 """Path of an image -> its (width, height)."""
 
 
+@dataclass(frozen=True)
+class AnnotatedSample(Sample):
+    """An image that an annotation file names."""
+
+    size: tuple[int, int] = (0, 0)
+    """The (width, height) that it states."""
+
+
 class CocoSource(FolderSource):
     """The images of an annotation file, each of the size that it states."""
 
-    sizes: Sizes
+    def __init__(self, images: ImageList, root: Path, sizes: Sizes) -> None:
+        super().__init__("coco", images, root)
+        self.samples = tuple(AnnotatedSample(s.index, s.id, s.label, s.path, size=sizes[s.path or ""]) for s in images.samples)
 
     def probe(self, sample: Sample) -> Probe:
         """Decode a sample, and hold its size to the annotations'."""
         found = super().probe(sample)
-        stated = self.sizes[sample.path or ""]
+        assert isinstance(sample, AnnotatedSample)
+        stated = sample.size
         if (found.width, found.height) != stated:
             upright = ": they are of the upright picture, and its pixels lie on their side" if stated == (found.height, found.width) else ""
             raise BadSample(
@@ -71,8 +83,7 @@ def open(rest: str, *, labels: Path | None = None) -> CocoSource:
     notes += [(path, f"is named by {file.name} and is not there: fetch it") for path, there in present.items() if not there]
     if not any(present.values()):
         raise SourceError(f"The source coco:{rest}: no image that {file.name} names is in {root / name}.{describe(notes)}")
-    source = CocoSource("coco", list_unlabelled([path for path, there in present.items() if there], notes), root)
-    source.sizes = sizes
+    source = CocoSource(list_unlabelled([path for path, there in present.items() if there], notes), root, sizes)
     source.annotations = {f"{ANNOTATIONS}/{p.name}": p for p in sorted(folder.glob(f"*_{name}.json")) if p.is_file()}
     return source
 

@@ -168,6 +168,8 @@ def test_any_tree_keeps_names_and_formats(recipe: Path, tmp_path: Path) -> None:
                 assert not image.getexif()
     with Image.open(out / "images/clean/x.png") as image, Image.open(root / "x.png") as before:
         np.testing.assert_array_equal(np.asarray(image), np.asarray(before))
+        expected = corruptset.corrupt(np.array(before), "contrast", severity=3, calibration="imagenet", scale="none", key="x.png")
+    np.testing.assert_array_equal(np.asarray(Image.open(out / "images/contrast/3/x.png")), expected)
     report = verify(out, rederive=20, source=f"tree:{root}", progress=False)
     assert report.ok, report.problems
     data, virtual = corruptset.open(out), corruptset.open(out, source=f"tree:{root}", check="each")

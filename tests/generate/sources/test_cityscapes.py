@@ -23,6 +23,16 @@ def test_images_and_annotations(tmp_path: Path) -> None:
     assert source.notes == ()
 
 
+def test_folders_that_are_links_elsewhere(tmp_path: Path) -> None:
+    root, other = write_cityscapes(tmp_path / "there"), tmp_path / "here"
+    other.mkdir()
+    for top in ("leftImg8bit", "gtFine"):
+        (other / top).symlink_to(root / top)
+    source = open_source(f"cityscapes:{other}")
+    assert [s.id for s in source.samples] == [s.id for s in open_source(f"cityscapes:{root}").samples]
+    assert set(source.annotations) == set(open_source(f"cityscapes:{root}").annotations)
+
+
 def test_what_is_wrong_is_listed(tmp_path: Path) -> None:
     root = write_cityscapes(tmp_path)
     (root / f"gtFine/val/{STEM}_gtFine_labelIds.png").unlink()
