@@ -69,7 +69,7 @@ class TableScores(Record):
 
 
 def score_table(
-    table: str | Path | Mapping[str, Mapping[str, float]], *, corruptions: Sequence[str] | None = None, out: str | Path | None = None
+    table: str | Path | Mapping[str, Any], *, corruptions: Sequence[str] | None = None, out: str | Path | None = None
 ) -> TableScores:
     """Return mPC and rPC of every metric of a table: a detector's AP, a segmenter's mIoU.
 
@@ -77,7 +77,8 @@ def score_table(
     ----------
     table : path or mapping
         Set id -> metric -> value, or a file: a CSV with a column ``set`` and one for each metric; a JSON object of that form; or, as
-        mmdetection's robustness results have it, corruption -> severity -> metric -> value, where severity 0 is ``clean``.
+        mmdetection's robustness test writes it, corruption -> severity -> metric -> value, where severity 0 is ``clean`` and metrics
+        may be of kinds, ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
         What the means are over; by default the fifteen of ImageNet-C.
     out : path, optional
@@ -233,11 +234,18 @@ def _checked(where: str, values: Any) -> Metrics:
 
 
 def _flat(values: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    """Return (set id, metrics), also of corruption -> severity -> metrics."""
+    """Return (set id, metrics), also of corruption -> severity -> metrics; metrics of a kind (``bbox``) are called by it."""
     sets: list[tuple[str, Any]] = []
     for name, inner in values.items():
-        if isinstance(inner, Mapping) and inner and all(isinstance(one, Mapping) for one in inner.values()):
+        if isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner):
             sets += [(CLEAN if str(severity) == "0" else f"{name}/{severity}", metrics) for severity, metrics in inner.items()]
         else:
             sets.append((str(name), inner))
-    return sets
+    return [(set_id, _metrics(of) if isinstance(of, Mapping) else of) for set_id, of in sets]
+
+
+def _metrics(of_set: Mapping[Any, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in of_set.items():
+        flat |= {f"{name} {metric}": one for metric, one in value.items()} if isinstance(value, Mapping) else {str(name): value}
+    return flat

@@ -87,6 +87,10 @@ def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
         rows.writerows({"set": set_id, **metrics} for set_id, metrics in WHOLE.items())
     for name in ("t.json", "n.json", "t.csv"):
         assert score_table(tmp_path / name).metrics == expected.metrics
+    # as mmdetection writes it: the clean values stand with every corruption, metrics below their kind
+    kinds = {name: {"0": {"bbox": CLEAN}, **{s: {"bbox": m} for s, m in of.items()}} for name, of in nested.items() if name != "clean"}
+    found = score_table(kinds).metrics
+    assert {name.removeprefix("bbox "): one for name, one in found.items()} == expected.metrics
 
 
 @pytest.mark.parametrize(
