@@ -38,6 +38,8 @@ class LastFiles:
         """Copy a file aside, or link it where it can be linked; return its record."""
         aside = self._directory / NEXT / str(len(self._files))
         put_file(file, aside, link=link)
+        with aside.open("rb") as written:
+            os.fsync(written.fileno())
         self._files[path] = sha256 = sha256_file(aside)
         return FileRecord(path=path, bytes=aside.stat().st_size, sha256=sha256)
 

@@ -170,7 +170,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     hold_out = _hold_out(recipe, options)
     source = _open(source, options, recipe)
     if not source.classes:
-        refuse_labels(source, options, chosen, regions=recipe.regions is not None)
+        refuse_labels(source, options, recipe, chosen)
     view = options.view or (None if source.classes else "source-tree")
     selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:

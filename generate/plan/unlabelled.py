@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from ...corruptions.registry import get_corruption
 from ...errors import BuildError, listed
+from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
 from ..sources.source import Sample, Source
 from .options import BuildOptions
 
 
-def refuse_labels(source: Source, options: BuildOptions, sets: Sequence[SetSpec], *, regions: bool) -> None:
+def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: Sequence[SetSpec]) -> None:
     """Raise `BuildError` for all that was asked for and needs labels, or another place for images than their own names."""
     problems = []
     if options.format is not None:
@@ -22,8 +23,11 @@ def refuse_labels(source: Source, options: BuildOptions, sets: Sequence[SetSpec]
             problems.append(f"{flag} chooses images by their labels: use --samples, --first or --ids")
     if followers := [s.id for s in sets if s.needs_surrogate]:
         problems.append(f"{', '.join(followers[:3])}: the gradient of a model needs labels; choose other --sets")
-    if regions:
+    if recipe.regions is not None:
         problems.append("the recipe has [regions], whose images have names of their own")
+    elif source.annotations and recipe.preprocessing.kind != "none":
+        resizes = f"the recipe {recipe.name} makes images of another size ({recipe.preprocessing.kind})"
+        problems.append(f"{resizes}, and boxes and masks are in pixels of the images as they are: use detection-c, or a recipe of yours")
     if problems:
         raise BuildError(
             f"The images of the source {source.scheme} keep their names and have no labels. What does not fit:\n{listed(problems)}"

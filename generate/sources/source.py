@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
-from ...manifests.records.models import ClassRecord, RegionRecord, class_index
+from ...manifests.records.labels import Labelled
+from ...manifests.records.models import ClassRecord, RegionRecord
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Labelled):
     """One source image: a stable id, a label, where it lies."""
 
     index: int
@@ -34,11 +35,6 @@ class Sample:
     def region(self) -> RegionRecord | None:
         """Which region of an image it is; None of a whole image."""
         return None
-
-    @property
-    def class_index(self) -> int:
-        """The label; of a sample without one it raises."""
-        return class_index(self.label)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from ...errors import ParameterError
+from .labels import Labelled
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
@@ -307,23 +307,7 @@ class RegionRow(Record):
     channels: Literal["rgb", "keep"]
 
 
-def class_index(label: int | None) -> int:
-    """Return a label, of those who cannot do without one.
-
-    Raises
-    ------
-    ParameterError
-        There is none: the source has no labels.
-    """
-    if label is None:
-        raise ParameterError(
-            "The images have no labels, because their source has none (tree, coco, cityscapes), and this needs labels. Detection and "
-            "segmentation metrics are scored with `corruptset score-table`."
-        )
-    return label
-
-
-class SampleRecord(Record):
+class SampleRecord(Labelled, Record):
     """A row of samples.jsonl. `pixels` is the digest after preprocessing: it tells a decoder's drift from a corruption's."""
 
     index: Count
@@ -342,11 +326,6 @@ class SampleRecord(Record):
 
     region: RegionRecord | None = Field(default=None, exclude_if=lambda region: region is None)
     """Of a region; left out of the row of a whole image."""
-
-    @property
-    def class_index(self) -> int:
-        """The label; of a sample without one it raises."""
-        return class_index(self.label)
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 

@@ -36,7 +36,7 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_coco(tmp_path_factory.mktemp("coco"))
 
 
-def made(recipe: Path, source: str, out: Path, **options: Any) -> corruptset.generate.build.Built:
+def made(recipe: Path | str, source: str, out: Path, **options: Any) -> corruptset.generate.build.Built:
     return corruptset.build(recipe, source, out, **{"jobs": 1, "metrics": 0, "page": False, "progress": False, **options})
 
 
@@ -201,6 +201,8 @@ def test_what_needs_labels_or_other_places_is_refused_at_once(recipe: Path, coco
         made(recipe, f"coco:{coco}", tmp_path, view="openood")
     with pytest.raises(BuildError, match="annotations is 'move'"):
         made(recipe, f"coco:{coco}", tmp_path, annotations="move")
+    with pytest.raises(BuildError, match=r"makes images of another size \(resize-crop\), and boxes and masks"):
+        made("imagenet-c", f"coco:{coco}", tmp_path)
     assert not any(tmp_path.iterdir())
 
 
