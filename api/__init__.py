@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .scores.predict import predict
     from .scores.report import report
     from .scores.score import score
+    from .scores.score_table import score_table
 
     __version__: str
 
@@ -77,6 +78,7 @@ __all__ = [
     "report",
     "schedule",
     "score",
+    "score_table",
     "show",
     "stream",
     "unpack",
@@ -112,6 +114,7 @@ _HOMES = {
     "predict": "scores.predict",
     "report": "scores.report",
     "score": "scores.score",
+    "score_table": "scores.score_table",
     "verify": "generate.again.rederive",
     "open": "manifests.reader",
 }

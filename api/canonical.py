@@ -30,8 +30,8 @@ def canonical(value: Any) -> bytes:
     return rfc8785.dumps(value)
 
 
-def canonical_rows(rows: Iterable[Sequence[str | int]]) -> bytes:
-    """Return `canonical` of rows of texts and whole numbers, which the encoder of Python's library writes alike in a tenth of the time.
+def canonical_rows(rows: Iterable[Sequence[str | int | None]]) -> bytes:
+    """Return `canonical` of rows of texts, whole numbers and None, which Python's own encoder writes alike in a tenth of the time.
 
     Examples
     --------

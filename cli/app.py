@@ -29,6 +29,7 @@ from .rebuild import rebuild
 from .report import report
 from .schedule import schedule
 from .score import score
+from .score_table import score_table
 from .show import show
 from .stream import stream
 from .verify import verify
@@ -49,6 +50,7 @@ COMMANDS: list[Callable[..., None]] = [
     schedule,
     predict,
     score,
+    score_table,
     compare,
     report,
     pairs_sheet,

@@ -237,6 +237,8 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
+    if planned.moves_content:
+        put(f"Moved:   the content of {first_few(planned.moves_content)}")
     for name, estimate in planned.stores.items():
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:   {STORES[name]}: about {size(estimate.bytes)} in {duration(estimate.seconds)} ({chosen})")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .options import (
+    Annotations,
     AnyShape,
     Calibration,
     Coupling,
@@ -76,6 +77,7 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "view": (View, None),
     "any_shape": (AnyShape, False),
     "store": (Store, None),
+    "annotations": (Annotations, "copy"),
     "page": (Page, True),
     "plugins": (Plugins, None),
 }

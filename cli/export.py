@@ -19,7 +19,8 @@ def export(
         typer.Argument(
             metavar="VIEW",
             autocompletion=completion.views,
-            help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval or croissant.",
+            help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
+            "croissant.",
         ),
     ],
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],

@@ -39,9 +39,10 @@ def _put_corruptions(rows: Rows) -> None:
         shown = "" if row["family"] == family else row["family"]
         family = row["family"]
         options = ", ".join(f"{name}={value(default)}" for name, default in row["options"].items())
-        lines.append([shown, row["name"], row["role"], str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options])
-    columns = ["family", "corruption", "role", "revision", "strength", "parameters", "options"]
-    put_rows(columns, lines, spare=["revision", "options", "role", "parameters"], wrapped=["parameters", "options"])
+        moves = "" if row["preserves_geometry"] else "moves"
+        lines.append([shown, row["name"], row["role"], moves, str(row["revision"]), _strength(row), ", ".join(row["parameters"]), options])
+    columns = ["family", "corruption", "role", "content", "revision", "strength", "parameters", "options"]
+    put_rows(columns, lines, spare=["revision", "options", "role", "content", "parameters"], wrapped=["parameters", "options"])
 
 
 def _strength(row: Mapping[str, Any]) -> str:

@@ -205,6 +205,10 @@ SurrogateBatch = Annotated[
         show_default=False,
     ),
 ]
+Annotations = Annotated[
+    Literal["copy", "link"],
+    typer.Option("--annotations", help="Of coco and cityscapes: copy the annotation files, or link them (hard links, where possible)."),
+]
 AnyShape = Annotated[
     bool,
     typer.Option("--any-shape", help="Take images of any size and channels, also where the recipe or the view is made for others."),
@@ -234,7 +238,7 @@ View = Annotated[
         metavar="VIEW",
         autocompletion=completion.views,
         help="Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
-        "flageval.",
+        "flageval, source-tree.",
         show_default=False,
     ),
 ]

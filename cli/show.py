@@ -87,6 +87,8 @@ def _put_heading(record: Mapping[str, Any]) -> None:
 def _put_facts(record: Mapping[str, Any]) -> None:
     """Print what stands below the tables."""
     draws = "; ".join(f"{name} ({about})" if about else name for name, about in record["draws"].items())
+    if not record["preserves_geometry"]:
+        put("Geometry: content moves, and boxes and masks of the clean image do not fit any more")
     put("Draws at random: " + ("nothing" if record["deterministic"] else draws or "values for each pixel only"))
     options = [f"{n} ({p['about']}; default {value(p['default'])})" for n, p in record["parameters"].items() if p["option"]]
     if options:
@@ -124,6 +126,8 @@ def _put_recipe(record: Mapping[str, Any]) -> None:
         put(f"Held out of training: the {held['grouping'] or 'groups'} {first_few(held['groups'])}")
     put(f"Preprocessing: {settings(recipe['preprocessing'])}")
     put(f"Encoding: {settings(recipe['encoding'])}\n")
+    if record["moves_content"]:
+        put(f"Content moves (boxes and masks of the clean images do not fit): {', '.join(record['moves_content'])}\n")
     _put_sets(sets, ["stages"], [[chain(s["stages"])] for s in sets])
 
 
@@ -136,7 +140,8 @@ def _put_build(record: Mapping[str, Any]) -> None:
     put(f"Source: {record['source']['name']} ({record['source']['digest']}; licence: {record['source']['license'] or 'not stated'})")
     put(f"Preprocessing: {settings(record['preprocessing'])}")
     put(f"Encoding: {settings(record['encoding'])}")
-    samples = f"{record['samples']} samples in {record['classes']} classes"
+    classes = f"in {record['classes']} classes" if record["classes"] else "without labels"
+    samples = f"{record['samples']} samples {classes}"
     put(f"{len(sets)} sets of {samples}: {record['images']} images, {size(record['bytes'])}")
     if record["excluded"]:
         put(f"{len(record['excluded'])} bad images of the source were left out")

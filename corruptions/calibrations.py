@@ -13,7 +13,6 @@ from typing import Any
 from ..errors import ParameterError, RecipeError, suggest
 from ..files import read_text, reason
 from .fractional import row_between, severity_number
-from .registry import get_corruption
 from .registry import PLUGIN, corruption_names, family_of, get_corruption
 from .rows import Row, TableFile
 

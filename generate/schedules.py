@@ -185,7 +185,7 @@ def _visits(kind: str, records: Sequence[SetRecord], reset: str, draws: _Draws, 
         return [_Visit(order, each or at == 0, records[place]) for order, permuted in places for at, place in enumerate(permuted)]
     if kind != "gradual":
         return [_Visit(0, each or at == 0, record) for at, record in enumerate(records)]
-    by_corruption: dict[str, dict[int | None, SetRecord]] = {}
+    by_corruption: dict[str, dict[float | None, SetRecord]] = {}
     for record in records:
         by_corruption.setdefault(record.stages[0].corruption, {})[record.stages[0].severity] = record
     if partly := [name for name, found in by_corruption.items() if len(found) < max(UP_AND_DOWN)]:

@@ -16,6 +16,7 @@ from ..corruptions.rows import Row
 from ..errors import ParameterError, UnknownCorruption, suggest
 from ..manifests.manifest_file import load_manifest
 from .level_effects import change_table
+from .plan.unlabelled import moving
 from .recipes.recipe import load_recipe, recipe_aliases, recipe_names
 
 PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
@@ -139,7 +140,9 @@ def _gradual(name: str, which: str) -> dict[str, Any]:
 
 def _recipe(name: str) -> dict[str, Any]:
     recipe = load_recipe(name)
-    return {"recipe": recipe.model_dump(mode="json", exclude={"sets"}), "sets": [spec.as_json() for spec in recipe.resolve().sets]}
+    sets = recipe.resolve().sets
+    record = recipe.model_dump(mode="json", exclude={"sets"})
+    return {"recipe": record, "moves_content": moving(sets), "sets": [spec.as_json() for spec in sets]}
 
 
 def _calibration(name: str) -> dict[str, Any]:

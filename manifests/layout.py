@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .records.models import Manifest, safe_path
+from .records.fields import safe_path
+from .records.models import Manifest
 
 MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
@@ -99,6 +100,18 @@ def set_places(manifest: Manifest) -> dict[str, list[str]]:
             if set_id in places and are_paths(paths):
                 places[set_id] = paths
     return places
+
+
+def own_names(manifest: Manifest) -> bool:
+    """Return whether the images keep the paths that they have in their source."""
+    return any(view.get("own_names") is True for view in manifest.views)
+
+
+def moved_content(manifest: Manifest) -> list[str]:
+    """Return which corruptions of its sets move content, where images keep their paths and annotations may say where it is."""
+    used = {stage.corruption for s in manifest.sets for stage in s.stages}
+    named = [view.get("moves_content") for view in manifest.views]
+    return sorted(used.intersection(name for names in named if isinstance(names, list) for name in names if isinstance(name, str)))
 
 
 def are_paths(paths: object) -> bool:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from ..errors import ScoreError
-from ..manifests.records.models import Count, Record, SetId, Sha256
+from ..manifests.records.fields import Count, SetId, Sha256
+from ..manifests.records.models import Record
 
 SCORES_VERSION = 1
 """Of a scores file."""

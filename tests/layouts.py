@@ -42,7 +42,7 @@ CONTRAST = '[[sets]]\ncorruptions = ["contrast"]\n\n[[sets]]\nclean = true\n'
 PLAIN = ["contrast/*", "brightness/*"]
 CHOSEN = ["clean", "sp010*", "ro-30*", "contrast-3+brightness-5", "brightness-5+contrast-3", "black_lines/*", "contrast/*"]
 """Of the build `chains` of tests/generate/views/conftest.py."""
-TAKE_ALL = ["webdataset", "imagefolder", "openood", "croissant"]
+TAKE_ALL = ["webdataset", "imagefolder", "openood", "croissant", "source-tree"]
 """The views of any set."""
 
 

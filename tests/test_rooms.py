@@ -109,6 +109,7 @@ def test_public_names_are_those_promised():
         "'load_surrogate', 'names', 'open', 'pack', "
         "'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
         "'report', 'schedule', 'score', 'show', 'unpack', 'verify'] 0."
+        "'report', 'score', 'score_table', 'show', 'unpack', 'verify'] 0."
     )
 
 
@@ -130,7 +131,7 @@ FLOORS = {
         "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
         "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "severity_curves", "error_curves", "profiles", "two_factor", "styles",
-        "conditions", "comparability", "absences", "score", "comparison", "compare", "results_page", "report", "pairs",
+        "conditions", "comparability", "absences", "score", "comparison", "score_table", "compare", "results_page", "report", "pairs",
     ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""

@@ -51,7 +51,7 @@ def matched(data: DataSet, source: Source) -> list[Sample]:
     by_id = {s.id: s for s in source.samples}
     problems: list[str] = []
     samples: list[Sample] = []
-    rows: list[tuple[str, int, str]] = []
+    rows: list[tuple[str, int | None, str]] = []
     for record in data.samples:
         sample = by_id.get(record.id)
         if sample is None:
@@ -69,7 +69,7 @@ def matched(data: DataSet, source: Source) -> list[Sample]:
     return samples
 
 
-def refuse_unrecorded_source(problems: Sequence[str], rows: Sequence[tuple[str, int, str]], manifest: Manifest, where: Path) -> None:
+def refuse_unrecorded_source(problems: Sequence[str], rows: Sequence[tuple[str, int | None, str]], manifest: Manifest, where: Path) -> None:
     """Raise `SourceError` if samples, as (id, label, sha256) in `rows`, are not those of a manifest; `problems` says which."""
     if not problems and source_digest(rows) == manifest.source.digest:
         return

@@ -26,7 +26,7 @@ from ...manifests.verify.views import is_view, verify_view
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
 from ...signatures import showing
-from ..pixels.encoding import Encoding, parse_encoding
+from ..pixels.encoding import Encoding, encoding_of, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..recipes.set_spec import SetSpec
 from ..sources.source import Source
@@ -190,7 +190,7 @@ def made_again(
             continue
         for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
             if set_id in followers:
-                followers[set_id].add(data[set_id].image(index), images[0], encoding)
+                followers[set_id].add(data[set_id].image(index), images[0], encoding_of(data[set_id].rows[index].files[0].path, encoding))
             elif set_id in hashes:
                 hashes[set_id].update(bytes.fromhex(digits(pixel_digest(images[0]))))
             elif set_id in records:
@@ -251,7 +251,7 @@ def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDAr
         if stored.row is not None and encoding.lossless:
             sha256 = sha256_bytes(np.ascontiguousarray(image).data)
         else:
-            encoded = sha256 = encoded or sha256_bytes(encoding.encode(image))
+            encoded = sha256 = encoded or sha256_bytes(encoding_of(stored.path, encoding).encode(image))
         if sha256 != stored.sha256:
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
             yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")

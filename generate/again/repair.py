@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from ...manifests.layout import (
     SHA256SUMS,
     SHARDS,
     WORK_FOLDER,
+    own_names,
     set_path,
 )
 from ...manifests.partial import load_partial, may_be_absent
@@ -156,6 +157,11 @@ def _sums(root: Path) -> bytes | None:
     return (root / SHA256SUMS).read_bytes()
 
 
+def remake_annotations(remake: Remake, paths: Sequence[str]) -> Mapping[str, Path]:
+    """Return where the source has files that go with the images, if any of these paths can be one."""
+    return remake.source.annotations if own_names(remake.manifest) and paths else {}
+
+
 @dataclass
 class _Repair:
     """One repair, from the ground up: samples, rows, images and shards, texts, checksums. The lock is held."""
@@ -220,8 +226,11 @@ class _Repair:
         files = self.files
         texts = {path: data for sink in self.remake.job.sinks for path, data in sink.texts(files.sha256s)}
         shared = {path for sink in self.remake.job.sinks for path in sink.shared_files()}
+        annotations = remake_annotations(self.remake, paths)
         for path in paths:
-            if path in texts:
+            if path in annotations:
+                files.put_bytes(path, annotations[path].read_bytes(), "It is another file in the source.")
+            elif path in texts:
                 files.put_bytes(path, texts[path], library_advice(files.manifest, "corruptset"))
             elif path not in shared:
                 files.outcome.leave(path, "nothing says how it is made; fetch it again")

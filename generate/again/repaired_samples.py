@@ -44,7 +44,7 @@ def samples_text(files: RepairedFiles, remake: Remake) -> bytes | None:
 def _selection(files: RepairedFiles, remake: Remake) -> list[tuple[Sample, str]] | None:
     """Return the samples of the data set and their hashes: the first candidates that have the recorded digest."""
     for candidate in _candidates(files, remake):
-        if any(s.label >= len(files.manifest.classes) for s in candidate):
+        if any(s.label is not None and s.label >= len(files.manifest.classes) for s in candidate):
             continue
         try:
             hashes = [remake.source.fingerprint(s) for s in candidate]

@@ -125,8 +125,8 @@ class VirtualImages:
 
     def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
         """Yield images of a set as they are read from a disk: those of a JPEG set encoded and decoded."""
-        encoding = self.build.encoding
         for index, image in zip(indices, self.maker.images(record.id, indices), strict=True):
+            encoding = self.build.encoding_of(self.build.selected[index])
             data = None if encoding.lossless else encoding.encode(image)
             if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
                 self._begun.add(record.id)

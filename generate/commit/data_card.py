@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, set_of_shard
+from collections.abc import Mapping
+from typing import Any
+
+from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, moved_content, set_of_shard
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
 
 _SHOWN = 10
+ANNOTATED = ("coco", "cityscapes")
+"""The sources that have files of annotations."""
 
 
 def data_card(manifest: Manifest, samples: int) -> str:
@@ -16,6 +21,8 @@ def data_card(manifest: Manifest, samples: int) -> str:
     containers = manifest.encoding["containers"]
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
     images = sum(s.count for s in manifest.sets)
+    label = "int" if manifest.classes else "None"
+    label = "int" if manifest.classes else "None"
     lines = [
         f"# {recipe.get('title') or manifest.name} ({manifest.name} {manifest.version})",
         "",
@@ -43,7 +50,7 @@ def data_card(manifest: Manifest, samples: int) -> str:
         "import corruptset",
         "",
         'data = corruptset.open(".")',
-        f'for image, label in data["{example}"]:  # uint8 (H, W, C), int',
+        f'for image, label in data["{example}"]:  # uint8 (H, W, C), {label}',
         "    ...",
         f'image, label = data["{example}"][0]',
         "```",
@@ -61,6 +68,8 @@ def data_card(manifest: Manifest, samples: int) -> str:
     if "hdf5" in containers:
         lines += _shards(manifest, example, samples)
     for view in manifest.views:
+        if view.get("own_names"):
+            lines += ["", _annotated(manifest, view)]
         lines += ["", f"The images stand in the layout of the view `{view['view']}`, in `{view['top']}/`, as its loaders open it."]
     lines += ["", "## Terms", ""]
     if manifest.source.license is not None:
@@ -80,6 +89,18 @@ def _held_out(manifest: Manifest) -> list[str]:
     groups = ", ".join(hold_out.groups[:_SHOWN]) + (f" and {len(hold_out.groups) - _SHOWN} more" if len(hold_out.groups) > _SHOWN else "")
     use = "all groups of the source but these, to train with" if hold_out.train else "these groups of the source, held out of training"
     return ["", f"The samples are of {use}: {groups}."]
+
+
+def _annotated(manifest: Manifest, view: Mapping[str, Any]) -> str:
+    """Return how annotations find images that keep their paths, and what does not fit them."""
+    lines = [f"Images keep their paths: `{view['top']}/<set id>/<path>`, the path as in the source and in `samples.jsonl`."]
+    if not manifest.classes:
+        lines.append("They have no labels.")
+    if manifest.source.name in ANNOTATED:
+        lines.append("The source's annotation files lie beside them, unchanged, under their own paths.")
+    if moved := moved_content(manifest):
+        lines.append(f"Content moves in {', '.join(moved)}; boxes and masks are not moved with it.")
+    return " ".join(lines)
 
 
 def _regions(regions: object) -> list[str]:

@@ -96,6 +96,7 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
     last = LastFiles(directory)
     for sink in job.sinks:
         files += _beside_images(directory, sink, base_files, last)
+    files += [last.copy(path, file, link=build.spec.link_annotations) for path, file in sorted(build.spec.source.annotations.items())]
     files.append(last.add(SAMPLES, samples))
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
@@ -131,7 +132,8 @@ def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: S
         samples=build.made_of,
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
-    views = [view | {"sets": _sorted_paths(sink)} for sink in job.sinks if (view := sink.view_record()) is not None]
+    of_view = [sink for sink in job.sinks if sink.view_record() is not None]
+    views = [view | {"sets": _sorted_paths(sink)} for view, sink in zip(identity["views"], of_view, strict=True)]
     return Manifest.model_validate(
         {
             **{key: value for key, value in identity.items() if key != "metrics"},
@@ -240,12 +242,12 @@ def _samples(job: Job, clean: Sequence[str]) -> bytes:
 
 def sample_record(classes: Sequence[ClassRecord], index: int, chosen: CheckedSample, pixels: str) -> SampleRecord:
     """Return a sample's row of samples.jsonl; `pixels` is the digest of its clean image."""
+    label = {} if chosen.sample.label is None else {"label": chosen.sample.label, "class": classes[chosen.sample.label].name}
     return SampleRecord.model_validate(
         {
             "index": index,
             "id": chosen.sample.id,
-            "label": chosen.sample.label,
-            "class": classes[chosen.sample.label].name,
+            **label,
             "split": chosen.sample.split,
             "path": chosen.sample.path,
             "sha256": chosen.sha256,

@@ -76,9 +76,9 @@ def _refuse(directory: Path, problems: Sequence[str]) -> None:
         )
 
 
-def _changed_samples(directory: Path, samples: Sequence[tuple[str, int, str]]) -> list[str]:
+def _changed_samples(directory: Path, samples: Sequence[tuple[str, int | None, str]]) -> list[str]:
     """Return how the source changed since the build was started, one line a sample; nothing where the samples were not recorded."""
-    before: dict[str, tuple[int, str]]
+    before: dict[str, tuple[int | None, str]]
     try:
         if (recorded := read_hashed(directory / SOURCE)) is not None:
             before = {id: (label, sha256) for id, label, sha256 in json.loads(recorded)}

@@ -11,7 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ...manifests.disk.atomic import fsync_folder, write_atomic
+from ...manifests.disk.atomic import fsync_folder, put_file, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.layout import FINISH, NEXT
 from ...manifests.records.digests import sha256_bytes, sha256_file
@@ -33,6 +33,15 @@ class LastFiles:
         write_atomic(self._directory / NEXT / str(len(self._files)), data)
         self._files[path] = sha256
         return FileRecord(path=path, bytes=len(data), sha256=sha256)
+
+    def copy(self, path: str, file: Path, *, link: bool) -> FileRecord:
+        """Copy a file aside, or link it where it can be linked; return its record."""
+        aside = self._directory / NEXT / str(len(self._files))
+        put_file(file, aside, link=link)
+        with aside.open("rb") as written:
+            os.fsync(written.fileno())
+        self._files[path] = sha256 = sha256_file(aside)
+        return FileRecord(path=path, bytes=aside.stat().st_size, sha256=sha256)
 
     def remove(self, path: str) -> None:
         """Take a file away in the same step, if it is there."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...manifests.layout import moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
 from ...webpage.curves import Curve
@@ -175,6 +176,7 @@ def _odd(manifest: Manifest, without_picture: int) -> list[tuple[str, list[str]]
         ("Samples left out of the source as unusable", [f"{e.path}: {e.reason}" for e in manifest.excluded]),
         ("Sets that another machine makes slightly otherwise, because a model's gradients go into them", _together(local)),
         ("Sets for tuning, not for testing (role validation)", _together(extra)),
+        ("Corruptions that move content: boxes and masks of the clean images do not fit", moved_content(manifest)),
         ("Textures that went into pixels", [f"{t.name}: {t.sha256}" for t in manifest.textures]),
         ("Models whose gradients some sets follow", [f"{s.get('name')}: weights {s.get('weights')}" for s in manifest.surrogates]),
         ("Sets without a picture here", [f"{without_picture} of {len(manifest.sets)}"] if without_picture else []),

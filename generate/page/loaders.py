@@ -72,6 +72,7 @@ def fitting_loaders(manifest: Manifest, samples: Sequence[SampleRecord], shape: 
         "corruption": example.corruption or example.id,
         "severity": str(example.severity or 0),
         "shape": ", ".join(map(str, shape)),
+        "label": "int" if manifest.classes else "None",
     }
     loaders = []
     for entry in loader_table():

@@ -76,4 +76,4 @@ class ShownSamples:
 
     def names(self, most: int) -> str:
         """Return what the first ones are of, for those who do not see them."""
-        return "; ".join(record.class_ for record in self.records[:most])
+        return "; ".join(record.class_ or record.id for record in self.records[:most])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from ...errors import MachineError
-from ...manifests.images.pictures import FORMATS
+from ...manifests.images.pictures import FORMATS, stored_format
 
 
 class ImageEncoding(BaseModel):
@@ -86,6 +86,11 @@ class PngEncoding(ImageEncoding):
 
     def _options(self, colour: bool) -> list[int]:
         return [cv2.IMWRITE_PNG_COMPRESSION, 3]
+
+
+def encoding_of(path: str, encoding: JpegEncoding | PngEncoding) -> JpegEncoding | PngEncoding:
+    """Return how the image that is stored at a path is encoded, in a data set of this encoding."""
+    return PngEncoding() if stored_format(path, encoding.format) == "png" else encoding
 
 
 Encoding = Annotated[JpegEncoding | PngEncoding, Field(discriminator="format")]

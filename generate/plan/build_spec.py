@@ -15,7 +15,7 @@ from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
 from ...manifests.records.models import ClassRecord
 from ...models.surrogate import Surrogate
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.region_table import RegionTable
@@ -26,6 +26,7 @@ from ..sources.check import Checked
 from ..sources.source import Sample, Source
 from ..views.build_view import build_layout
 from ..views.layout import Layout
+from ..views.registry import layout_class
 from .job import CheckedSample
 from .parts import groups
 from .plugin_cost import cost_notes, plugin_seconds
@@ -68,6 +69,8 @@ class BuildSpec(ABC):
     """Whether there is to be an index.html."""
     scheduler: Client | None = None
     """The Dask client whose workers make the parts; None for processes of this machine."""
+    link_annotations: bool = False
+    """Whether the source's annotation files are hard links in place of copies."""
 
     @abstractmethod
     def accept(self, checked: Checked) -> list[tuple[str, str]]:
@@ -92,6 +95,11 @@ class BuildSpec(ABC):
     def stored_table(self) -> RegionTable | None:
         """The regions that regions.jsonl lists, where they are not stored as images; else None."""
         return None
+
+    def encoding_of(self, sample: Sample) -> Encoding:
+        """Return how the images of a sample are stored."""
+        own = self.view is not None and layout_class(self.view).own_names
+        return encoding_of(sample.path or "", self.encoding) if own else self.encoding
 
     @property
     def title(self) -> str:

@@ -30,7 +30,7 @@ class CheckedBuild:
     """(path, reason) of bad images that are left out."""
 
     @cached_property
-    def made_of(self) -> list[tuple[str, int, str]]:
+    def made_of(self) -> list[tuple[str, int | None, str]]:
         """(id, label, sha256) of every sample."""
         return [(c.sample.id, c.sample.label, c.sha256) for c in self.samples]
 

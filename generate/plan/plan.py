@@ -21,6 +21,7 @@ from .plugin_cost import stage_counts
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .region_store import Store, StoreEstimate
 from .tree import buffers, gradients, stages_applied, stages_naive
+from .unlabelled import moving
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Plan:
     stages_naive: int
     """Stages applied to each sample if every set started from the clean image."""
     parts: int
+    moves_content: tuple[str, ...] = ()
+    """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
     notes: tuple[str, ...] = ()
     """What a user should know of the view and the textures that were asked for."""
     store: str | None = None
@@ -155,6 +158,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(all_runs) * len(groups),
+        moves_content=tuple(moving(sets)),
         notes=spec.notes(spec.asked_sinks),
         source_images=len(spec.selected),
         store=None if spec.regions is None else spec.regions.store,

@@ -10,6 +10,7 @@ from typing import Any
 from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError
 from ...manifests.records.models import SCHEMA_VERSION
+from ..pixels.encoding import PngEncoding, encoding_of
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
 from ..recipes.expectations import Named
@@ -24,7 +25,7 @@ from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
-from ..views.registry import refuse_regions
+from ..views.registry import layout_class, refuse_regions
 from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
@@ -33,6 +34,7 @@ from .region_store import RegionStore, Store, StoreEstimate, region_store, store
 from .resources import ResourceOptions
 from .set_maker import SetMaker
 from .source_fit import refuse_other_source
+from .unlabelled import moving, notes_on_annotations, refuse_labels
 
 _PROBED = 8
 
@@ -92,7 +94,8 @@ class RecipeBuild(BuildSpec):
     def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
         """Return what a user should know: also of regions, and of groups that a recipe holds out and the source has not."""
         regions = () if self.regions is None else self.regions.notes
-        return (*super().notes(sinks), *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
+        annotated = notes_on_annotations(self.source, self.selected, self.chosen(self.asked)) if any(s.own_names for s in sinks) else ()
+        return (*super().notes(sinks), *annotated, *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
 
     def accept(self, checked: Checked) -> list[tuple[str, str]]:
         """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
@@ -110,7 +113,7 @@ class RecipeBuild(BuildSpec):
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
     ) -> dict[str, Any]:
         """Return what the build is, but for its sets and textures."""
-        views = [record for sink in sinks if (record := sink.view_record()) is not None]
+        views = [record | self._moving(sink) for sink in sinks if (record := sink.view_record()) is not None]
         return {
             "schema_version": SCHEMA_VERSION,
             "name": self.name,
@@ -134,6 +137,10 @@ class RecipeBuild(BuildSpec):
             "views": views,
             "metrics": self.metrics_images(len(samples)),
         }
+
+    def _moving(self, sink: Sink) -> dict[str, Any]:
+        """Return which corruptions of the recipe move content, where annotations may say where it is."""
+        return {"moves_content": moving(self.sets)} if sink.own_names else {}
 
     def _recipe_record(self) -> dict[str, Any]:
         regions = {} if self.regions is None else {"regions": self.regions.record}
@@ -163,7 +170,13 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     # Clean can be built from any recipe, but only where the user names it.
     has_clean = any("clean" in s.names for s in resolved.sets)
     hold_out = _hold_out(recipe, options)
-    source, selected = _open(source, options, recipe, hold_out)
+    source = _open(source, options, recipe)
+    if not source.classes:
+        refuse_labels(source, options, recipe, chosen)
+    view = options.view or (None if source.classes else "source-tree")
+    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
+    if not selected:
+        raise SourceError(f"The source {source.scheme} has no images to build from.")
     if options.train:
         resolved = replace(resolved, sets=to_train_with(resolved.sets))
     preprocessing = recipe.preprocessing
@@ -176,6 +189,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         if encoding.lossless:
             raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
         encoding = encoding.model_copy(update={"optimize": True})
+    if view is not None and layout_class(view).own_names and all(encoding_of(s.path or "", encoding).lossless for s in selected):
+        encoding = PngEncoding()
     looked_at = own_sizes(preprocessing) or recipe.regions is not None
     probed = probe(source, selected, None if recipe.regions is None else recipe.regions.problem) if looked_at else Checked()
     regions = region_store(recipe, probed, len(selected), options, asked=chosen, sets=resolved.sets)
@@ -196,8 +211,9 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         asked=tuple(s.id for s in chosen),
         preprocessing=preprocessing,
         encoding=encoding,
-        format=None if options.view is not None else form,
-        view=options.view,
+        format=None if view is not None else form,
+        view=view,
+        link_annotations=options.annotations == "link",
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins),
         metrics=options.metrics,
         image_size=size,
@@ -209,8 +225,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         hold_out=hold_out,
         regions=regions,
     )
-    if spec.in_regions and options.view is not None:
-        refuse_regions(options.view)
+    if spec.in_regions and view is not None:
+        refuse_regions(view)
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
     spec.refuse_other(probed, all_seen=False)
     spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
@@ -247,17 +263,14 @@ def to_train_with(sets: Iterable[SetSpec]) -> tuple[SetSpec, ...]:
     return tuple(replace(s, role="train") for s in sets)
 
 
-def _open(source: str | Source, options: BuildOptions, recipe: Recipe, hold_out: HoldOut | None) -> tuple[Source, tuple[Sample, ...]]:
-    """Return the source and the samples that were selected."""
+def _open(source: str | Source, options: BuildOptions, recipe: Recipe) -> Source:
+    """Return the source, listed."""
     if isinstance(source, str):
         groups = options.groups
         if groups is None and recipe.hold_out is not None and source.partition(":")[0] in GROUPED_SOURCES:
             groups = recipe.hold_out.grouping
         source = open_source(source, labels=options.labels, split=options.split, images=options.images, groups=groups)
-    selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
-    if not selected:
-        raise SourceError(f"The source {source.scheme} has no images to build from.")
-    return source, selected
+    return source
 
 
 def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None) -> Checked:

@@ -37,7 +37,7 @@ class SetMaker:
         return grow(sets, self.seed, self.coupling)
 
     def images(
-        self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str], labels: Sequence[int] | None = None
+        self, tree: Node, clean: NDArray[np.uint8], ids: Sequence[str], labels: Sequence[int | None] | None = None
     ) -> Iterator[tuple[str, Images]]:
         """Yield set id and images, for every set of a tree.
 
@@ -48,7 +48,7 @@ class SetMaker:
         ids : sequence of str
             The samples' ids: random draws follow from them.
         labels : sequence of int, optional
-            The samples' classes, for corruptions that follow a model's gradient.
+            The samples' classes, for corruptions that follow a model's gradient; None where the source has no labels.
 
         Yields
         ------
@@ -60,7 +60,7 @@ class SetMaker:
         PluginError
             A plugin's corruption fails; the error names the sample.
         """
-        resources = self.resources if labels is None else {**self.resources, "labels": np.asarray(labels, np.int64)}
+        resources = self.resources if labels is None or None in labels else {**self.resources, "labels": np.asarray(labels, np.int64)}
         try:
             yield from walk(tree, check_images(clean), sample_keys(ids), side=self.side, scale=self.scale, resources=resources)
         except PluginError as e:

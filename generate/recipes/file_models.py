@@ -7,10 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from ...corruptions.fractional import severity_number
-from ...corruptions.registry import corruption_names
 from ...corruptions.registry import corruption_names, is_corruption
 from ...errors import suggest
-from ...manifests.records.models import SetId
+from ...manifests.records.fields import SetId
 from .set_spec import Role
 
 LONGEST_NAME = 200

@@ -39,6 +39,10 @@ class FileSink(Sink):
         return "folder" if self.layout is None else "view"
 
     @property
+    def own_names(self) -> bool:  # type: ignore[override]
+        return self.layout is not None and self.layout.own_names
+
+    @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
         return () if self.layout is None else self.layout.notes
 
@@ -55,7 +59,7 @@ class FileSink(Sink):
         """Return where an image goes, relative to the data set."""
         if self.layout is not None:
             return self.layout.location(set_id, index)[0]
-        return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.label])}.{self.encoding.suffix}"
+        return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.class_index])}.{self.encoding.suffix}"
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
         return _FileSet(self, directory, set_id, run, samples)

@@ -10,7 +10,7 @@ import numpy as np
 from ...corruptions.registry import Images
 from ...manifests.records.digests import sha256_bytes
 from ..pixels.batch_hashes import batch_hashes
-from ..pixels.encoding import Encoding
+from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import MeasuredRow, measure
 from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
@@ -32,6 +32,7 @@ class SetWriter:
         """path, bytes and sha256 of the set's shard."""
         self._run = run
         self._sets = [sink.open_set(directory, set_id, run, samples) for sink in sinks]
+        self._names = [s.path or "" if any(sink.own_names for sink in sinks) else "" for s in samples]
         self._encoding = encoding if any(sink.encodes for sink in sinks) else None
         self._measured, self._multiscale = measured, multiscale
         self._missing = run.count
@@ -57,7 +58,7 @@ class SetWriter:
         images = np.ascontiguousarray(images)
         encoded: list[EncodedImage] = []
         if self._encoding is not None:
-            data = [self._encoding.encode(image) for image in images]
+            data = [encoding_of(self._names[p], self._encoding).encode(image) for p, image in zip(positions, images, strict=True)]
             encoded = [EncodedImage(one, sha256_bytes(one)) for one in data]
         for sink_set in self._sets:
             sink_set.put(positions, images, encoded)

@@ -57,7 +57,7 @@ class _ShardSet:
         self._directory = directory
         self._set_id = set_id
         self._run = run
-        self._labels = [sample.label for sample in samples]
+        self._labels = [sample.class_index for sample in samples]
         self._pixels = PixelRows(set_id, run)
         self._encoded = [b""] * run.count
         self._path = shard_path(set_id, run.number)

@@ -67,6 +67,8 @@ class Sink(ABC):
     """What a manifest's ``containers`` calls it."""
     encodes: bool
     """Whether images are encoded for it."""
+    own_names = False
+    """Whether images keep the names that they have in their source, which say their formats."""
     single_files = False
     """Whether each image is a file of its own."""
     equal_shapes: str | None = None

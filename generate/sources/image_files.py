@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from ...errors import SourceError, listed
@@ -31,13 +32,13 @@ class ImageList:
 
 
 def list_samples(
-    images: Iterable[tuple[str, int]], identify: Callable[[str], str], classes: tuple[ClassRecord, ...], notes: list[Note]
+    images: Iterable[tuple[str, int | None]], identify: Callable[[str], str], classes: tuple[ClassRecord, ...], notes: list[Note]
 ) -> ImageList:
     """Return the samples of images, in the order of their ids, without those whose names clash or cannot be ids.
 
     Parameters
     ----------
-    images : iterable of (path, label)
+    images : iterable of (path, label); None is no label
     identify : callable
         From a path to the sample's id.
     classes : tuple of ClassRecord
@@ -50,7 +51,7 @@ def list_samples(
         No image is left.
     """
     notes = list(notes)
-    folder_of = {c.index: c.folder for c in classes}
+    folder_of: dict[int | None, str] = {None: "", **{c.index: c.folder for c in classes}}
     named = []
     for path, label in images:
         problem = name_problem(path)
@@ -60,7 +61,7 @@ def list_samples(
             notes.append((path, problem))
     clashes = find_clashes([(identity, folder_of[label], path) for identity, label, path in named])
     notes += clashes.items()
-    kept = sorted(entry for entry in named if entry[2] not in clashes)
+    kept = sorted((entry for entry in named if entry[2] not in clashes), key=itemgetter(0))
     if not kept:
         raise SourceError(f"No image of the source can be used.{describe(notes)}")
     samples = tuple(Sample(index, identity, label, path) for index, (identity, label, path) in enumerate(kept))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 IMAGE_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png", "apng", "bmp", "dib", "gif", "tif", "tiff", "webp", "ppm", "pgm", "pbm", "pnm")
 """Files that are samples by their names; what they hold is decided by their bytes."""
+KEPT_SUFFIXES = ("jpg", "jpeg", "jpe", "jfif", "png")
+"""Those that images can keep in a data set, which stores JPEG and PNG."""
 DOCUMENT_SUFFIXES = (
     *("txt", "md", "rst", "pdf", "bib", "cff", "csv", "tsv", "json", "jsonl"),
     *("xml", "html", "htm", "yaml", "yml", "toml", "md5", "sha256"),
@@ -55,6 +57,11 @@ def ignored(name: str) -> bool:
     [True, True, True, False]
     """
     return name.startswith(".") or name.lower() in SYSTEM_NAMES
+
+
+def kept_suffix(path: str) -> bool:
+    """Whether an image of this name can keep it in a data set."""
+    return path.lower().rpartition(".")[2] in KEPT_SUFFIXES
 
 
 def list_folder(root: Path, *, ignore: Path | None = None) -> Listing:

@@ -78,9 +78,9 @@ def select(
     if per_super_category is not None:
         categories = read_super_categories(per_super_category)
         category_of = categories.by_label(classes)
-        chosen = _first_of_each([s for s in chosen if s.label in category_of], lambda s: category_of[s.label], categories.images)
+        chosen = _first_of_each([s for s in chosen if s.label in category_of], lambda s: category_of[s.class_index], categories.images)
     if per_class is not None:
-        chosen = _first_of_each(chosen, lambda s: s.label, per_class)
+        chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
     if samples is None or samples >= len(chosen):
         return chosen
     return [chosen[(i * len(chosen)) // samples] for i in range(samples)]

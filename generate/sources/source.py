@@ -12,17 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
+from ...manifests.records.labels import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Labelled):
     """One source image: a stable id, a label, where it lies."""
 
     index: int
     """Place in the source's order, over all samples."""
     id: str
-    label: int
+    label: int | None
+    """None of a source without labels, which has no classes either."""
     path: str | None = None
     """Relative POSIX path inside the source, as it is on disk; None where a source has no files."""
     split: str | None = None
@@ -67,10 +69,13 @@ class Source(Protocol):
     """What stands in the manifest as the source's name; never a path."""
     license: str | None = None
     classes: tuple[ClassRecord, ...]
+    """None at all where the source has no labels."""
     samples: tuple[Sample, ...]
     """Ordered by id (code points), or by row where the source is a table of rows."""
     grouping: str | None = None
     """What its samples' groups are: ``csv``, or a word such as ``style``; None where it has none."""
+    annotations: Mapping[str, Path] = {}
+    """Files that go with the images into a data set: path there -> file."""
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
 
@@ -118,6 +123,9 @@ SCHEMES: Mapping[str, Scheme] = {
         ("groups",),
         groupings=("style", "subtype"),
     ),
+    "tree": Scheme("image_tree", "tree:PATH, any tree of JPEGs and PNGs: no labels, names and paths are kept"),
+    "coco": Scheme("coco", "coco:PATH, a detection set as COCO lays it out: annotations/instances_val2017.json and val2017/"),
+    "cityscapes": Scheme("cityscapes", "cityscapes:PATH, Cityscapes' validation images: leftImg8bit/val and gtFine/val"),
     "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
     "npy": Scheme("npy", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
     "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord
 from ...processes import loky_workers_starting, worker_pool, workers_at_most
 from ...progress import shows_progress, told
-from ..commit.finish import LIBRARIES
 from ..commit.interruption import resumable
 from ..commit.locks import clean_up, locked, wait_for_workers
 from ..commit.place import refuse_place
@@ -36,6 +34,7 @@ from ..recipes.expectations import refusal
 from ..sources.check import Checked, check
 from ..sources.selection import select, selection_record
 from ..sources.source import Source, open_source
+from ..work.environment import environment
 from .accuracies import grid_accuracies, read_accuracies
 from .stream_parts import StreamJob, Tar, make_tar, read_sidecar
 from .stream_recipe import StreamRecipe, cell_id, load_stream
@@ -314,7 +313,7 @@ def _finish(job: StreamJob, record: dict[str, Any], made: int) -> Streamed:
         "pixel_digest": pixel_digest,
         "digest": digest,
         "files": [f.as_json() for f in files],
-        "environment": {name: version(name) for name in LIBRARIES},
+        "environment": dict(environment()),
     }
     text = b"{\n" + b",\n".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}".encode() for k, v in manifest.items()) + b"\n}\n"
     own = FileRecord(path=MANIFEST, bytes=len(text), sha256=sha256_bytes(text))

@@ -49,4 +49,9 @@ def build_layout(
 
 def view_record(layout: Layout) -> dict[str, Any]:
     """Return what a manifest says of its view, without the view's sets: what must be equal for two builds to be one."""
-    return {"view": layout.view, "top": layout.top, **({"numbered": True} if layout.numbered else {})}
+    return {
+        "view": layout.view,
+        "top": layout.top,
+        **({"numbered": True} if layout.numbered else {}),
+        **({"own_names": True} if layout.own_names else {}),
+    }

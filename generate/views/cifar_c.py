@@ -35,7 +35,7 @@ class CifarC(ArrayLayout):
         hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
         top = "CIFAR-100-C" if hundred else "CIFAR-10-C"
         sets, notes = grid(self.view, subject, options)
-        most = max(s.label for s in subject.samples)
+        most = max(s.class_index for s in subject.samples)
         refuse(self.view, [f"label {most}: labels.npy is uint8, 0 to 255"] * (most > 255), "Choose another view, such as webdataset.")
         taken = [f"{name}: labels.npy holds the labels" for name in sets if name.casefold() == "labels"]
         refuse(self.view, taken, "Choose another name in the file of severities.")
@@ -51,4 +51,4 @@ class CifarC(ArrayLayout):
             )
 
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
-        return {f"{self.top}/labels.npy": np.tile(np.array([s.label for s in self.subject.samples], np.uint8), len(SEVERITIES))}
+        return {f"{self.top}/labels.npy": np.tile(np.array([s.class_index for s in self.subject.samples], np.uint8), len(SEVERITIES))}

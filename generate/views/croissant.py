@@ -36,8 +36,8 @@ class Croissant(TarLayout):
         """Return ``<index>-label=<label>/<class folder>/<image>``."""
         sample = self.subject.samples[index]
         digits = len(str(len(self.subject.samples) - 1))
-        name = stored_path(sample.id, self.subject.classes[sample.label].folder)
-        return f"{index:0{digits}d}-label={sample.label}/{name}.{self.subject.suffix}"
+        name = stored_path(sample.id, self.subject.classes[sample.class_index].folder)
+        return f"{index:0{digits}d}-label={sample.class_index}/{name}.{self.subject.suffix}"
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield croissant.json."""

@@ -21,7 +21,7 @@ class FileLayout(Layout):
     def path(self, folder: str, index: int) -> str:
         """Return where an image goes."""
         sample = self.subject.samples[index]
-        return f"{folder}/{stored_path(sample.id, self.subject.classes[sample.label].folder)}.{self.subject.suffix}"
+        return f"{folder}/{stored_path(sample.id, self.subject.classes[sample.class_index].folder)}.{self.subject.suffix}"
 
     def image_files(self) -> Iterable[str]:
         return (self.path(images.path, index) for images in self.slices for index in images.samples)

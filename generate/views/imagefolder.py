@@ -44,10 +44,10 @@ class ImageFolder(FileLayout):
             for index, sample in enumerate(self.subject.samples):
                 row = {
                     "file_name": self.path(_folder(ref.id), index),
-                    "label": sample.label,
+                    "label": sample.class_index,
                     **self.subject.labels(ref.id),
                     "set": ref.id,
-                    "class": self.subject.classes[sample.label].name,
+                    "class": self.subject.classes[sample.class_index].name,
                     "id": sample.id,
                     **({"split": sample.split} if splits else {}),
                     **({} if sample.group is None else {"group": sample.group}),

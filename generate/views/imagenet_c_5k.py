@@ -29,11 +29,11 @@ class ImageNetC5k(SeverityFolders):
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         on_list = listed_samples(subject, options.images)
-        filled = {subject.samples[i].label for i in on_list}
+        filled = {subject.samples[i].class_index for i in on_list}
         fillers: dict[int, int] = {}
         for index, sample in enumerate(subject.samples):
-            if sample.label not in filled:
-                fillers.setdefault(sample.label, index)
+            if sample.class_index not in filled:
+                fillers.setdefault(sample.class_index, index)
         super().__init__(subject, options, "ImageNet-C", sorted(on_list | set(fillers.values())))
         if fillers:
             folders = [subject.classes[label].folder for label in sorted(fillers)]

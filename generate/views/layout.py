@@ -88,6 +88,11 @@ class Layout(ABC):
     numbered: ClassVar[bool] = False
     """Whether single images are called by their index and lie in no class folder."""
 
+    own_names: ClassVar[bool] = False
+    """Whether images keep the paths that they have in their source, and with them their formats."""
+    labelled: ClassVar[bool] = True
+    """Whether it tells labels, so that images without labels do not go into it."""
+
     def __init__(self, subject: Subject, top: str, slices: Iterable[SetSlice]) -> None:
         self.subject = subject
         self.top = top

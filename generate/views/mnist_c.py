@@ -46,5 +46,5 @@ class MnistC(ArrayLayout):
             )
 
     def labels(self) -> Mapping[str, NDArray[np.generic]]:
-        by = {split: np.array([self.subject.samples[i].label for i in samples], np.int64) for split, samples in self._splits.items()}
+        by = {split: np.array([self.subject.samples[i].class_index for i in samples], np.int64) for split, samples in self._splits.items()}
         return {f"{self.top}/{name}/{split}_labels.npy": labels for name in self._sets for split, labels in by.items()}

@@ -16,7 +16,7 @@ class OpenOOD(FileLayout):
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         # the reader splits a line at its first blank
-        blank = [s.id for s in subject.samples if " " in s.id or " " in subject.classes[s.label].folder]
+        blank = [s.id for s in subject.samples if " " in s.id or " " in subject.classes[s.class_index].folder]
         refuse(
             "openood",
             [f"{i}: has a blank in its path" for i in blank],
@@ -27,5 +27,5 @@ class OpenOOD(FileLayout):
 
     def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         for ref in self.subject.sets:
-            rows = (f"{self.path(ref.id, i)} {s.label}" for i, s in enumerate(self.subject.samples))
+            rows = (f"{self.path(ref.id, i)} {s.class_index}" for i, s in enumerate(self.subject.samples))
             yield f"{self.top}/lists/{ref.id}.txt", lines(rows)

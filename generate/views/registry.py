@@ -18,6 +18,8 @@ class ViewLayout(Protocol):
 
     takes: ClassVar[tuple[str, ...]]
     expects: ClassVar[Expects | None]
+    labelled: ClassVar[bool]
+    own_names: ClassVar[bool]
 
     def __call__(self, subject: Subject, options: ViewOptions) -> Layout:
         """Return where the view puts every image."""
@@ -47,6 +49,7 @@ VIEWS: Mapping[str, View] = {
     "imagefolder": View("imagefolder.ImageFolder", "images and metadata.jsonl, Hugging Face's imagefolder", True),
     "openood": View("openood.OpenOOD", "images, and a list of 'path label' for every set", True),
     "flageval": View("flageval.FlagEval", "<corruption>/<severity>/<class>/<image>_g, _i, _s or _p, as FlagEval names them", True),
+    "source-tree": View("source_tree.SourceTree", "images/<set>/<path in the source>, for annotation files", True, whole_images=True),
     "croissant": View("croissant.Croissant", "a tar for every set, described by croissant.json (Croissant 1.0)"),
 }
 
@@ -78,6 +81,8 @@ def make_layout(name: str, subject: Subject, options: ViewOptions) -> Layout:
     if any(sample.region is not None for sample in subject.samples):
         refuse_regions(name)
     options.refuse_unused(name, layout.takes)
+    if layout.labelled and not subject.classes:
+        raise BuildError(f"The view {name} has a place for labels, and these images have none. Use source-tree.")
     return layout(subject, options)
 
 

@@ -34,7 +34,7 @@ class SeverityFolders(FileLayout):
 def class_notes(layout: FileLayout, indices: Sequence[int], options: ViewOptions) -> list[str]:
     """Return which loaders find other labels by listing folders; raise for classes without an image, unless they are allowed."""
     classes, samples = layout.subject.classes, layout.subject.samples
-    labels = {samples[i].label for i in indices}
+    labels = {samples[i].class_index for i in indices}
     missing = [c.folder for c in classes if c.index not in labels]
     if missing and not options.allow_missing_classes:
         raise BuildError(
@@ -44,4 +44,4 @@ def class_notes(layout: FileLayout, indices: Sequence[int], options: ViewOptions
             "the labels that loaders find by listing will then differ from the manifest's."
         )
     notes = [f"{len(missing)} of {len(classes)} classes have no folder: labels found by listing folders differ from the manifest's."]
-    return notes * bool(missing) + numbering_notes((layout.path("", i).removeprefix("/"), samples[i].label) for i in indices)
+    return notes * bool(missing) + numbering_notes((layout.path("", i).removeprefix("/"), samples[i].class_index) for i in indices)

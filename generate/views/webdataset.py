@@ -42,9 +42,9 @@ class WebDataset(TarLayout):
             "id": sample.id,
             "set": set_id,
             **self.subject.labels(set_id),
-            "label": sample.label,
-            "class": self.subject.classes[sample.label].name,
+            "label": sample.class_index,
+            "class": self.subject.classes[sample.class_index].name,
             **({} if sample.group is None else {"group": sample.group}),
         }
-        yield f"{index:08d}.cls", str(sample.label).encode()
+        yield f"{index:08d}.cls", str(sample.class_index).encode()
         yield f"{index:08d}.json", json.dumps(record, ensure_ascii=False).encode()

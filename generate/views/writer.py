@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import secrets
@@ -18,11 +17,12 @@ from numpy.typing import NDArray
 
 from ...digests import digest_of
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder, name_target
+from ...manifests.disk.atomic import fsync_folder, name_target, put_file
 from ...manifests.disk.large import LargeFile
 from ...manifests.images.arrays import npy_header
 from ...manifests.records.digests import sha256_bytes
-from ...manifests.records.models import FileRecord, safe_path
+from ...manifests.records.fields import safe_path
+from ...manifests.records.models import FileRecord
 from ...manifests.records.report import Progress
 from ...manifests.verify.views import FolderRecord, folder_record
 from ..pixels.encoding import PngEncoding
@@ -30,9 +30,6 @@ from ..pixels.encoding import PngEncoding
 if TYPE_CHECKING:
     from ...manifests.reading.image_set import ImageSet
     from .layout import Layout
-
-_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
-"""A hard link is impossible, and a copy is not: another file system, one without links, too many links."""
 
 
 class Writer:
@@ -67,13 +64,7 @@ class Writer:
         record, stored = images.stored(index, prefer="folder")
         self.bytes += record.bytes
         if isinstance(stored, Path):
-            try:
-                os.link(stored, target, follow_symlinks=False)
-                self.linked += 1
-            except OSError as e:
-                if e.errno not in _NO_LINK:
-                    raise
-                shutil.copyfile(stored, target)
+            self.linked += put_file(stored, target, link=True)
             return path, record.sha256, record.bytes
         data = encoded(stored)
         target.write_bytes(data)

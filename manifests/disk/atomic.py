@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,6 +54,23 @@ def name_target(error: BaseException, part: Path, target: Path) -> None:
     """Let a system error name `target`, where it names the temporary `part`, or no file, as errors of writes do."""
     if isinstance(error, OSError) and (error.filename is None or os.fsdecode(error.filename).startswith(os.fspath(part))):
         error.filename = os.fspath(target)
+
+
+_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
+"""A hard link is impossible, and a copy is not: another file system, one without links, too many links."""
+
+
+def put_file(file: Path, target: Path, *, link: bool) -> bool:
+    """Make a hard link to a file, where that is wished and possible, else a copy; return whether it is a link."""
+    try:
+        if link:
+            os.link(file, target, follow_symlinks=False)
+            return True
+    except OSError as e:
+        if e.errno not in _NO_LINK:
+            raise
+    shutil.copyfile(file, target)
+    return False
 
 
 def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:

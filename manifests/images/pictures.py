@@ -13,6 +13,22 @@ FORMATS = {"jpeg": ("JPEG", "JPEG"), "png": ("PNG", "png")}
 """Encoding format -> Pillow's name, suffix of the files."""
 
 
+def stored_format(path: str, encoding_format: str) -> str:
+    """Return the format of an image file of a data set: a data set of JPEG whose files keep their names has PNG where a name says so.
+
+    Examples
+    --------
+    >>> stored_format("images/fog/1/a/B.PNG", "jpeg"), stored_format("images/fog/1/a/b.jpg", "jpeg"), stored_format("a.jpg", "png")
+    ('png', 'jpeg', 'png')
+    """
+    return "png" if path.lower().endswith(".png") else encoding_format
+
+
+def own_path(path: str | None, sample_id: str, encoding_format: str) -> str:
+    """Return the path of an image that keeps its name: the one in its source, else the sample's id with a suffix."""
+    return path or f"{sample_id}.{FORMATS[encoding_format][1]}"
+
+
 class NotAPicture(ValueError):
     """Bytes that do not decode to a grey or RGB image of 8 bits in the expected format."""
 

@@ -26,7 +26,8 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
     names = [c.name for c in samples.classes]
     if len(set(names)) < len(names):  # two classes of ImageNet are called crane; their folders differ
         names = [c.folder for c in samples.classes]
-    features = Features({"image": Image(), "label": ClassLabel(names=names), "id": Value("string")})
+    label = {"label": ClassLabel(names=names)} if names else {}
+    features = Features({"image": Image(), **label, "id": Value("string")})
     made = Dataset.from_generator(
         _rows,
         features=features,
@@ -45,4 +46,4 @@ def _rows(images: ImageSet, samples: SampleTable, stored: bool) -> Iterator[dict
             picture["path"] = str(image.absolute())
         else:
             picture["bytes"] = image.tobytes() if image.ndim == 1 else png_bytes(image)
-        yield {"image": picture, "label": sample.label, "id": sample.id}
+        yield {"image": picture, **({} if sample.label is None else {"label": sample.label}), "id": sample.id}

@@ -41,8 +41,9 @@ class ImageSet:
     """The images of one set, in sample order.
 
     ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an int: what a data loader
-    takes. A slice, a list or array of indices, or an array of N booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8
-    and (3,) of int64. ``s.image(i)``, ``s.label(i)`` and ``s.id(i)`` are one of each; negative indices count from the end.
+    takes; the label is None where the source has none (tree, coco, cityscapes). A slice, a list or array of indices, or an array of N
+    booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8 and (3,) of int64. ``s.image(i)``, ``s.label(i)`` and
+    ``s.id(i)`` are one of each; negative indices count from the end.
 
     It may be pickled, and used in forked or spawned workers: each process opens its own shards.
 
@@ -75,12 +76,12 @@ class ImageSet:
 
     @property
     def labels(self) -> Labels:
-        """(N,) int64: the class index of every image."""
+        """(N,) int64: the class index of every image; raises where the source has no labels."""
         return self._samples.labels.copy()
 
     def label(self, index: SupportsIndex) -> int:
-        """Return the class index of an image."""
-        return int(self._samples.labels[self._number(index)])
+        """Return the class index of an image; None where the source has no labels."""
+        return self._samples.label_list[self._number(index)]
 
     @property
     def ids(self) -> list[str]:
@@ -97,14 +98,16 @@ class ImageSet:
     def __getitem__(self, index: Any) -> tuple[Pixels, int] | tuple[Pixels, Labels]:
         if _is_one(index):
             i = self._number(index)
-            return self._store.image(i), int(self._samples.labels[i])
+            return self._store.image(i), self._samples.label_list[i]
         chosen = self._numbers(index)
-        return self._stacked(chosen.tolist()), self._samples.labels[chosen]
+        labels = self._samples.labels[chosen] if self._samples.classes else [None] * len(chosen)
+        return self._stacked(chosen.tolist()), labels  # type: ignore[return-value]
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Pixels, int]]:
         """Return the items of a batch, as PyTorch's loaders ask for them; neighbouring rows of a shard are read together."""
         chosen = self._numbers(list(indices))
-        return list(zip(self._store.images(chosen.tolist()), self._samples.labels[chosen].tolist(), strict=True))
+        labels = [self._samples.label_list[i] for i in chosen.tolist()]
+        return list(zip(self._store.images(chosen.tolist()), labels, strict=True))
 
     def image(self, index: SupportsIndex) -> Pixels:
         """Return an image without its label, (H, W, C) of uint8."""
@@ -230,14 +233,14 @@ class ImageSet:
         return hugging_face_dataset(self, self._samples, stored=isinstance(self._store, StoredImages))
 
     def __iter__(self) -> Iterator[tuple[Pixels, int]]:
-        return zip(self.images(), self._samples.labels.tolist(), strict=True)
+        return zip(self.images(), self._samples.label_list, strict=True)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.record.id!r} of {self._build}: {len(self)} images>"
 
     def _repr_html_(self) -> str:
         shown = min(len(self), SHOWN)
-        names = [self._samples.classes[self._samples.record(i).label].name for i in range(shown)]
+        names = [record.class_ or record.id for record in map(self._samples.record, range(shown))]
         return figure(repr(self), lambda: strip([self.single(i) for i in range(shown)]), ", ".join(names))
 
 

@@ -34,7 +34,7 @@ class SampleTable:
 
     def __getstate__(self) -> dict[str, Any]:
         # samples are read again where they are needed: cheaper than sending them to every worker
-        return {key: value for key, value in self.__dict__.items() if key not in ("records", "labels")}
+        return {key: value for key, value in self.__dict__.items() if key not in ("records", "labels", "label_list")}
 
     @cached_property
     def records(self) -> list[SampleRecord]:
@@ -50,6 +50,11 @@ class SampleTable:
         return row_at(self._path, SampleRecord, index)
 
     @cached_property
+    def label_list(self) -> list[int]:
+        """The class index of every sample; None, whatever the type says, where samples have no labels."""
+        return [s.label for s in self.records]  # type: ignore[misc]  # who has labels need not test each for None
+
+    @cached_property
     def labels(self) -> NDArray[np.int64]:
-        """(N,) int64: the class index of every sample."""
-        return np.array([s.label for s in self.records], dtype=np.int64)
+        """(N,) int64: the class index of every sample; raises where samples have no labels."""
+        return np.array([s.class_index for s in self.records], dtype=np.int64)

@@ -19,7 +19,8 @@ from ...digests import digest_of
 from ...errors import ScheduleError
 from ...files import reason
 from ..disk.atomic import write_atomic
-from ..records.models import Count, Free, Record, SetId, Sha256
+from ..records.fields import Count, Free, SetId, Sha256
+from ..records.models import Record
 from ..records.parsing import record_or_mistakes
 
 SCHEDULE_VERSION = 1

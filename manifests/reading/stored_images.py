@@ -12,7 +12,7 @@ from ...files import read_regular
 from ...pixels import pixel_digest
 from ..disk.atomic import inside
 from ..disk.jsonl import read_jsonl, row_at
-from ..images.pictures import decode
+from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
 from ..layout import set_path
 from ..records.digests import set_digest
@@ -123,7 +123,7 @@ class StoredImages:
         path = inside(self._directory, stored.path)
         with explained(path):
             if stored.row is None:
-                return decode(read_regular(path, stored.bytes), self.encoding)
+                return decode(read_regular(path, stored.bytes), stored_format(stored.path, self.encoding))
             row = self._shards.row(stored.path, stored.row)
             return row if row.ndim == 3 else decode(row.data, self.encoding)
 

@@ -27,7 +27,7 @@ def set_digest(pixels: Iterable[str]) -> str:
     return digest_of(hashed)
 
 
-def source_digest(samples: Iterable[tuple[str, int, str]]) -> str:
+def source_digest(samples: Iterable[tuple[str, int | None, str]]) -> str:
     """Return ``sha256:<hex>`` of canonical JSON ``[[id, label, sha256], ...]`` over the selection, in sample order."""
     return sha256_bytes(canonical_rows(samples))
 
@@ -37,7 +37,7 @@ def build_digest(
     seed: int,
     preprocessing: Mapping[str, Any],
     classes: Iterable[ClassRecord],
-    samples: Iterable[tuple[str, int, str]],
+    samples: Iterable[tuple[str, int | None, str]],
     sets: Iterable[Sequence[Any]],
 ) -> str:
     """Return the digest of a build.

@@ -16,7 +16,7 @@ from ...digests import digits
 from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
-from ..layout import SAMPLES, set_path, set_places
+from ..layout import SAMPLES, own_names, set_path, set_places
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
 from .bag import PackedArchive
@@ -79,7 +79,7 @@ class CroissantDocument:
                 "name": name,
                 "containedIn": inside[0] if len(inside) == 1 else inside,
                 "encodingFormat": f"image/{encoding}",
-                "includes": f"{pattern}.{FORMATS[encoding][1]}",
+                "includes": pattern if own_names(self.manifest) else f"{pattern}.{FORMATS[encoding][1]}",
             }
         )
 
@@ -144,12 +144,10 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedAr
     document.add_file(TABLE, TABLE, "application/json", sha256_bytes(text))
     columns = {name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table}
     document.add_records("samples", "The samples in their order, which is that of the images of every set.", columns)
-    document.add_records(
-        "classes",
-        "Label, class and the name of its folder.",
-        {"index": {}, "name": {}, "folder": {}},
-        data=[{"classes/index": c.index, "classes/name": c.name, "classes/folder": c.folder} for c in manifest.classes],
-    )
+    if manifest.classes:
+        rows = [{"classes/index": c.index, "classes/name": c.name, "classes/folder": c.folder} for c in manifest.classes]
+        about = "Label, class and the name of its folder."
+        document.add_records("classes", about, {"index": {}, "name": {}, "folder": {}}, data=rows)
     for record in manifest.sets:
         holding = [a.file.path for a in archives if record.id in a.sets]
         if record.id in places and holding:
@@ -169,14 +167,24 @@ def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, pla
     }
     joined = {
         "image": joined_field(f"{files}/image"),
-        "label": joined_field("samples/label"),
-        "class": joined_field("samples/folder"),
+        **({"label": joined_field("samples/label"), "class": joined_field("samples/folder")} if document.manifest.classes else {}),
         "id": joined_field("samples/id"),
         "path": joined_field(f"{files}/path"),
         "file": joined_field("samples/file", references=f"{files}/file"),
     }
     document.add_records(files, f"The files of the set {set_id}, sorted by path.", stored)
     document.add_records(set_id, f"The set {set_id}: {count} images, in the order of the samples.", joined)
+
+
+def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> dict[str, list[Any]]:
+    """Return the columns of the table of samples that are of labels; none where the source has none."""
+    if not manifest.classes:
+        return {}
+    return {
+        "label": [s.label for s in samples],
+        "class": [s.class_ for s in samples],
+        "folder": [manifest.classes[s.class_index].folder for s in samples],
+    }
 
 
 def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[str, list[Any]]:
@@ -190,9 +198,7 @@ def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[st
     table: dict[str, list[Any]] = {
         "index": [s.index for s in samples],
         "id": [s.id for s in samples],
-        "label": [s.label for s in samples],
-        "class": [s.class_ for s in samples],
-        "folder": [manifest.classes[s.label].folder for s in samples],
+        **_labels(manifest, samples),
         "sha256": [s.sha256 for s in samples],
         "pixels": [s.pixels for s in samples],
     }

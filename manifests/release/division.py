@@ -17,7 +17,8 @@ from ..disk.jsonl import read_jsonl
 from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, SHA256SUMS, SHARDS, set_path, set_places
 from ..partial import owners
 from ..records.digests import set_digest
-from ..records.models import Count, FileRecord, ImageRecord, Manifest, Record, SetId, SetRecord, Sha256
+from ..records.fields import Count, SetId, Sha256
+from ..records.models import FileRecord, ImageRecord, Manifest, Record, SetRecord
 from ..records.report import printable
 from .archives import END_COST, ArchiveFormat, member_cost, name_problem
 

@@ -10,7 +10,8 @@ from ...digests import digits
 from ..checksums import parse_sha256sums
 from ..layout import IMAGES, MANIFEST, SAMPLES, SETS, SHA256SUMS, are_paths, set_path
 from ..records.digests import build_digest, source_digest
-from ..records.models import Manifest, SampleRecord, safe_path
+from ..records.fields import safe_path
+from ..records.models import Manifest, SampleRecord
 from ..records.report import Problem
 
 
@@ -122,7 +123,9 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
     for row, s in enumerate(samples):
         if s.index != row:
             yield _wrong(f"row {row} has index {s.index}", SAMPLES)
-        if s.label not in names:
+        if s.label is None and s.class_ is None and not names:
+            continue
+        if s.label is None or s.label not in names:
             yield _wrong(f"sample {s.id!r} has label {s.label}, the manifest has classes 0 to {len(names) - 1}", SAMPLES)
         elif s.class_ != names[s.label]:
             detail = f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}"

@@ -11,7 +11,8 @@ import numpy as np
 
 from ...processes import loky_workers_starting
 from ..disk.listing import Listing
-from ..layout import SHARDS, set_of_shard, set_path
+from ..images.pictures import own_path
+from ..layout import SHARDS, own_names, set_of_shard, set_path
 from ..records.models import Manifest, SampleRecord, SetRecord
 from ..records.report import LEVELS, Problem, VerificationReport
 from .sets import Findings, SetTask, check_set
@@ -31,8 +32,11 @@ def set_tasks(
     report: VerificationReport,
 ) -> Iterator[SetTask]:
     """Yield the tasks that check sets up to `level`; without `samples`, labels are not checked. Shards of no set go to the report."""
-    trusted = samples is not None and all(s.label < len(manifest.classes) for s in samples)
-    labels = np.array([s.label for s in samples], dtype=np.int64) if samples is not None and trusted else None
+    count = len(manifest.classes)
+    trusted = samples is not None and count > 0 and all(s.label is not None and s.label < count for s in samples)
+    labels = np.array([s.class_index for s in samples], dtype=np.int64) if samples is not None and trusted else None
+    form, own = manifest.encoding["format"], own_names(manifest)
+    names = tuple(own_path(s.path, s.id, form) for s in samples) if samples is not None and own else None
     listed = {f.path for f in manifest.files}
     for record, shards in _with_shards(manifest, report):
         if record.id in report.absent:
@@ -49,6 +53,7 @@ def set_tasks(
             labels=labels,
             folders=tuple(c.folder for c in manifest.classes),
             numbered=any(view.get("numbered") is True for view in manifest.views),
+            names=names,
             prune=apart,
             shards=shards | (place & listed),
             sound=(shards | place) & sound,

@@ -18,7 +18,7 @@ from ...pixels import pixel_digest
 from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file
 from ..images.arrays import ArrayFile, NotAShard
-from ..images.pictures import FORMATS, NotAPicture, decode
+from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
 from ..layout import set_of_shard, set_path
 from ..records.digests import set_digest, sha256_bytes
@@ -52,6 +52,8 @@ class SetTask:
     """Class folders by label."""
     numbered: bool = False
     """Whether the names of single images are their indices, in no class folder."""
+    names: tuple[str, ...] | None = None
+    """The path of each sample, where images keep their names; None where they do not, or samples.jsonl cannot be trusted."""
     prune: frozenset[str] = frozenset()
     """Image folders of other sets."""
     shards: frozenset[str] = frozenset()
@@ -219,6 +221,8 @@ def _check_file_place(
 
 
 def _misplaced(task: SetTask, path: str, index: int) -> str | None:
+    if task.names is not None:
+        return None if path == (right := f"{task.folder}/{task.names[index]}") else f"expected is {right}"
     suffix = "." + FORMATS[task.encoding][1]
     label = task.label(index)
     folder = None if label is None else task.folders[label]
@@ -253,16 +257,17 @@ def _check_image(
         findings.add(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
         return
     # a file and a row of a shard may be the same bytes: a JPEG is decoded once
-    if not task.pixels or (task.encoding == "jpeg" and sha256 in decoded):
+    form = stored_format(stored.path, task.encoding)
+    if not task.pixels or (form == "jpeg" and sha256 in decoded):
         return
     if data.ndim == 1:
         try:
-            image = decode(image.data, task.encoding)
+            image = decode(image.data, form)
         except NotAPicture as e:
             findings.add(name, "decode", str(e))
             return
         decoded.add(sha256)
-    if task.encoding == "png" and (digest := pixel_digest(image)) != row.pixels:
+    if form == "png" and (digest := pixel_digest(image)) != row.pixels:
         findings.add(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
 
 

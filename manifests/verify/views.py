@@ -24,7 +24,8 @@ from ..images.arrays import ArrayFile, NotAShard
 from ..layout import MANIFEST
 from ..manifest_file import MANIFEST_CAP
 from ..records.digests import set_digest, sha256_file
-from ..records.models import Blake3, Count, FileRecord, Record, SafePath, Sha256
+from ..records.fields import Blake3, Count, SafePath, Sha256
+from ..records.models import FileRecord, Record
 from ..records.parsing import record_or_mistakes
 from ..records.report import Problem, Progress, VerificationReport, printable
 

@@ -54,7 +54,7 @@ class LevelPictures:
             There are fewer source images.
         """
         samples = {sample.id: sample for sample in self._data.samples}
-        categories = draw.sources_of_categories({name: sample.label for name, sample in samples.items()})
+        categories = draw.sources_of_categories({name: sample.class_index for name, sample in samples.items()})
         sources = [source for source, _ in zip(in_turn([iter(c) for c in categories]), range(count), strict=False)]
         if len(sources) < count:
             raise StudyError(
@@ -75,7 +75,7 @@ class LevelPictures:
                     source=source,
                     sample=source,
                     set=set_id,
-                    category=draw.choices.of_label[sample.label],
+                    category=draw.choices.of_label[sample.class_index],
                     member=None,
                     change=None,
                     right=None,

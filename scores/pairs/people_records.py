@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...manifests.records.models import Count, Record, Sha256
+from ...manifests.records.fields import Count, Sha256
+from ...manifests.records.models import Record
 from ..records import Fraction, Interval
 from .sheet_records import STUDY_VERSION
 

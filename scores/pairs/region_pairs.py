@@ -112,7 +112,7 @@ class RegionPairs:
         StudyError
             There are fewer, or no regions of a size that was asked for.
         """
-        label_of = {source: self._data.samples[rows[0]].label for source, rows in self._rows.items()}
+        label_of = {source: self._data.samples[rows[0]].class_index for source, rows in self._rows.items()}
         streams = [self._pairs(sources, label_of, draw) for sources in draw.sources_of_categories(label_of)]
         pairs = [pair for pair, _ in zip(in_turn(streams), range(count), strict=False)]
         if len(pairs) < count:

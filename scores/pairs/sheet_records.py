@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...manifests.records.models import Count, Record, SetId, Sha256
+from ...manifests.records.fields import Count, SetId, Sha256
+from ...manifests.records.models import Record
 
 STUDY_VERSION = 1
 """Of keys and of answers."""

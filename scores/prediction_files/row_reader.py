@@ -36,7 +36,7 @@ class RowReader:
         samples = data.samples
         self.names, self.classes, self.images = names, len(data.classes), gathering.images
         self._gathering, self._tell = gathering, tell
-        self._labels = np.array([sample.label for sample in samples], np.int64)
+        self._labels = np.array([sample.class_index for sample in samples], np.int64)
         self._ids = [sample.id for sample in samples]
         self._row_of: dict[str, int] = {}
         self._numbers = {name: number for number, name in enumerate(gathering.sets)}

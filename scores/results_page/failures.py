@@ -107,7 +107,7 @@ class Failures:
     def _image(self, set_id: str, index: int) -> FailedImage:
         sample = self._samples[index]
         said = [self._said(label, set_id, index) for label, one in self._predictions.items() if set_id in one.outcomes]
-        return FailedImage(Place(set_id, index), sample.id, self._names.get(sample.label, sample.class_), said)
+        return FailedImage(Place(set_id, index), sample.id, self._names.get(sample.class_index, sample.class_ or ""), said)
 
     def _said(self, label: str, set_id: str, index: int) -> str:
         outcome: Outcome = self._predictions[label].outcomes[set_id]

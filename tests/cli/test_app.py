@@ -30,6 +30,7 @@ NAMES = [
     "schedule",
     "predict",
     "score",
+    "score-table",
     "compare",
     "report",
     "pairs-sheet",

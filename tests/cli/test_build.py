@@ -40,6 +40,7 @@ DEFAULTS: dict[str, Any] = {
     "view": None,
     "any_shape": False,
     "store": None,
+    "annotations": "copy",
     "page": True,
 }
 GIVEN: list[tuple[list[str], dict[str, Any]]] = [
@@ -63,7 +64,7 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     (["--train"], {"train": True}),
     (["--metrics", "0"], {"metrics": 0}),
     (["--store", "table", "--per-super-category", "a.toml"], {"store": "table", "per_super_category": "a.toml"}),
-    (["--no-page"], {"page": False}),
+    (["--no-page", "--annotations", "link"], {"page": False, "annotations": "link"}),
     (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
     (
         ["--surrogate", "m.toml", "--device", "cuda", "--surrogate-batch", "64"],

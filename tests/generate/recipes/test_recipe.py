@@ -95,6 +95,7 @@ def test_names():
     assert recipe_names() == (
         "cifar10-c",
         "cifar100-c",
+        "detection-c",
         "flageval",
         "flageval-noise",
         "fragile-cifar10",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from corruptset.manifests.records.models import FileRecord, SampleRecord, SetRecord, check_encoding, safe_path
+from corruptset.manifests.records.fields import check_encoding, safe_path
+from corruptset.manifests.records.models import FileRecord, SampleRecord, SetRecord
 
 ZERO = "sha256:" + "0" * 64
 

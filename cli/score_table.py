@@ -1,0 +1,75 @@
+"""`corruptset score-table FILE`: mPC and rPC from a table of metrics by set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import AsJson, split_globs
+from .output import put, put_json, put_notes, put_rows
+
+if TYPE_CHECKING:
+    from ..scores.score_table import Performance, TableScores
+
+
+def score_table(
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."),
+    ],
+    corruptions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corruptions",
+            metavar="LIST",
+            help="What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Receives score-table.json and score-table.csv.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a detector or segmenter: mean and relative performance under corruption (mPC, rPC), from its metrics on each set.
+
+    The metrics come from pycocotools, mmdetection or any other evaluation, in any unit. Missing sets are named.
+    """
+    from ..scores.score_table import score_table as run
+
+    scores = run(table, corruptions=split_globs(corruptions), out=out)
+    if as_json:
+        put_json(scores.as_json())
+        return
+    put_table_scores(scores)
+    if out is not None:
+        put(f"Written: {out}")
+
+
+def put_table_scores(scores: TableScores) -> None:
+    """Print the scores of all metrics, then the means of families and corruptions."""
+    rows = [[name, _value(one.clean), _value(one.mpc), _percent(one.rpc)] for name, one in scores.metrics.items()]
+    put_rows(["metric", "clean", "mPC", "rPC"], rows, right=["clean", "mPC", "rPC"])
+    put()
+    columns = [title for name in scores.metrics for title in (name, f"{name} / clean")]
+    for kind in ("families", "corruptions"):
+        of_metric = [getattr(one, kind) for one in scores.metrics.values()]
+        cells = [[name, *(text for one in of_metric for text in _cells(one[name]))] for name in of_metric[0]]
+        put_rows(["family" if kind == "families" else "corruption", *columns], cells, right=columns)
+        put()
+    put_notes(scores.notes)
+
+
+def _cells(one: Performance) -> tuple[str, str]:
+    return _value(one.mean), _percent(one.relative)
+
+
+def _value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"

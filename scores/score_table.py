@@ -1,0 +1,251 @@
+"""`score_table`: the mean performance under corruption of a detector or segmenter, from a table of its metrics by set."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ScoreError, first_few, mistakes, suggest
+from ..files import read_text, reason
+from ..manifests.disk.atomic import write_atomic
+from ..manifests.records.models import Record
+from .comparison.tables import Column, Table
+from .published import FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
+
+TABLE_SCORES_VERSION = 1
+CLEAN = "clean"
+SET_COLUMNS = ("set", "set_id")
+MOST_BYTES = 64 << 20
+
+Metrics = Mapping[str, Mapping[str, float]]
+"""Set id -> metric -> value."""
+
+
+class Performance(Record):
+    """A mean over sets."""
+
+    mean: float | None
+    """In the unit of the table: mPC, where it is over all corruptions. Null where a set has no value."""
+    relative: float | None
+    """Divided by the clean value: rPC, where it is over all corruptions. Null where that is missing or zero."""
+
+
+class MetricScores(Record):
+    """Of one metric."""
+
+    clean: float | None
+    mpc: float | None
+    """Mean performance under corruption: over the corruptions of the mean over five severities."""
+    rpc: float | None
+    """Relative performance under corruption: mPC / clean."""
+    families: dict[str, Performance]
+    corruptions: dict[str, Performance]
+    missing: list[str]
+    """The sets that mPC needs and that have no value; the clean one among them, which rPC needs."""
+
+
+class TableScores(Record):
+    """What `score_table` returns."""
+
+    schema_version: int
+    over: list[str]
+    """The corruptions that the means are over."""
+    metrics: dict[str, MetricScores]
+    notes: list[str]
+
+    def table(self) -> Table:
+        """Return a row for each metric and mean: of all corruptions, of each family, of each corruption."""
+        rows: list[list[str | float | None]] = []
+        for name, scores in self.metrics.items():
+            rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
+            for means in (scores.families, scores.corruptions):
+                rows += [[name, of, one.mean, one.relative] for of, one in means.items()]
+        columns = [Column("metric", "text"), Column("over", "text"), Column("mean", "number"), Column("over clean", "number")]
+        return Table("score-table", "Mean and relative performance under corruption", columns, rows, self.notes)
+
+
+def score_table(
+    table: str | Path | Mapping[str, Any], *, corruptions: Sequence[str] | None = None, out: str | Path | None = None
+) -> TableScores:
+    """Return mPC and rPC of every metric of a table: a detector's AP, a segmenter's mIoU.
+
+    Parameters
+    ----------
+    table : path or mapping
+        Set id -> metric -> value, or a file: a CSV with a column ``set`` and one for each metric; a JSON object of that form; or, as
+        mmdetection's robustness test writes it, corruption -> severity -> metric -> value, where severity 0 is ``clean`` and metrics
+        may be of kinds, ``{"bbox": {"AP": 0.31}}``.
+    corruptions : sequence of str, optional
+        What the means are over; by default the fifteen of ImageNet-C.
+    out : path, optional
+        A folder that receives score-table.json and score-table.csv.
+
+    Returns
+    -------
+    TableScores
+
+    Raises
+    ------
+    ScoreError
+        The table cannot be read or has mistakes: all of them listed. Sets that are missing are no mistake: they are named.
+
+    Notes
+    -----
+    A family's mean is over its corruptions. Values keep their unit, fractions or per cent.
+
+    References
+    ----------
+    Michaelis et al. 2019, "Benchmarking robustness in object detection: autonomous driving when winter is coming", equations 1 and 2.
+
+    Examples
+    --------
+    >>> sets = {f"fog/{s}": {"AP": 0.40 - 0.05 * s} for s in range(1, 6)} | {"clean": {"AP": 0.40}}
+    >>> scores = score_table(sets, corruptions=["fog"])
+    >>> round(scores.metrics["AP"].mpc, 4), round(scores.metrics["AP"].rpc, 4)
+    (0.25, 0.625)
+    """
+    where, values = ("The table", table) if isinstance(table, Mapping) else _read(Path(table))
+    checked = _checked(where, values)
+    over = list(dict.fromkeys(FIFTEEN if corruptions is None else corruptions))
+    wanted = {name: [f"{name}/{severity}" for severity in SEVERITIES] for name in over}
+    known = {set_id for ids in wanted.values() for set_id in ids} | {CLEAN}
+    if absent := [name for name in over if corruptions is not None and not set(wanted[name]) & checked.keys()]:
+        hints = [f"{name}: no set of it is in the table.{suggest(name, {s.partition('/')[0] for s in checked})}" for name in absent]
+        raise ScoreError(mistakes("--corruptions", hints))
+    names = list(dict.fromkeys(metric for of_set in checked.values() for metric in of_set))
+    metrics = {name: _scores({s: of[name] for s, of in checked.items() if name in of}, wanted) for name in names}
+    notes = [_missing(name, one) for name, one in metrics.items() if one.missing]
+    notes += [f"{name}: the clean value is 0, so there is no rPC." for name, one in metrics.items() if one.clean == 0]
+    if others := [set_id for set_id in checked if set_id not in known]:
+        notes.append(f"{len(others)} sets do not count, as they are not among the corruptions of the means: {first_few(others)}.")
+    scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=metrics, notes=notes)
+    if out is not None:
+        folder = Path(out)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(
+            folder / "score-table.json", json.dumps(scores.as_json(), ensure_ascii=False, indent=1, allow_nan=False).encode(), b"\n"
+        )
+        text = json.dumps(scores.as_json(), ensure_ascii=False, indent=1, allow_nan=False)
+        write_atomic(folder / "score-table.json", text.encode(), b"\n")
+        write_atomic(folder / "score-table.csv", scores.table().csv().encode())
+    return scores
+
+
+def _missing(name: str, scores: MetricScores) -> str:
+    whole = [c for c in scores.corruptions if all(f"{c}/{s}" in scores.missing for s in SEVERITIES)]
+    rest = [set_id for set_id in scores.missing if set_id.partition("/")[0] not in whole]
+    lacking = "no mPC" if scores.mpc is None else "no rPC"
+    return f"{name}: {lacking}: {len(scores.missing)} sets have no value: {first_few([*(f'{c}/1-5' for c in whole), *rest], 20)}."
+
+
+def _scores(value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]]) -> MetricScores:
+    """Return the scores of one metric from its value of each set."""
+    clean = value_of.get(CLEAN)
+
+    def relative(mean: float | None) -> float | None:
+        return None if mean is None or not clean else mean / clean
+
+    means = {name: _mean([value_of.get(set_id) for set_id in ids]) for name, ids in wanted.items()}
+    present = [*FAMILIES, *(["other"] if set(means) - FAMILY_OF.keys() else [])]
+    families = {family: [mean for name, mean in means.items() if FAMILY_OF.get(name, "other") == family] for family in present}
+    of_family = {family: _mean(values) for family, values in families.items() if values}
+    mpc = _mean(list(means.values()))
+    return MetricScores(
+        clean=clean,
+        mpc=mpc,
+        rpc=relative(mpc),
+        families={family: Performance(mean=mean, relative=relative(mean)) for family, mean in of_family.items()},
+        corruptions={name: Performance(mean=mean, relative=relative(mean)) for name, mean in means.items()},
+        missing=[set_id for set_id in [CLEAN, *(s for ids in wanted.values() for s in ids)] if set_id not in value_of],
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _read(path: Path) -> tuple[str, Any]:
+    """Return what errors call a table, and its sets."""
+    where = f"The table {path}"
+    try:
+        text = read_text(path, MOST_BYTES)
+    except OSError as e:
+        raise ScoreError(f"{where} cannot be read: {reason(e)}.") from None
+    if path.suffix.lower() == ".csv":
+        return where, _from_csv(where, text)
+    try:
+        return where, json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise ScoreError(f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look.") from None
+
+
+def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
+    reader = csv.DictReader(text.splitlines())
+    columns = [name for name in reader.fieldnames or [] if name]
+    key = next((name for name in SET_COLUMNS if name in columns), None)
+    if key is None or len(columns) < 2 or len(set(columns)) < len(columns):
+        raise ScoreError(
+            f"{where} has the columns {', '.join(columns) or 'none'}; expected set, and then one for each metric, all different."
+        )
+    problems, sets = [], dict[str, dict[str, Any]]()
+    for line, row in enumerate(reader, 2):
+        name = (row[key] or "").strip()
+        if None in row or not name:
+            problems.append(f"line {line}: has {'more cells than columns' if name else 'no set id'}")
+        elif name in sets:
+            problems.append(f"line {line}: the set {name} is there twice")
+        else:
+            sets[name] = {column: _number(row[column]) for column in columns if column != key and (row[column] or "").strip()}
+    if problems:
+        raise ScoreError(mistakes(where, problems))
+    return sets
+
+
+def _number(text: str | None) -> float | str:
+    try:
+        return float(text or "")
+    except ValueError:
+        return text or ""
+
+
+def _checked(where: str, values: Any) -> Metrics:
+    """Return the metrics by set, or raise with all that is no finite number."""
+    problems, sets = [], dict[str, dict[str, float]]()
+    if not isinstance(values, Mapping) or not values:
+        raise ScoreError(f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}.")
+    for set_id, metrics in _flat(values):
+        if not isinstance(metrics, Mapping):
+            problems.append(f"{set_id}: is {metrics!r}; expected metrics with their values")
+            continue
+        if set_id in sets and sets[set_id] != metrics:
+            problems.append(f"{set_id}: is there twice, with other values")
+        for name, value in metrics.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                problems.append(f"{set_id}: {name} is {value!r}; expected a finite number")
+        sets[set_id] = dict(metrics)
+    if problems:
+        raise ScoreError(mistakes(where, problems))
+    return sets
+
+
+def _flat(values: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+    """Return (set id, metrics), also of corruption -> severity -> metrics; metrics of a kind (``bbox``) are called by it."""
+    sets: list[tuple[str, Any]] = []
+    for name, inner in values.items():
+        if isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner):
+            sets += [(CLEAN if str(severity) == "0" else f"{name}/{severity}", metrics) for severity, metrics in inner.items()]
+        else:
+            sets.append((str(name), inner))
+    return [(set_id, _metrics(of) if isinstance(of, Mapping) else of) for set_id, of in sets]
+
+
+def _metrics(of_set: Mapping[Any, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in of_set.items():
+        flat |= {f"{name} {metric}": one for metric, one in value.items()} if isinstance(value, Mapping) else {str(name): value}
+    return flat

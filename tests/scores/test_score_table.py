@@ -1,0 +1,114 @@
+"""mPC and rPC against plain arithmetic; tables in every form; mistakes and missing sets."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from corruptset import score_table
+from corruptset.errors import ScoreError
+from corruptset.scores.published import EXTRA, FAMILIES, FIFTEEN
+
+CLEAN = {"AP": 0.40, "AP50": 60.0}
+
+
+def value(name: str, severity: int) -> float:
+    """Return a metric that differs from set to set."""
+    return 0.38 - 0.004 * FIFTEEN.index(name) - 0.03 * severity if name in FIFTEEN else 0.01 * severity
+
+
+WHOLE: dict[str, dict[str, float]] = {
+    "clean": CLEAN,
+    **{f"{name}/{s}": {"AP": value(name, s), "AP50": 100 * value(name, s)} for name in [*FIFTEEN, *EXTRA] for s in range(1, 6)},
+}
+
+
+def test_means_are_over_the_fifteen() -> None:
+    scores = score_table(WHOLE)
+    expected = fmean(fmean(value(name, s) for s in range(1, 6)) for name in FIFTEEN)
+    one = scores.metrics["AP"]
+    assert (one.clean, one.mpc, one.rpc) == (0.40, pytest.approx(expected), pytest.approx(expected / 0.40))
+    assert scores.metrics["AP50"].mpc == pytest.approx(100 * expected)
+    assert list(one.families) == list(FAMILIES)
+    for family, names in FAMILIES.items():
+        mean = fmean(value(name, s) for name in names for s in range(1, 6))
+        assert one.families[family].mean == pytest.approx(mean)
+        assert one.families[family].relative == pytest.approx(mean / 0.40)
+    assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in range(1, 6)))
+    assert one.missing == []
+    assert scores.notes == ["20 sets do not count, as they are not among the corruptions of the means: speckle_noise/1, speckle_noise/2, "
+                            "speckle_noise/3, speckle_noise/4, speckle_noise/5 and 15 more."]  # fmt: skip
+
+
+def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
+    some = {k: v for k, v in WHOLE.items() if k not in ("fog/3", *(f"snow/{s}" for s in range(1, 6)))}
+    some["frost/2"] = {"AP": 0.2}
+    scores = score_table(some)
+    one = scores.metrics["AP"]
+    assert (one.mpc, one.rpc, one.families["weather"].mean, one.corruptions["fog"].mean) == (None, None, None, None)
+    assert one.families["noise"].mean is not None
+    assert one.missing == [*(f"snow/{s}" for s in range(1, 6)), "fog/3"]
+    assert scores.metrics["AP50"].missing == [*(f"snow/{s}" for s in range(1, 6)), "frost/2", "fog/3"]
+    assert scores.notes[0] == "AP: no mPC: 6 sets have no value: snow/1-5, fog/3."
+    without = score_table({k: v for k, v in WHOLE.items() if k != "clean"})
+    assert without.metrics["AP"].mpc is not None
+    assert without.metrics["AP"].rpc is None
+    assert without.notes[0] == "AP: no rPC: 1 sets have no value: clean."
+    zero = score_table({**WHOLE, "clean": {"AP": 0.0}})
+    assert zero.metrics["AP"].rpc is None
+    assert any("clean value is 0" in note for note in zero.notes)
+
+
+def test_other_corruptions() -> None:
+    scores = score_table({"mine/" + str(s): {"AP": s} for s in range(1, 6)} | WHOLE, corruptions=["mine", "speckle_noise"])
+    assert scores.over == ["mine", "speckle_noise"]
+    assert scores.metrics["AP"].mpc == pytest.approx((3 + 0.03) / 2)
+    assert set(scores.metrics["AP"].families) == {"noise", "other"}
+    with pytest.raises(ScoreError, match=r"fogg: no set of it is in the table. Did you mean 'fog'"):
+        score_table(WHOLE, corruptions=["fogg"])
+
+
+def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
+    expected = score_table(WHOLE)
+    (tmp_path / "t.json").write_text(json.dumps(WHOLE))
+    nested: dict[str, Any] = {}
+    for set_id, metrics in WHOLE.items():
+        name, _, severity = set_id.partition("/")
+        nested.setdefault(name if severity else "fog", {})[severity or "0"] = metrics
+    (tmp_path / "n.json").write_text(json.dumps(nested))
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        rows = csv.DictWriter(file, ["set", "AP", "AP50"])
+        rows.writeheader()
+        rows.writerows({"set": set_id, **metrics} for set_id, metrics in WHOLE.items())
+    for name in ("t.json", "n.json", "t.csv"):
+        assert score_table(tmp_path / name).metrics == expected.metrics
+    # as mmdetection writes it: the clean values stand with every corruption, metrics below their kind
+    kinds = {name: {"0": {"bbox": CLEAN}, **{s: {"bbox": m} for s, m in of.items()}} for name, of in nested.items() if name != "clean"}
+    found = score_table(kinds).metrics
+    assert {name.removeprefix("bbox "): one for name, one in found.items()} == expected.metrics
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
+        ("t.csv", "set\nclean\n", "expected set, and then one for each metric"),
+        ("t.csv", "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n", r"(?s)3: the set clean is.*twice.*4: has no set id.*5: has more"),
+        ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean: AP is 'much'.*fog/1: AP is nan"),
+        ("t.json", "{", "is not JSON"),
+        ("t.json", "[1]", "names no set"),
+        ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: is 1; expected metrics.*AP is True"),
+        ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: is there twice, with other values"),
+    ],
+)  # fmt: skip
+def test_mistakes(tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ScoreError, match=said):
+        score_table(tmp_path / name)
+    with pytest.raises(ScoreError, match="cannot be read"):
+        score_table(tmp_path / "gone.csv")
