@@ -17,7 +17,7 @@ def fetch(
     address: Annotated[
         str,
         typer.Argument(
-            metavar="URL", help="Of the folder with archives.json: https://..., hf://datasets/USER/NAME[@REVISION], s3://bucket/prefix."
+            metavar="URL", help="Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Receives the data set's folder, NAME-VERSION.")],

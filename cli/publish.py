@@ -16,7 +16,7 @@ def publish(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `corruptset pack` wrote.")],
     to: Annotated[
         str,
-        typer.Option("--to", metavar="PLACE", help="A folder, hf://datasets/USER/NAME[@REVISION], or a store such as s3://bucket/prefix."),
+        typer.Option("--to", metavar="PLACE", help="A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix."),
     ],
     layout: Annotated[
         Literal["plain", "huggingface", "zenodo"] | None,
