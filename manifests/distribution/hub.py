@@ -70,7 +70,7 @@ class HubPlace:
         """Send the content of files one after the other, then one commit that names them all."""
         operations = []
         with self._talking():
-            self._api.create_repo(self.address.repository, repo_type="dataset", private=self._private, exist_ok=True)
+            self._api.create_repo(self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True)
             for f in files:
                 content = str(f.content) if isinstance(f.content, Path) else f.content
                 operations.append(self._library.CommitOperationAdd(path_in_repo=f.path, path_or_fileobj=content))
@@ -94,7 +94,7 @@ class HubPlace:
             if status in (401, 403) or isinstance(e, self._library.errors.LocalTokenNotFoundError):
                 advice = "Log in with `hf auth login`, or set HF_TOKEN to a token that may write there."
                 raise ReleaseError(f"{self._url} refuses ({status or 'no token'}). {advice}") from None
-            what = f"{type(e).__name__}{f', status {status}' if status else ''}"
+            what = (str(e).strip().splitlines() or [type(e).__name__])[0][:300]
             raise MachineError(f"{self._url} could not be reached, or failed ({what}). Run the same command again to send the rest.") from e
         finally:
             if bars:
