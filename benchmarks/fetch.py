@@ -26,7 +26,6 @@ import corruptset
 
 from .timing import child, options, processor_seconds, save
 
-
 RECIPE = """
 name = "noise"
 version = "1.0.0"

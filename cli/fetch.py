@@ -16,9 +16,7 @@ from .output import progress_of, put, put_json, put_notes
 def fetch(
     address: Annotated[
         str,
-        typer.Argument(
-            metavar="URL", help="Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."
-        ),
+        typer.Argument(metavar="URL", help="Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Receives the data set's folder, NAME-VERSION.")],
     sets: Annotated[

@@ -128,7 +128,7 @@ class Download:
                 self._version = reply.version
                 self._note.write_text(reply.version, "utf-8")
             buffer = memoryview(bytearray(CHUNK))
-            with self.part.open("ab", buffering=0) as out:
+            with self.part.open("ab") as out:
                 while self._have < self.file.bytes:
                     count = reply.read(buffer[: min(CHUNK, self.file.bytes - self._have)])
                     if self._stop.is_set():

@@ -253,6 +253,8 @@ class _Fetcher:
         try:
             digest = unpack([self._part(a) for a in archives], place, progress=False).digest
         except (VerificationError, BuildError) as e:
+            if isinstance(e, BuildError) and not staged:  # what stands in the data set's folder, not what is in the archives
+                raise
             raise self._refused(str(e), staged) from None
         if digest != self.index.digest:
             raise self._refused(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}", staged)
