@@ -3,7 +3,7 @@
 A build of noise (224x224 pixels in shards) is packed, an archive for each set, and served by one process that hands files to the kernel
 (sendfile). Three things are measured in turn, each in a process of its own: curl, which fetches the archives, four at once,
 and checks nothing; `fetch(packed=True)`, which also compares every byte with its sha256; and `fetch`, which also unpacks and verifies.
-The seconds of `fetch` are those of the call; processor seconds are those of the whole process, start and imports too. Read the ratios.
+Seconds and processor seconds of `fetch` are those of the call. Read the ratios: that of seconds depends on what else the machine does.
 """
 
 from __future__ import annotations
@@ -85,32 +85,31 @@ def measure(folder: Path, megabytes: int, repeats: int) -> dict[str, Any]:
     url = f"http://127.0.0.1:{int(server.stdout.readline())}"
     out = folder / "out"
 
-    def curl() -> float:
+    def curl() -> tuple[float, float]:
         out.mkdir()
         wanted = [part for a in bag.archives for part in ("-o", str(out / a.file.path), f"{url}/{a.path}")]
-        start = time.perf_counter()
+        used, start = processor_seconds(), time.perf_counter()
         subprocess.run(["curl", "--no-progress-meter", "--fail", "--parallel", "--parallel-max", "4", *wanted], check=True)
-        return time.perf_counter() - start
+        return time.perf_counter() - start, processor_seconds() - used
 
-    def fetch(**more: Any) -> float:
-        return float(child("job", {"what": "fetch", "address": url, "out": str(out), **more})["seconds"])
+    def fetch(**more: Any) -> tuple[float, float]:
+        figures = child("job", {"what": "fetch", "address": url, "out": str(out), **more})
+        return float(figures["seconds"]), float(figures["cpu"])
 
     steps = {"curl": curl, "fetch, packed": lambda: fetch(packed=True), "fetch": fetch}
-    walls: dict[str, list[float]] = {name: [] for name in steps}
-    processor: dict[str, list[float]] = {name: [] for name in steps}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
     for _ in range(repeats):
         for name, step in steps.items():
-            before = processor_seconds()
-            walls[name].append(step())
-            processor[name].append(processor_seconds() - before)
+            taken[name].append(step())
             shutil.rmtree(out)
     server.communicate()
-    print(f"{size:.0f} MB in {len(bag.archives)} archives, medians of {repeats}; ratios are medians over the rounds")
+    print(f"{size:.0f} MB in {len(bag.archives)} archives, medians of {repeats}; ratios (curl's over ours) are medians over the rounds")
     for name in steps:
-        wall, used = statistics.median(walls[name]), statistics.median(processor[name])
-        ratio = statistics.median(c / w for c, w in zip(walls["curl"], walls[name], strict=True))
-        print(f"{name:14} {wall:6.2f} s {size / wall:6.0f} MB/s  {ratio:4.2f} of curl's speed  {used:6.2f} processor seconds")
-    return {"megabytes": size, "seconds": walls, "processor": processor}
+        wall, used = (statistics.median(figures) for figures in zip(*taken[name], strict=True))
+        pairs = list(zip(taken["curl"], taken[name], strict=True))
+        speed, less = (statistics.median(curls[i] / ours[i] for curls, ours in pairs) for i in (0, 1))
+        print(f"{name:14} {wall:6.2f} s {size / wall:5.0f} MB/s, {speed:4.2f} of curl's  {used:6.2f} processor s, {less:4.2f} of curl's")
+    return {"megabytes": size, "seconds": taken}
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from ...errors import ReleaseError
 from ..checksums import parse_sha256sums, sha256sums_bytes
-from ..layout import README, SHA256SUMS
+from ..layout import README, SAMPLES, SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord
 from ..release.bag import PAYLOAD
@@ -90,13 +91,17 @@ def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[Publ
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
         "size_categories": [_size_category(images)],
-        # the viewer shows the table of samples; it reads tars as WebDataset only, which one sample a file is not
-        "configs": [{"config_name": "samples", "data_files": TABLE}],
+        # what the viewer shows; it reads tars as WebDataset only, with all files of a sample beside each other
+        "configs": [{"config_name": "samples", "data_files": SAMPLES}],
     }
+    table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
+    rows = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)]
     yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())  # each JSON value is YAML
-    texts = {**release.texts, README: f"---\n{yaml}---\n\n".encode() + release.texts[README]}
-    tagged, _ = parse_sha256sums(texts[TAG_SUMS])
-    texts[TAG_SUMS] = sha256sums_bytes(FileRecord(path=p, bytes=len(texts[p]), sha256=sha256_bytes(texts[p])) for p in tagged)
+    card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)  # of a release from the hub
+    texts = {**release.texts, README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
+    if TAG_SUMS in texts:  # not in a release from a Zenodo record
+        tagged, _ = parse_sha256sums(texts[TAG_SUMS])
+        texts[TAG_SUMS] = sha256sums_bytes(FileRecord(path=p, bytes=len(texts[p]), sha256=sha256_bytes(texts[p])) for p in tagged)
     return _files(release.with_texts(texts))
 
 

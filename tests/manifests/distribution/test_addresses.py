@@ -6,7 +6,6 @@ import ssl
 from email.message import Message
 from http.client import HTTPMessage
 from io import BytesIO
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.request import Request
@@ -88,23 +87,3 @@ def test_addresses(bag: Bag, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(Unreachable) as failed, remote.open("bagit.txt", 999):
         pass
     assert failed.value.beyond
-
-
-def test_a_file_that_became_shorter_begins_again(bag: Bag, serve: Serve, tmp_path: Path) -> None:
-    """Without versions a server answers 416 to a range beyond its end."""
-    from threading import Event
-
-    from corruptset.manifests.distribution.download import Download
-
-    server = serve(bag.path)
-    server.faults.etag = False
-    archive = bag.archives[0]
-    data = (bag.path / archive.path).read_bytes()
-    server.faults.content = {archive.file.path: [data[:100], data]}
-    (tmp_path / "part").write_bytes(b"x" * 200)
-    told: list[int] = []
-    file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.file.sha256)
-    Download(HttpRemote(server.url), file, tmp_path / "part", told.append, Event()).run()
-    assert (tmp_path / "part").read_bytes() == data
-    assert sum(told) == len(data)
-    assert [a.first for a in server.asked] == [200, 0]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from file_server import Serve
-from packs import TOP, tree, usage_of
+from packs import TOP, packed, tree, usage_of
 
 from corruptset.errors import CorruptsetError, IncompleteBuild, MachineError, ReleaseError, VerificationError
 from corruptset.manifests.distribution import places
@@ -172,9 +172,41 @@ def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_pat
     assert (start, body) == ("", "\n" + (bag.path / "README.md").read_text("utf-8"))
     values = {key: json.loads(value) for key, value in (line.split(": ", 1) for line in head.splitlines())}
     assert (values["license"], values["size_categories"]) == ("cc-by-4.0", ["n<1K"])
-    assert values["configs"] == [{"config_name": "samples", "data_files": "croissant-samples.json"}]
+    assert values["configs"] == [{"config_name": "samples", "data_files": "samples.jsonl"}]
+    rows = [json.loads(line) for line in (tmp_path / "h/samples.jsonl").read_text("utf-8").splitlines()]
+    samples = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
+    assert [[row[key] for key in ("index", "id", "label", "class")] for row in rows] == [
+        [sample[key] for key in ("index", "id", "label", "class")] for sample in samples
+    ]
     for sums in ("SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt"):
         subprocess.run(["sha256sum", "--check", "--quiet", sums], cwd=tmp_path / "h", check=True)
     fetch(serve(tmp_path / "h").url, tmp_path / "o", packed=True)
     assert tree(tmp_path / "o") == tree(tmp_path / "h")
     assert publish(tmp_path / "o", tmp_path / "again", go=True).digest == bag.digest
+
+
+def test_from_one_place_to_another(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """A mirror of any layout can be laid out for any other place; what the hub reads stands in README.md once."""
+    places = {"huggingface": tmp_path / "h", "zenodo": tmp_path / "z"}
+    more = {"creators": CREATORS, "license": "cc-by-4.0"}
+    for layout, folder in places.items():
+        publish(bag.path, folder, layout=layout, go=True, **more)  # type: ignore[arg-type]
+    direct = tree(tmp_path / "h")
+    for number, folder in enumerate([tmp_path / "h", tmp_path / "z/files"]):
+        mirror = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path
+        publish(mirror, tmp_path / f"h{number}", layout="huggingface", go=True, **more)  # type: ignore[arg-type]
+        card = (tmp_path / f"h{number}/README.md").read_text("utf-8")
+        assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
+    assert tree(tmp_path / "h0") == direct
+
+
+@pytest.mark.parametrize("digests", ["images", "sets"])
+def test_a_release_without_images(root: Path, serve: Serve, tmp_path: Path, digests: str) -> None:
+    bag = packed(root, tmp_path / "r", manifest_only=True, digests=digests)
+    publish(bag.path, tmp_path / "p", go=True)
+    server = serve(tmp_path / "p")
+    done = fetch(server.url, tmp_path / "o", digest=bag.digest)
+    assert (done.sets, done.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])
+    assert (done.path / "sets").exists() == (digests == "images")
+    with pytest.raises(ReleaseError, match="a release without images"):
+        fetch(server.url, tmp_path / "o", sets=["fog/3"])
