@@ -1,13 +1,14 @@
 """corruptset: static corrupted image benchmark sets.
 
 The public names are loaded when they are first used, so that ``import corruptset`` costs nothing:
-`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same as callables for
-data pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one picture under every set), `plan` and
-`build` (a recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild`
-(make one again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives),
-`load_surrogate` (a model of one's own, for sets that follow its gradient), `schedule` (an order over its sets, for models that adapt),
-`predict` (what a model says of a data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report`
-(the same as a page with pictures), `pairs_sheet` and `pairs_score` (a small study with people, and what their answers come to).
+`names`, `recipes` and `show` (what there is), `corrupt` (one image or batch), `Corrupt` and `RandomCorrupt` (the same as callables for data
+pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one picture under every set), `plan` and `build` (a
+recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild` (make one
+again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and
+`fetch` (releases on the network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `schedule` (an order over its
+sets, for models that adapt), `predict` (what a model says of a data set), `score` (from predictions to the papers' numbers), `compare`
+(models side by side), `report` (the same as a page with pictures), `pairs_sheet` and `pairs_score` (a small study with people, and what
+their answers come to).
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from .generate.show import show
     from .generate.streams.stream import stream
     from .generate.views.export import export
+    from .manifests.distribution.fetch import fetch
+    from .manifests.distribution.publish import publish
     from .manifests.reader import open
     from .manifests.release.pack import pack
     from .manifests.release.unpack import unpack
@@ -61,6 +64,7 @@ __all__ = [
     "compare",
     "corrupt",
     "export",
+    "fetch",
     "load_plugin",
     "load_surrogate",
     "names",
@@ -73,6 +77,7 @@ __all__ = [
     "plan",
     "predict",
     "preview",
+    "publish",
     "rebuild",
     "recipes",
     "report",
@@ -96,6 +101,8 @@ _HOMES = {
     "build": "generate.build",
     "calibrate": "generate.calibration.calibrate",
     "export": "generate.views.export",
+    "fetch": "manifests.distribution.fetch",
+    "publish": "manifests.distribution.publish",
     "names": "generate.catalogue",
     "pack": "manifests.release.pack",
     "page": "generate.again.page_again",

@@ -32,6 +32,8 @@ PATTERNS = {
     r"^[a-z0-9][a-z0-9._-]*$": "a name such as my-recipe: lower-case letters, digits, . _ and -, beginning with a letter or digit",
     r"^[0-9A-Za-z][0-9A-Za-z._+-]*$": "a version such as 1.0.0: letters, digits, . _ + and -, beginning with a letter or digit",
     r"^[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, beginning with a lower-case letter or digit",
+    r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -, with data/ before it or nothing",
+    r"^[0-9A-Za-z_][0-9A-Za-z._+-]*$": "a file name of letters, digits, . _ + and -",
     r"^[a-z0-9_-]+$": "a short name such as gn010: lower-case letters, digits, _ and -",
     r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$": "a time such as 2026-01-31T23:59:59Z",
 }

@@ -104,6 +104,10 @@ class VerificationError(CorruptsetError):
     exit_code = 1
 
 
+class ReleaseError(CorruptsetError):
+    """A release that cannot be published or fetched as asked."""
+
+
 class MachineError(CorruptsetError):
     """The machine failed (disk, memory, workers); what was committed stands and the build can be resumed."""
 

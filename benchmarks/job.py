@@ -1,8 +1,8 @@
 """One job, measured: ``python -m benchmarks.job '{"what": "build", "recipe": ..., "source": ..., "out": ...}'`` prints JSON.
 
-The other benchmarks run it in a process of its own. `what` is build (the default), export, pack or unpack; with ``"stages": true`` the
-processor time is divided by stages, with ``"phases": true`` the seconds at which a build's phases begin are told. Start and imports of the
-process are left out.
+The other benchmarks run it in a process of its own. `what` is build (the default), export, pack, unpack or fetch; with
+``"stages": true`` the processor time is divided by stages, with ``"phases": true`` the seconds at which a build's phases begin are told.
+Start and imports of the process are left out.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class WorkerMemory:
 JOBS = {
     "build": "corruptset.generate.build",
     "export": "corruptset.generate.views.export",
+    "fetch": "corruptset.manifests.distribution.fetch",
     "pack": "corruptset.manifests.release.pack",
     "unpack": "corruptset.manifests.release.unpack",
 }

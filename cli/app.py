@@ -16,6 +16,7 @@ from .compare import compare
 from .corrupt import corrupt
 from .export import export
 from .failures import fail, guarded, stop
+from .fetch import fetch
 from .hints import HintedCommand
 from .list import list_
 from .output import prepare_streams, silence, unwritable
@@ -25,6 +26,7 @@ from .pairs_score import pairs_score
 from .pairs_sheet import pairs_sheet
 from .predict import predict
 from .preview import preview
+from .publish import publish
 from .rebuild import rebuild
 from .report import report
 from .schedule import schedule
@@ -47,6 +49,8 @@ COMMANDS: list[Callable[..., None]] = [
     page,
     pack,
     unpack,
+    publish,
+    fetch,
     schedule,
     predict,
     score,

@@ -103,4 +103,8 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 def _resume() -> str:
     """Return the command that resumes, on a line of its own; nothing for a command that cannot be resumed."""
-    return f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}" if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"]) else ""
+    return (
+        f"\n  {shlex.join(['corruptset', *sys.argv[1:]])}"
+        if sys.argv[1:2] in (["build"], ["rebuild"], ["pack"], ["unpack"], ["publish"], ["fetch"])
+        else ""
+    )

@@ -102,14 +102,10 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith(
-        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'calibrate', 'compare', 'corrupt', 'export', 'load_surrogate', 'names', 'open', "
-        "'pack', 'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
-        "'report', 'score', 'show', 'stream', 'unpack', 'verify'] 0."
-        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', 'load_plugin', "
-        "'load_surrogate', 'names', 'open', 'pack', "
-        "'page', 'pairs', 'pairs_score', 'pairs_sheet', 'plan', 'predict', 'preview', 'rebuild', 'recipes', "
-        "'report', 'schedule', 'score', 'show', 'unpack', 'verify'] 0."
-        "'report', 'score', 'score_table', 'show', 'unpack', 'verify'] 0."
+        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'calibrate', 'check_corruption', 'compare', 'corrupt', 'export', "
+        "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', 'pairs_score', 'pairs_sheet', "
+        "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'schedule', 'score', 'score_table', 'show', 'stream', "
+        "'unpack', 'verify'] 0."
     )
 
 
@@ -125,7 +121,7 @@ FLOORS = {
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",
-        "verify", "release", "schema",
+        "verify", "release", "distribution", "schema",
     ),
     "scores": (
         "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",

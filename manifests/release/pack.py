@@ -45,6 +45,7 @@ from .division import (
     divide,
     top_folder,
 )
+from .release_index import INDEX, index_bytes, release_index
 
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
@@ -156,7 +157,10 @@ def pack(
             manifest, archives, samples=samples, lacks=("rows" if digests == "sets" else "images") if manifest_only else "nothing"
         )
         texts = {README: card, **packed_croissant(root, contents, archives)}
-        for path, data in tag_files(manifest, archives, texts).items():
+        tags = tag_files(manifest, archives, texts)
+        sums = tags.pop(SHA256SUMS)
+        index = release_index(manifest, archives, {**tags, SHA256SUMS: sums})
+        for path, data in {**tags, INDEX: index_bytes(index), SHA256SUMS: sums}.items():
             write_atomic(out / path, data)
         shutil.rmtree(out / WORK_FOLDER)
     return Bag(out, manifest.digest, archives, kept)

@@ -27,6 +27,8 @@ NAMES = [
     "page",
     "pack",
     "unpack",
+    "publish",
+    "fetch",
     "schedule",
     "predict",
     "score",

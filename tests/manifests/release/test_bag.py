@@ -37,7 +37,11 @@ def test_the_folder_is_a_bag(packs: Packs) -> None:
 
     assert sums("manifest-sha256.txt") == {p: h for p, h in files.items() if p.startswith("data/")} == sums("SHA256SUMS")
     tags = {p: h for p, h in files.items() if not p.startswith("data/")}
-    assert sums("tagmanifest-sha256.txt") == {p: h for p, h in tags.items() if p != "tagmanifest-sha256.txt"}
+    # the index names all others; a bag need not name a file that no bag has to have
+    index = json.loads((out / "archives.json").read_bytes())
+    assert {f["path"]: f["sha256"] for f in index["files"]} == {p: h for p, h in tags.items() if p != "archives.json"}
+    assert {a["path"]: a["sha256"] for a in index["archives"]} == sums("SHA256SUMS")
+    assert sums("tagmanifest-sha256.txt") == {p: h for p, h in tags.items() if p not in ("tagmanifest-sha256.txt", "archives.json")}
     sizes = [(out / p).stat().st_size for p in files if p.startswith("data/")]
     assert f"Payload-Oxum: {sum(sizes)}.{len(sizes)}\n" in (out / "bag-info.txt").read_text("utf-8")
     assert subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=out, check=False).returncode == 0

@@ -1,0 +1,83 @@
+"""`corruptset publish DIR --to PLACE`: packed archives, onto a hub or to a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ..quantities import size
+from .options import AsJson
+from .output import progress_of, put, put_json, put_notes, put_rows
+
+
+def publish(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `corruptset pack` wrote.")],
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="PLACE", help="A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix."),
+    ],
+    layout: Annotated[
+        Literal["plain", "huggingface", "zenodo"] | None,
+        typer.Option(
+            "--for",
+            help="What for; by default what the place wants. zenodo makes a folder: files/ to upload, and zenodo.json.",
+            show_default=False,
+        ),
+    ] = None,
+    go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, say what would be sent.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite files that are there and differ.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Of a data set that is made on the hub: only you see it.")] = False,
+    creator: Annotated[
+        list[str] | None,
+        typer.Option("--creator", metavar="NAME", help="'Family, Given; Affiliation', for Zenodo. Can be repeated.", show_default=False),
+    ] = None,
+    license: Annotated[
+        str | None,
+        typer.Option("--license", metavar="ID", help="The licence on the record page: an SPDX id such as cc-by-4.0.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a packed data set: show which files go where, and with --go send them.
+
+    Files that are there already are compared and not sent again, so the same command resumes an interrupted one. Files that are there and
+    differ are refused. The index comes last: without it nobody can fetch the release.
+    """
+    with progress_of("publish") as progress:
+        from ..manifests.distribution.publish import publish as run
+
+        done = run(
+            directory,
+            to,
+            layout=layout,
+            go=go,
+            replace=replace,
+            private=private,
+            creators=creator or (),
+            license=license,
+            progress=progress,
+        )
+    to_send = done.to_send
+    if as_json:
+        files = [{"path": f.path, "bytes": f.bytes, "sha256": f.sha256, "there": done.there.get(f.path)} for f in done.files]
+        put_json(
+            {
+                "ok": True,
+                "to": done.place,
+                "layout": done.layout,
+                "digest": done.digest,
+                "done": done.done,
+                "sent": [f.path for f in to_send] if done.done else [],
+                "bytes": sum(f.bytes for f in to_send),
+                "files": files,
+                "notes": done.notes,
+            }
+        )
+        return
+    states = {None: "sent" if done.done else "to send", "same": "there already", "differs": "replaced" if done.done else "to replace"}
+    put_rows(("file", "size", "state"), ((f.path, size(f.bytes), states[done.there.get(f.path)]) for f in done.files), right=("size",))
+    put_notes(done.notes)
+    what = f"{len(to_send)} of {len(done.files)} files, {size(sum(f.bytes for f in to_send))}"
+    put(f"{what}, sent to {done.place}" if done.done else f"{what}, would be sent to {done.place}. Nothing was sent: add --go to do it.")
+    put(f"Digest: {done.digest}")

@@ -1,0 +1,1 @@
+"""Releases to and from the network: publish and fetch."""

@@ -1,0 +1,234 @@
+"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores by fsspec."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import os
+import re
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+
+from ...errors import ReleaseError
+from ..release.release_index import INDEX
+from .hub import SCHEME, hub_address
+from .places import Unreachable, file_system, talking_to
+
+SILENCE_S = 60.0
+"""How long a server may say nothing before the connection counts as cut."""
+READ_AHEAD = 8 << 20
+"""Bytes of one request to a store."""
+_AGAIN = (408, 425, 429, 500, 502, 503, 504)
+_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The bytes of a file from `start` on.
+
+    Attributes
+    ----------
+    read : callable
+        Fills a buffer and returns how many bytes; 0 at the end.
+    start : int
+        0 where the server gives the whole file, whatever was asked for.
+    total : int or None
+        Bytes of the whole file, where the server says it.
+    version : str or None
+        Changes when the file does: an ETag, or a date.
+    """
+
+    read: Callable[[memoryview], int]
+    start: int
+    total: int | None
+    version: str | None
+
+
+class Remote(Protocol):
+    """A release at some address."""
+
+    name: str
+    """For messages: without passwords and queries."""
+
+    def open(self, path: str, start: int = 0, version: str | None = None) -> AbstractContextManager[Reply]:
+        """Open a file of the release at a byte; if it is another version, at its beginning.
+
+        Raises
+        ------
+        Unreachable
+            Another try may succeed.
+        ReleaseError
+            The file is not there, or may not be read.
+        """
+
+
+def remote_of(address: str) -> Remote:
+    """Return the release at a URL: that of its folder or of its archives.json.
+
+    Raises
+    ------
+    ReleaseError
+        It is no URL, or one of a kind that cannot be read.
+    """
+    scheme = address.partition("://")[0].lower() if "://" in address else None
+    if scheme is None:
+        raise ReleaseError(
+            f"{address} is no URL. Of a release on this machine, name the archives: corruptset unpack {address}/data/* --out DIR"
+        )
+    if address.startswith(SCHEME):
+        repository, revision = hub_address(address)
+        endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+        url = f"{endpoint}/datasets/{repository}/resolve/{quote(revision, safe='')}"
+        return HttpRemote(url, token=_hub_token(), name=address)
+    return HttpRemote(address) if scheme in ("http", "https") else StoreRemote(address)
+
+
+def _hub_token() -> str | None:
+    """Return the token that the hub's own tools use, if there is one."""
+    try:
+        from huggingface_hub import get_token
+    except ImportError:
+        return os.environ.get("HF_TOKEN") or None
+    token: str | None = get_token()
+    return token
+
+
+class HttpRemote:
+    """A release on a web server."""
+
+    def __init__(self, url: str, *, token: str | None = None, name: str | None = None) -> None:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        path = parts.path.removesuffix(f"/{INDEX}").rstrip("/")
+        self.name = name or urlunsplit((parts.scheme, host, path, "", ""))
+        self._parts = parts._replace(netloc=host, path=path, fragment="")
+        self._opener: OpenerDirector = build_opener(_Redirects())
+        self._authorization = f"Bearer {token}" if token else None
+        if parts.username is not None:
+            password = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            self._authorization = f"Basic {base64.b64encode(password.encode()).decode()}"
+
+    @contextmanager
+    def open(self, path: str, start: int = 0, version: str | None = None) -> Iterator[Reply]:
+        """Open a file at a byte: ``Range``, with ``If-Range`` so that a changed file is found."""
+        where = f"{self.name}/{path}"
+        request = Request(urlunsplit(self._parts._replace(path=f"{self._parts.path}/{quote(path)}")))
+        # compressed on the way, a file would have other bytes and no ranges
+        request.add_header("Accept-Encoding", "identity")
+        request.add_header("User-Agent", "corruptset")
+        if start:
+            request.add_header("Range", f"bytes={start}-")
+            if version is not None:
+                request.add_header("If-Range", version)
+        if self._authorization is not None:
+            request.add_unredirected_header("Authorization", self._authorization)
+        with _named(where):
+            response = self._opener.open(request, timeout=SILENCE_S)
+        with response:
+            yield _reply(response, where)
+
+
+def _reply(response: Any, where: str) -> Reply:
+    headers = response.headers
+
+    def read(buffer: memoryview) -> int:
+        with _named(where):
+            count: int = response.readinto(buffer)
+            return count
+
+    if headers.get("Content-Encoding", "identity") != "identity":
+        raise ReleaseError(f"{where} is sent compressed, though it was asked for as it is: this server cannot be used.")
+    tag = headers.get("ETag")
+    # a weak tag may stay when bytes change
+    version = tag if tag is not None and not tag.startswith("W/") else headers.get("Last-Modified")
+    if response.status == 206:
+        match = _RANGE.fullmatch(headers.get("Content-Range", ""))
+        if match is None:
+            raise Unreachable(f"{where}: the server answers with a part and does not say which")
+        return Reply(read, int(match[1]), int(match[2]), version)
+    length = headers.get("Content-Length", "")
+    return Reply(read, 0, int(length) if length.isdigit() else None, version)
+
+
+@contextmanager
+def _named(where: str) -> Iterator[None]:
+    """Turn what the standard library raises into errors that say where, and whether another try may succeed."""
+    try:
+        yield
+    except HTTPError as e:
+        raise _status_error(e, where) from None
+    except (URLError, OSError, http.client.HTTPException) as e:
+        reason = e.reason if isinstance(e, URLError) else e
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            raise ReleaseError(
+                f"{where}: the server's certificate is not trusted ({reason.verify_message}). Nothing was taken from it."
+            ) from None
+        raise Unreachable(f"{where}: {str(reason) or type(reason).__name__}") from None
+
+
+def _status_error(error: HTTPError, where: str) -> Exception:
+    code = error.code
+    error.close()
+    if code in _AGAIN or code == 416:  # the file became shorter than what is here of it
+        wait = error.headers.get("Retry-After", "")
+        return Unreachable(f"{where}: the server answers {code}", wait=float(wait) if wait.isdigit() else 0.0, beyond=code == 416)
+    if code in (404, 410):
+        return ReleaseError(f"{where} is not there (the server answers {code}). Check the address: it is that of the folder with {INDEX}.")
+    if code in (401, 403):
+        return ReleaseError(
+            f"{where} may not be read (the server answers {code}). A private data set of the hub needs a token in HF_TOKEN."
+        )
+    if 300 <= code < 400:
+        return ReleaseError(f"{where} is redirected without end, or to what is no web address. Check the address.")
+    return ReleaseError(f"{where} cannot be read (the server answers {code}).")
+
+
+class _Redirects(HTTPRedirectHandler):
+    """Follows redirects, but from https to https only, and takes credentials to the same host only."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str
+    ) -> Request | None:
+        before, after = urlsplit(req.full_url), urlsplit(newurl)
+        if before.scheme == "https" and after.scheme != "https":
+            raise ReleaseError(
+                f"{before.scheme}://{before.hostname} redirects to {after.scheme}://{after.hostname}, which is not followed."
+            )
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        secret = req.unredirected_hdrs.get("Authorization")
+        if request is not None and secret is not None and (before.scheme, before.netloc) == (after.scheme, after.netloc):
+            request.add_unredirected_header("Authorization", secret)
+        return request
+
+
+class StoreRemote:
+    """A release in a store that fsspec opens."""
+
+    def __init__(self, url: str) -> None:
+        self.name = url.rstrip("/").removesuffix(f"/{INDEX}")
+        with talking_to(self.name):
+            self._files, self._root = file_system(self.name)
+
+    @contextmanager
+    def open(self, path: str, start: int = 0, version: str | None = None) -> Iterator[Reply]:
+        """Open an object at a byte."""
+        where = f"{self.name}/{path}"
+        with talking_to(where):
+            file = self._files.open(f"{self._root}/{path}", "rb", cache_type="readahead", block_size=READ_AHEAD)
+        with file:
+            now = getattr(file, "details", {}).get("ETag")
+            start = start if now == version else 0
+            file.seek(start)
+
+            def read(buffer: memoryview) -> int:
+                with talking_to(where):
+                    count: int = file.readinto(buffer)
+                    return count
+
+            yield Reply(read, start, file.size, now)

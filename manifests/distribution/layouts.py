@@ -1,0 +1,189 @@
+"""Which files a release has at its place: as it is, on the Hugging Face hub, in a Zenodo record."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ...errors import ReleaseError
+from ..checksums import parse_sha256sums, sha256sums_bytes
+from ..layout import README, SAMPLES, SHA256SUMS
+from ..records.digests import sha256_bytes
+from ..records.models import FileRecord
+from ..release.bag import PAYLOAD
+from ..release.croissant import CROISSANT, TABLE
+from ..release.release_index import INDEX, index_bytes
+from .release_folder import ReleaseFolder
+
+LayoutName = Literal["plain", "huggingface", "zenodo"]
+LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
+TAG_SUMS = "tagmanifest-sha256.txt"
+_BAG_FILES = ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", TAG_SUMS)
+ZENODO_METADATA = "zenodo.json"
+ZENODO_FILES = "files"
+ZENODO_BYTES = 50_000_000_000
+"""What a Zenodo record takes without a raised quota."""
+ZENODO_COUNT = 100
+"""Files that it takes."""
+KEYWORDS = ("corruptset", "robustness", "benchmark", "image corruptions", "image classification")
+
+
+Content = bytes | Path
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file at its place: its path there, its record, and its bytes or the file that has them."""
+
+    path: str
+    bytes: int
+    sha256: str
+    content: Content
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """What a record page asks for and no data set knows."""
+
+    creators: Sequence[str] = ()
+    """``Family, Given`` or ``Family, Given; Affiliation``."""
+    license: str | None = None
+    """An SPDX id, such as ``cc-by-4.0``."""
+
+
+def published_files(release: ReleaseFolder, layout: LayoutName, attribution: Attribution) -> list[PublishedFile]:
+    """Return the files of a layout in the order in which they are sent: the index, which makes a release of them, comes last.
+
+    Raises
+    ------
+    ReleaseError
+        The layout needs what `attribution` does not say.
+    """
+    return _LAYOUTS[layout](release, attribution)
+
+
+def _files(release: ReleaseFolder, flat: bool = False) -> list[PublishedFile]:
+    archives = [PublishedFile(a.name if flat else a.path, a.bytes, a.sha256, release.path / a.path) for a in release.index.archives]
+    index = release.index
+    if flat:
+        index = index.model_copy(update={"archives": [a.model_copy(update={"path": a.name}) for a in index.archives]})
+    return [*archives, *(_text(path, data) for path, data in sorted(release.texts.items())), _text(INDEX, index_bytes(index))]
+
+
+def _text(path: str, data: bytes) -> PublishedFile:
+    return PublishedFile(path, len(data), sha256_bytes(data), data)
+
+
+def _plain(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
+    return _files(release)
+
+
+def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
+    images = sum(s.count for s in release.manifest.sets)
+    head: dict[str, Any] = {
+        "pretty_name": _title(release),
+        "license": (attribution.license or "other").lower(),
+        "task_categories": ["image-classification"],
+        "tags": [k.replace(" ", "-") for k in KEYWORDS],
+        "size_categories": [_size_category(images)],
+        # what the viewer shows; it reads tars as WebDataset only, with all files of a sample beside each other
+        "configs": [{"config_name": "samples", "data_files": SAMPLES}],
+    }
+    table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
+    rows = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)]
+    yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())  # each JSON value is YAML
+    card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)  # of a release from the hub
+    texts = {**release.texts, README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
+    if TAG_SUMS in texts:  # not in a release from a Zenodo record
+        tagged, _ = parse_sha256sums(texts[TAG_SUMS])
+        texts[TAG_SUMS] = sha256sums_bytes(FileRecord(path=p, bytes=len(texts[p]), sha256=sha256_bytes(texts[p])) for p in tagged)
+    return _files(release.with_texts(texts))
+
+
+def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
+    if not attribution.creators or attribution.license is None:
+        raise ReleaseError(
+            "A Zenodo record names its creators and a licence, which a data set does not know: give --creator 'Family, Given; "
+            "Affiliation' (once for each) and --license with an SPDX id such as cc-by-4.0. "
+            f"The licence recorded of the source is: {release.manifest.source.license or 'none'}."
+        )
+    # a record has no folders, so it is no bag, and what names an archive names it without one
+    flat = {path: data for path, data in release.texts.items() if path not in _BAG_FILES}
+    for path in (README, CROISSANT):
+        for start in (f"{release.index.folder}-", "*."):
+            flat[path] = flat[path].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
+    flat[README] = flat[README].replace(b"The folder is a BagIt bag; ", b"")
+    archives = [FileRecord(path=a.name, bytes=a.bytes, sha256=a.sha256) for a in release.index.archives]
+    flat[SHA256SUMS] = sha256sums_bytes(archives)
+    files = [PublishedFile(f"{ZENODO_FILES}/{f.path}", f.bytes, f.sha256, f.content) for f in _files(release.with_texts(flat), flat=True)]
+    metadata = json.dumps({"metadata": _zenodo_metadata(release, attribution)}, ensure_ascii=False, indent=2).encode() + b"\n"
+    return [_text(ZENODO_METADATA, metadata), *files]
+
+
+def _zenodo_metadata(release: ReleaseFolder, attribution: Attribution) -> dict[str, Any]:
+    """Return the metadata of a record, as Zenodo's deposit interface takes them."""
+    m = release.manifest
+    about = str(m.recipe.get("description") or _title(release))
+    lines = [
+        about,
+        f"{len(m.sets)} sets of corrupted images, {sum(s.count for s in m.sets)} images in {len(m.classes)} classes, made by corruptset.",
+        f"Digest, which is the benchmark's name on every machine: {m.digest}",
+        "README.md says how the files are checked and loaded.",
+    ]
+    creators = []
+    for given in attribution.creators:
+        name, _, affiliation = (part.strip() for part in given.partition(";"))
+        creators.append({"name": name, **({"affiliation": affiliation} if affiliation else {})})
+    return {
+        "upload_type": "dataset",
+        "title": f"{_title(release)} ({m.name} {m.version})",
+        "creators": creators,
+        "description": "".join(f"<p>{html.escape(' '.join(line.split()))}</p>" for line in lines),
+        "access_right": "open",
+        "license": (attribution.license or "").lower(),
+        "keywords": list(KEYWORDS),
+        "version": m.version,
+        "language": "eng",
+    }
+
+
+def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
+    """Return what a person should know of a place's limits."""
+    if layout != "zenodo":
+        return []
+    count, total = len(files) - 1, sum(f.bytes for f in files[1:])
+    notes = []
+    if total > ZENODO_BYTES:
+        notes.append(f"{total:,} bytes are more than the {ZENODO_BYTES:,} that Zenodo takes in a record: ask it for a higher quota first.")
+    if count > ZENODO_COUNT:
+        notes.append(f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family.")
+    return notes
+
+
+def _title(release: ReleaseFolder) -> str:
+    return " ".join(str(release.manifest.recipe.get("title") or release.manifest.name).split())
+
+
+def _size_category(images: int) -> str:
+    """Return the hub's word for so many images.
+
+    Examples
+    --------
+    >>> _size_category(999), _size_category(1000), _size_category(3_750_000)
+    ('n<1K', '1K<n<10K', '1M<n<10M')
+    """
+    bounds = ["1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"]
+    above = max(0, len(str(images)) - 3)
+    return "n<1K" if above == 0 else f"{bounds[above - 1]}<n<{bounds[above]}" if above < len(bounds) else "n>1T"
+
+
+_LAYOUTS: dict[LayoutName, Callable[[ReleaseFolder, Attribution], list[PublishedFile]]] = {
+    "plain": _plain,
+    "huggingface": _hugging_face,
+    "zenodo": _zenodo,
+}

@@ -1,0 +1,135 @@
+"""A web server on the loopback that serves a folder with ranges, and fails as it is told to."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+
+@dataclass
+class Faults:
+    """What goes wrong, by a file's name; lists are used up, an entry a request."""
+
+    ranges: bool = True
+    etag: bool = True
+    if_range: bool = True
+    """Whether `If-Range` is heeded."""
+    cut: dict[str, list[int]] = field(default_factory=dict)
+    """After so many bytes of a reply the connection is closed."""
+    status: dict[str, list[int]] = field(default_factory=dict)
+    length: dict[str, int | None] = field(default_factory=dict)
+    """What `Content-Length` says; None leaves it out."""
+    content: dict[str, list[bytes]] = field(default_factory=dict)
+    """What the file is instead; the last entry stays."""
+    redirect: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request."""
+
+    name: str
+    first: int
+    if_range: str | None
+    authorization: str | None
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: FileServer
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        asked_path = unquote(self.path.partition("?")[0])
+        faults, name = self.server.faults, asked_path.rpartition("/")[2]
+        path = self.server.root / asked_path.lstrip("/")
+        match = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        first = int(match[1]) if match else 0
+        with self.server.lock:
+            self.server.asked.append(Asked(name, first, self.headers.get("If-Range"), self.headers.get("Authorization")))
+            status = (faults.status.get(name) or [0]).pop(0)
+            cut = (faults.cut.get(name) or [-1]).pop(0)
+            contents = faults.content.get(name, [])
+            content = contents.pop(0) if len(contents) > 1 else contents[0] if contents else None
+        if name in faults.redirect:
+            return self._end(302, {"Location": faults.redirect[name]})
+        if status or (content is None and not path.is_file()):
+            return self._end(status or 404, {"Retry-After": "0"})
+        data = content if content is not None else path.read_bytes()
+        tag = f'"{hashlib.md5(data).hexdigest()}"'
+        if first >= len(data) > 0 and faults.ranges:
+            return self._end(416, {})
+        if not faults.ranges or (faults.if_range and self.headers.get("If-Range", tag) != tag):
+            first, match = 0, None
+        headers = {"ETag": tag} if faults.etag else {}
+        if match and faults.ranges:
+            headers["Content-Range"] = f"bytes {first}-{len(data) - 1}/{len(data)}"
+        length = faults.length.get(name, len(data) - first)
+        if length is not None:
+            headers["Content-Length"] = str(length)
+        self.send_response(206 if match else 200)
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(data[first : len(data) if cut < 0 else first + cut])
+        self.close_connection = self.close_connection or cut >= 0 or name in faults.length
+        return None
+
+    def _end(self, status: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for key, value in {**headers, "Content-Length": "0"}.items():
+            self.send_header(key, value)
+        self.end_headers()
+
+
+class FileServer(ThreadingHTTPServer):
+    """Serves the files below `root`; `asked` are the requests so far."""
+
+    daemon_threads = True
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.root, self.faults = root, Faults()
+        self.asked: list[Asked] = []
+        self.lock = threading.Lock()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def times(self) -> dict[str, int]:
+        """Return name -> how often it was asked for."""
+        counts: dict[str, int] = defaultdict(int)
+        for asked in self.asked:
+            counts[asked.name] += 1
+        return dict(counts)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients leave when they have seen enough."""
+
+
+Serve = Callable[[Path], FileServer]
+
+
+@contextmanager
+def serving() -> Iterator[Serve]:
+    """Yield a function that serves a folder until the end."""
+    servers: list[FileServer] = []
+
+    def serve(root: Path) -> FileServer:
+        server = FileServer(root)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        servers.append(server)
+        return server
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()

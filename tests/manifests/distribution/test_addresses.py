@@ -1,0 +1,89 @@
+"""What is asked of servers, and what their answers are taken for."""
+
+from __future__ import annotations
+
+import ssl
+from email.message import Message
+from http.client import HTTPMessage
+from io import BytesIO
+from types import SimpleNamespace
+from typing import Any
+from urllib.request import Request
+
+import pytest
+from file_server import Faults, Serve
+
+from corruptset.errors import ReleaseError
+from corruptset.manifests.distribution.addresses import HttpRemote, _named, _Redirects, _reply, remote_of
+from corruptset.manifests.distribution.places import Unreachable
+from corruptset.manifests.release.bag import Bag
+
+
+def redirected(before: str, after: str) -> Request | None:
+    request = Request(before)
+    request.add_unredirected_header("Authorization", "Bearer x")
+    return _Redirects().redirect_request(request, BytesIO(), 302, "Found", HTTPMessage(), after)
+
+
+def test_redirects() -> None:
+    for after in ("http://a/x", "http://b/x"):
+        with pytest.raises(ReleaseError, match=r"https://a redirects to http://., which is not followed"):
+            redirected("https://a/x", after)
+    for before, after, credentials in [
+        ("https://a/x", "https://a/y", True),
+        ("https://a/x", "https://b/x", False),
+        ("http://a:80/x", "http://a:81/x", False),
+        ("http://a/x", "https://a/x", False),
+    ]:
+        request = redirected(before, after)
+        assert request is not None
+        assert (request.full_url, request.has_header("Authorization")) == (after, credentials)
+
+
+def answer(status: int = 200, **headers: str) -> Any:
+    message = Message()
+    for key, value in headers.items():
+        message[key.replace("_", "-")] = value
+    return _reply(SimpleNamespace(status=status, headers=message), "https://a/x")
+
+
+def test_answers() -> None:
+    whole = answer(Content_Length="12", ETag='"a"', Last_Modified="yesterday")
+    assert (whole.start, whole.total, whole.version) == (0, 12, '"a"')
+    part = answer(206, Content_Range="bytes 7-11/12", Content_Length="5", ETag='W/"a"', Last_Modified="yesterday")
+    assert (part.start, part.total, part.version) == (7, 12, "yesterday")
+    unknown = answer(Content_Length="-1", ETag='W/"a"')
+    assert (unknown.start, unknown.total, unknown.version) == (0, None, None)
+    for wrong in ("", "bytes 7-11/*", "bytes */12", "lines 7-11/12"):
+        with pytest.raises(Unreachable, match="does not say which"):
+            answer(206, Content_Range=wrong)
+    with pytest.raises(ReleaseError, match="is sent compressed"):
+        answer(Content_Encoding="gzip")
+
+
+def test_a_certificate_that_is_not_trusted_is_no_reason_to_try_again() -> None:
+    error = ssl.SSLCertVerificationError(1, "x")
+    error.verify_message = "self-signed certificate"
+    with pytest.raises(ReleaseError, match="is not trusted"), _named("https://a/x"):
+        raise error
+
+
+def test_addresses(bag: Bag, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "https://hub.example/")
+    monkeypatch.setenv("HF_TOKEN", "hf_x")
+    remote = remote_of("hf://datasets/a/b@refs/pr/1")
+    assert isinstance(remote, HttpRemote)
+    assert remote.name == "hf://datasets/a/b@refs/pr/1"
+    assert remote._parts.geturl() == "https://hub.example/datasets/a/b/resolve/refs%2Fpr%2F1"
+    assert remote._authorization == "Bearer hf_x"
+    server = serve(bag.path)
+    for end in ("", "/", "/archives.json", "/archives.json?x=1", "?x=1"):
+        remote = remote_of(server.url + end)
+        with remote.open("bagit.txt", 5) as reply:
+            taken = memoryview(bytearray(99))
+            count = reply.read(taken)
+        assert (remote.name, reply.start, bytes(taken[:count])) == (server.url, 5, (bag.path / "bagit.txt").read_bytes()[5:])
+    server.faults = Faults(status={"bagit.txt": [416]})
+    with pytest.raises(Unreachable) as failed, remote.open("bagit.txt", 999):
+        pass
+    assert failed.value.beyond

@@ -1,0 +1,53 @@
+"""One file on its way: which bytes are asked for, and which are thrown away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+
+from file_server import FileServer, Serve
+
+from corruptset.manifests.distribution.addresses import HttpRemote
+from corruptset.manifests.distribution.download import Download
+from corruptset.manifests.release.bag import Bag
+
+
+def fetched(server: FileServer, bag: Bag, part: Path) -> tuple[list[int], list[int]]:
+    """Bring the first archive to `part`; return where each request began, and what was told of the bytes that are here."""
+    archive, told = bag.archives[0], []
+    data = (bag.path / archive.path).read_bytes()
+    file = SimpleNamespace(path=archive.path, bytes=len(data), sha256=archive.file.sha256)
+    Download(HttpRemote(server.url), file, part, told.append, Event()).run()
+    assert part.read_bytes() == data
+    assert sum(told) == len(data)
+    return [a.first for a in server.asked], told
+
+
+def test_what_an_earlier_call_left_is_not_fetched_again(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    data = (bag.path / bag.archives[0].path).read_bytes()
+    part = tmp_path / "part"
+    for left, asked in ((0, [0]), (7000, [7000]), (len(data), [])):
+        server = serve(bag.path)
+        server.faults.etag = False  # nothing was noted with these bytes
+        part.write_bytes(data[:left])
+        assert fetched(server, bag, part) == (asked, [n for n in (left, len(data) - left) if n])
+
+
+def test_a_file_that_became_shorter_begins_again(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """A server answers 416 to a range beyond its end."""
+    server = serve(bag.path)
+    server.faults.etag = False
+    data = (bag.path / bag.archives[0].path).read_bytes()
+    server.faults.content = {bag.archives[0].file.path: [data[:100], data]}
+    (tmp_path / "part").write_bytes(b"x" * 200)
+    assert fetched(server, bag, tmp_path / "part") == ([200, 0], [200, -200, len(data)])
+
+
+def test_another_version_is_not_put_behind_what_is_here(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """A server that does not heed `If-Range` sends a part of the new file: its ETag says so before a byte is taken."""
+    server = serve(bag.path)
+    data = (bag.path / bag.archives[0].path).read_bytes()
+    name = bag.archives[0].file.path
+    server.faults.if_range, server.faults.content, server.faults.cut = False, {name: [data[::-1], data]}, {name: [5000]}
+    assert fetched(server, bag, tmp_path / "part") == ([0, 5000, 0], [5000, -5000, len(data)])

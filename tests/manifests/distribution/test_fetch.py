@@ -1,0 +1,320 @@
+"""Fetch: from a server that fails in every way, the data set is there bit for bit, or nothing of it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import tarfile
+import warnings
+from collections.abc import Callable
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from file_server import Faults, FileServer, Serve
+from packs import OUTSIDE, TOP, tree, usage_of, write_archive
+
+from corruptset.errors import CorruptsetError, MachineError, ReleaseError, UnknownSet, VerificationError
+from corruptset.manifests.distribution.fetch import fetch
+from corruptset.manifests.partial import PARTIAL
+from corruptset.manifests.release.bag import Bag
+
+FOG = "fog/3"
+
+
+def archive_of(bag: Bag, set_id: str | None) -> Any:
+    return next(a for a in bag.archives if (list(a.sets) == [set_id] if set_id else not a.sets))
+
+
+def left(out: Path) -> list[str]:
+    """Return the files of an `--out` in which nothing may be kept but downloads that are right so far, and notes on them."""
+    return [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file() and p.name != "lock"] if out.exists() else []
+
+
+def test_the_data_set_comes_back(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server, steps = serve(bag.path), []
+    done = fetch(server.url, tmp_path / "o", digest=bag.digest, progress=lambda *step: steps.append(step))
+    assert (done.path, done.digest, done.absent) == (tmp_path / "o" / TOP, bag.digest, [])
+    assert tree(tmp_path / "o") == {f"{TOP}/{path}": sha256 for path, sha256 in tree(root).items()}
+    assert server.times() == {"archives.json": 1, **{a.file.path: 1 for a in bag.archives}}
+    assert ("bytes", bag.bytes, bag.bytes) in steps
+    again = fetch(f"{server.url}/archives.json", tmp_path / "o")
+    assert (again.archives, server.times()["archives.json"]) == ([], 2)
+    assert sum(server.times().values()) == 2 + len(bag.archives)
+
+
+def test_some_sets_then_all(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server = serve(bag.path)
+    done = fetch(server.url, tmp_path, sets=["Fog, sev*"])
+    assert (done.sets, done.absent) == ([FOG], ["clean", "fog-3+gaussian_noise-5"])
+    assert server.times() == {"archives.json": 1, archive_of(bag, FOG).file.path: 1}
+    assert (tmp_path / TOP / PARTIAL).exists()
+    more = fetch(server.url, tmp_path, sets=["clean", FOG])
+    assert more.archives == [archive_of(bag, "clean").file.path]
+    fetch(server.url, tmp_path)
+    assert tree(tmp_path) == {f"{TOP}/{path}": sha256 for path, sha256 in tree(root).items()}
+    assert server.times()[archive_of(bag, FOG).file.path] == 1
+    with pytest.raises(UnknownSet, match="Did you mean 'fog/3'"):
+        fetch(server.url, tmp_path, sets=["fogg/3"])
+
+
+def test_the_archives_as_they_are(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server = serve(bag.path)
+    server.faults.cut = {archive_of(bag, FOG).file.path: [700]}
+    done = fetch(server.url, tmp_path / "o", packed=True)
+    assert tree(done.path) == tree(bag.path)
+    (tmp_path / "o/README.md").write_text("mine")
+    with pytest.raises(ReleaseError, match=r"has other files under these names: README\.md"):
+        fetch(server.url, tmp_path / "o", packed=True)
+
+
+MENDED: dict[str, Callable[[str, bytes], Faults]] = {
+    "cut, then a range": lambda name, data: Faults(cut={name: [0, 5000, 1, 3000]}),
+    "cut, no ranges": lambda name, data: Faults(ranges=False, cut={name: [5000, 9000]}),
+    "cut, no versions": lambda name, data: Faults(etag=False, cut={name: [5000, 9000]}),
+    "busy for a while": lambda name, data: Faults(status={name: [503, 500, 429], "archives.json": [502]}),
+    "the index is cut": lambda name, data: Faults(cut={"archives.json": [100, 0]}),
+    "no length": lambda name, data: Faults(length={name: None}),
+    "changed to what it should be": lambda name, data: Faults(content={name: [data[::-1], data]}, cut={name: [5000]}),
+    "changed, If-Range not heeded": lambda name, data: Faults(content={name: [data[::-1], data]}, cut={name: [5000]}, if_range=False),
+    "changed, no versions": lambda name, data: Faults(content={name: [data[::-1], data]}, cut={name: [5000]}, etag=False),
+}
+
+
+@pytest.mark.parametrize("fault", MENDED)
+def test_faults_that_are_overcome(root: Path, bag: Bag, serve: Serve, tmp_path: Path, fault: str) -> None:
+    archive = archive_of(bag, FOG)
+    name, data = archive.file.path, (bag.path / archive.path).read_bytes()
+    server = serve(bag.path)
+    server.faults = MENDED[fault](name, data)
+    fetch(server.url, tmp_path, sets=[FOG])
+    rows = json.loads((tmp_path / TOP / "sets/fog/3.jsonl").read_bytes().split(b"\n")[0])
+    image = rows["files"][0]["path"]
+    assert (tmp_path / TOP / image).read_bytes() == (root / image).read_bytes()
+    assert not list(tmp_path.glob(".fetch-*"))
+    asked = [a for a in server.asked if a.name == name]
+    if fault == "cut, then a range":
+        assert [a.first for a in asked] == [0, 0, 5000, 5001, 8001]
+        assert all(a.if_range for a in asked[2:])
+    if fault.startswith("changed"):
+        assert asked[1].first == 5000
+
+
+def wrong(data: bytes) -> bytes:
+    return data[:4000] + bytes([data[4000] ^ 1]) + data[4001:]
+
+
+REFUSED: dict[str, tuple[type[CorruptsetError], str, Callable[[str, bytes], Faults]]] = {
+    "wrong bytes": (VerificationError, "has sha256:.*, recorded is", lambda name, data: Faults(content={name: [wrong(data)]})),
+    "longer": (VerificationError, r"has \d+ bytes, recorded", lambda name, data: Faults(content={name: [data + b"x"]})),
+    "longer, no length": (VerificationError, "more than", lambda name, data: Faults(content={name: [data + b"x"]}, length={name: None})),
+    "a length that lies": (VerificationError, "has 99 bytes, recorded", lambda name, data: Faults(length={name: 99})),
+    "shorter than it says": (MachineError, "cut after 900 of", lambda name, data: Faults(cut={name: [900] + [0] * 50})),
+    "changed on the way": (VerificationError, "recorded", lambda name, data: Faults(content={name: [data, wrong(data)]}, cut={name: [9]})),
+    "not there": (ReleaseError, "is not there", lambda name, data: Faults(status={name: [404]})),
+    "not for you": (ReleaseError, "may not be read", lambda name, data: Faults(status={name: [403]})),
+    "always busy": (MachineError, "answers 503; 6 tries", lambda name, data: Faults(status={name: [503] * 50})),
+    "a redirect to itself": (ReleaseError, "redirected without end", lambda name, data: Faults(redirect={name: name})),
+    "a redirect to a file": (ReleaseError, "no web address", lambda name, data: Faults(redirect={name: "file:///etc/passwd"})),
+    "no index": (ReleaseError, "is not there", lambda name, data: Faults(status={"archives.json": [404]})),
+    "an index that is none": (VerificationError, "not an index", lambda name, data: Faults(content={"archives.json": [b"{}"]})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_faults_that_are_refused(bag: Bag, serve: Serve, tmp_path: Path, fault: str) -> None:
+    archive = archive_of(bag, FOG)
+    name, data = archive.file.path, (bag.path / archive.path).read_bytes()
+    server = serve(bag.path)
+    kind, match, make = REFUSED[fault]
+    server.faults = make(name, data)
+    with pytest.raises(kind, match=match):
+        fetch(server.url, tmp_path, sets=[FOG])
+    for path in left(tmp_path):
+        assert path.startswith(f".fetch-{TOP}/parts/{name}")
+        assert path.endswith(".version") or data.startswith((tmp_path / path).read_bytes())
+    if kind is VerificationError:
+        assert not (tmp_path / f".fetch-{TOP}/parts/{name}").exists() or not (tmp_path / f".fetch-{TOP}/parts/{name}").stat().st_size
+    server.faults = Faults()  # mended: the same call goes on
+    assert fetch(server.url, tmp_path, sets=[FOG]).sets == [FOG]
+
+
+def test_another_digest_is_refused_before_anything_is_fetched(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server = serve(bag.path)
+    with pytest.raises(VerificationError, match=f"has the digest {bag.digest}, expected is sha256:00"):
+        fetch(server.url, tmp_path / "o", digest="sha256:" + "0" * 64)
+    assert server.times() == {"archives.json": 1}
+    assert not (tmp_path / "o").exists()
+
+
+def forged(bag: Bag, folder: Path, change: Callable[[dict[str, Any]], None], archive: bytes | None = None) -> Path:
+    """Return a release whose index says what it likes, and is right about the bytes of an archive of fog/3."""
+    shutil.copytree(bag.path, folder)
+    index = json.loads((folder / "archives.json").read_bytes())
+    if archive is not None:
+        entry = next(a for a in index["archives"] if a["sets"] == [FOG])
+        (folder / entry["path"]).write_bytes(archive)
+        entry.update(bytes=len(archive), sha256=f"sha256:{hashlib.sha256(archive).hexdigest()}")
+    change(index)
+    (folder / "archives.json").write_text(json.dumps(index))
+    return folder
+
+
+def test_an_index_that_lies(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """The digest that an index names is that of its archives, or nothing is kept; nor does it choose where files go."""
+    false = "sha256:" + "1" * 64
+    server = serve(forged(bag, tmp_path / "r", lambda index: index.update(digest=false)))
+    with pytest.raises(VerificationError, match=f"names the digest {false}, its archives have {bag.digest}"):
+        fetch(server.url, tmp_path / "o", digest=false)
+    assert left(tmp_path / "o") == []
+    server.root = forged(bag, tmp_path / "s", lambda index: [a.update(sets=["fog/4"]) for a in index["archives"] if a["sets"] == [FOG]])
+    with pytest.raises(VerificationError, match=r"lack sets that archives\.json names: fog/4"):
+        fetch(server.url, tmp_path / "o", sets=["fog/4"])
+    assert not (tmp_path / "o" / TOP).exists()
+    for number, path in enumerate(["../x.tar", "/x.tar", "data/../../x.tar", "data/x/y.tar", "x\\y", ""]):
+        server.root = forged(bag, tmp_path / f"t{number}", lambda index, path=path: index["archives"][0].update(path=path))
+        with pytest.raises(VerificationError, match="not an index"):
+            fetch(server.url, tmp_path / "o")
+    for number, (key, value) in enumerate([("name", "../up"), ("version", "1/2"), ("name", ".."), ("digest", "none"), ("archives", [])]):
+        server.root = forged(bag, tmp_path / f"u{number}", lambda index, key=key, value=value: index.update({key: value}))
+        with pytest.raises(VerificationError, match="not an index"):
+            fetch(server.url, tmp_path / "o")
+    server.root = forged(bag, tmp_path / "v", lambda index: index["archives"].append(index["archives"][0]))
+    with pytest.raises(VerificationError, match="names a file twice"):
+        fetch(server.url, tmp_path / "o")
+
+
+def hostile(bag: Bag, kind: str) -> bytes:
+    """Return an archive of fog/3 with a member more, or another one."""
+    with tarfile.open(bag.path / archive_of(bag, FOG).path) as t:
+        members = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as t:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+        info = tarfile.TarInfo(f"{TOP}/images/fog/3/extra")
+        if kind in ("link", "device"):
+            info.type, info.linkname = (tarfile.SYMTYPE if kind == "link" else tarfile.CHRTYPE), "/etc/passwd"
+            t.addfile(info)
+        elif kind == "bomb":
+            info.size = 1 << 40
+            t.addfile(info)
+        else:
+            info.name, info.size = kind, 1
+            t.addfile(info, io.BytesIO(b"x"))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["link", "device", "bomb", OUTSIDE[0], OUTSIDE[2]])
+def test_hostile_archives(bag: Bag, serve: Serve, tmp_path: Path, kind: str) -> None:
+    """The index has the right hash of them: what is in them is refused all the same, and nothing of it is kept."""
+    server = serve(forged(bag, tmp_path / "r", lambda index: None, hostile(bag, kind)))
+    with pytest.raises(VerificationError, match="was refused: "):
+        fetch(server.url, tmp_path / "o", sets=[FOG])
+    assert left(tmp_path / "o") == []
+    assert not (tmp_path / "escaped").exists()
+    assert not Path(OUTSIDE[2]).exists()
+
+
+def test_pixels_that_are_others(bag: Bag, root: Path, serve: Serve, tmp_path: Path) -> None:
+    """An archive of two data sets' images under consistent hashes: the pixels of a lossless set tell."""
+    with tarfile.open(bag.path / archive_of(bag, FOG).path) as t:
+        members = [(m.name, t.extractfile(m).read()) for m in t.getmembers()]  # type: ignore[union-attr]
+    assert write_archive(tmp_path / "same.tar", members).stat().st_size == archive_of(bag, FOG).file.bytes
+    (first, one), (second, other) = members[-2:]
+    swapped = [*members[:-2], (first, other), (second, one)]
+    data = write_archive(tmp_path / "swapped.tar", swapped).read_bytes()
+    server = serve(forged(bag, tmp_path / "r", lambda index: None, data))
+    with pytest.raises(VerificationError, match="was refused"):
+        fetch(server.url, tmp_path / "o", sets=[FOG])
+    assert not (tmp_path / "o" / TOP).exists()
+
+
+def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server = serve(bag.path)
+    (tmp_path / TOP).mkdir()
+    (tmp_path / TOP / "mine").write_text("x")
+    with pytest.raises(ReleaseError, match="exists, and is no data set"):
+        fetch(server.url, tmp_path)
+    (tmp_path / TOP / "mine").unlink()
+    fetch(server.url, tmp_path)  # into the empty folder
+    server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
+    with pytest.raises(ReleaseError, match="holds another data set"):
+        fetch(server.url, tmp_path)
+    for address, match in [("release", "corruptset unpack"), ("ftp4://x", "not a place"), ("hf://models/a/b", "is not hf://datasets")]:
+        with pytest.raises(ReleaseError, match=match):
+            fetch(address, tmp_path)
+
+
+def test_a_disk_that_is_too_small(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", usage_of(bag.bytes))
+    server = serve(bag.path)
+    with pytest.raises(MachineError, match="the release needs about"):
+        fetch(server.url, tmp_path)
+    assert server.times() == {"archives.json": 1}
+
+
+def test_passwords_go_to_one_host_and_into_no_message(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    server, other = serve(bag.path), serve(bag.path)
+    name = archive_of(bag, FOG).file.path
+    address = server.url.replace("http://", "http://me:word%21@")
+    server.faults.redirect = {name: f"{other.url}/data/{name}"}
+    fetch(f"{address}/?key=word!", tmp_path, sets=[FOG])
+    assert {a.authorization for a in server.asked} == {"Basic bWU6d29yZCE="}
+    assert {a.authorization for a in other.asked} == {None}
+    server.faults = Faults(status={"archives.json": [403]})
+    with pytest.raises(ReleaseError) as failed:
+        fetch(f"{address}/?key=word!", tmp_path)
+    assert "word" not in str(failed.value)
+    assert "me:" not in str(failed.value)
+
+
+def fetch_until_killed(url: str, out: Path, at: int) -> None:
+    """Fetch in a process that kills itself when it tells its progress for the `at`-th time."""
+
+    def run() -> None:
+        calls = 0
+
+        def progress(*_: object) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        fetch(url, out, progress=progress, connections=2)
+
+    process = get_context("fork").Process(target=run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    process.join()
+    assert process.exitcode in (-signal.SIGKILL, 0)
+
+
+def resumed(root: Path, bag: Bag, server: FileServer, out: Path, moments: list[int]) -> None:
+    for at in moments:
+        fetch_until_killed(server.url, out, at)
+        assert not (out / TOP).exists() or tree(out / TOP) == tree(root)
+    fetch(server.url, out, digest=bag.digest)
+    assert tree(out) == {f"{TOP}/{path}": sha256 for path, sha256 in tree(root).items()}
+
+
+def test_a_killed_fetch_goes_on(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    resumed(root, bag, serve(bag.path), tmp_path, [1, 3, 5])
+
+
+@pytest.mark.ci
+def test_killed_at_random_moments(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    for seed in range(10):
+        drawn = random.Random(seed)
+        server = serve(bag.path)
+        server.faults.cut = {a.file.path: [drawn.randrange(20_000) for _ in range(3)] for a in bag.archives}
+        resumed(root, bag, server, tmp_path / str(seed), [drawn.randrange(1, 12) for _ in range(3)])

@@ -1,0 +1,134 @@
+"""A release in an object store: sent, compared, fetched; and what a store does wrong, in words without credentials."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import COMMAND, Done
+from packs import TOP, tree
+
+from corruptset.errors import ReleaseError
+from corruptset.manifests.distribution.fetch import fetch
+from corruptset.manifests.distribution.places import Unreachable, talking_to
+from corruptset.manifests.distribution.publish import publish
+from corruptset.manifests.release.bag import Bag
+
+SECRET = "a-secret-that-nobody-sees"
+PLACE = "s3://bucket/some/where"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """A store of objects: moto's server."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def environment(endpoint: str) -> dict[str, str]:
+    """What a user of the store has in the environment."""
+    keys = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_DEFAULT_REGION": "us-east-1"}
+    return {"AWS_ENDPOINT_URL": endpoint, **keys}
+
+
+@pytest.fixture
+def run(environment: dict[str, str], tmp_path: Path) -> Callable[..., Done]:
+    """Run the command with them."""
+
+    def call(*arguments: object, **more: str) -> Done:
+        command = [COMMAND, *map(str, arguments)]
+        env = {**os.environ, **environment, **more}
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        assert SECRET not in done.stdout + done.stderr
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.mark.ci
+def test_there_and_back(root: Path, bag: Bag, run: Callable[..., Done], environment: dict[str, str], tmp_path: Path) -> None:
+    missing = run("publish", bag.path, "--to", "s3://nobody/has-it", "--go")
+    assert (missing.code, "is not there" in missing.err) == (2, True), missing.err
+    # as a call that was interrupted: one archive is there, without a digest beside it; and one that differs
+    first, second = (bag.path / a.path for a in bag.archives[:2])
+    program = f"""
+import s3fs
+files = s3fs.S3FileSystem()
+files.mkdir("bucket")
+files.put_file({str(first)!r}, "bucket/some/where/data/{first.name}")
+files.pipe_file("bucket/some/where/data/{second.name}", b"x" * {second.stat().st_size})
+"""
+    subprocess.run([COMMAND.with_name("python"), "-c", program], env={**os.environ, **environment}, check=True)
+    refused = run("publish", bag.path, "--to", PLACE, "--go")
+    assert (refused.code, second.name in refused.err, first.name in refused.err) == (2, True, False)
+    done = run("publish", bag.path, "--to", PLACE, "--go", "--replace", "--json")
+    assert done.code == 0, done.err
+    assert f"data/{first.name}" not in done.json["sent"]
+    assert f"data/{second.name}" in done.json["sent"]
+    assert run("publish", bag.path, "--to", f"{PLACE}/", "--go", "--json").json["sent"] == []
+    fetched = run("fetch", PLACE, "--out", "o", "--sets", "fog/3")
+    assert fetched.code == 0, fetched.err
+    assert run("fetch", PLACE, "--out", "o", "--digest", bag.digest).code == 0
+    assert tree(tmp_path / "o" / TOP) == tree(root)
+
+
+@pytest.mark.ci
+def test_stores_that_do_not_answer(bag: Bag, run: Callable[..., Done]) -> None:
+    fast = {"AWS_MAX_ATTEMPTS": "1"}
+    gone = run("publish", bag.path, "--to", PLACE, AWS_ENDPOINT_URL="http://127.0.0.1:9", **fast)
+    assert (gone.code, "could not be reached, or failed" in gone.err) == (3, True), gone.err
+
+
+@pytest.mark.ci
+def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path) -> None:
+    """One that keeps no digests: what is there is read to be compared."""
+    place = "memory://a/release"
+    publish(bag.path, place, go=True)
+    assert publish(bag.path, place, go=True).to_send == []
+    from fsspec import filesystem
+
+    memory = filesystem("memory")
+    path = f"/a/release/{bag.archives[0].path}"
+    memory.pipe_file(path, memory.cat_file(path)[:-1] + b"?")
+    with pytest.raises(ReleaseError, match="has other files"):
+        publish(bag.path, place)
+    publish(bag.path, place, replace=True, go=True)
+    fetch(f"{place}/archives.json", tmp_path, digest=bag.digest)
+    assert tree(tmp_path / TOP) == tree(root)
+    memory.rm("/a", recursive=True)
+    with pytest.raises(ReleaseError, match="is not there"):
+        fetch(place, tmp_path)
+
+
+class NoCredentialsError(Exception):
+    """As botocore calls it."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "error", "match"),
+    [
+        (FileNotFoundError(SECRET), ReleaseError, "is not there"),
+        (PermissionError(SECRET), ReleaseError, "refuses"),
+        (NoCredentialsError(SECRET), ReleaseError, "needs credentials"),
+        (OSError(SECRET), Unreachable, r"\(OSError\)"),
+        (RuntimeError(SECRET), Unreachable, r"\(RuntimeError\)"),
+    ],
+)
+def test_errors_name_the_place_and_no_credential(raised: Exception, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match) as failed, talking_to(PLACE):
+        raise raised
+    assert SECRET not in str(failed.value)
+    assert failed.value.__cause__ is None
+    context: Any = failed.value
+    assert context.__suppress_context__

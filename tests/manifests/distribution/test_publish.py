@@ -1,0 +1,212 @@
+"""Publish: what is sent is the release bit for bit, nothing is sent twice, and nothing that is there is lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from file_server import Serve
+from packs import TOP, packed, tree, usage_of
+
+from corruptset.errors import CorruptsetError, IncompleteBuild, MachineError, ReleaseError, VerificationError
+from corruptset.manifests.distribution import places
+from corruptset.manifests.distribution.fetch import fetch
+from corruptset.manifests.distribution.layouts import PublishedFile, limit_notes
+from corruptset.manifests.distribution.publish import publish
+from corruptset.manifests.release.bag import Bag
+
+CREATORS = ("Doe, Jane; An Institute", "Roe, Richard")
+
+
+def test_a_dry_run_then_the_real_one(bag: Bag, tmp_path: Path) -> None:
+    dry = publish(bag.path, tmp_path / "p")
+    assert (dry.done, dry.there, not (tmp_path / "p").exists()) == (False, {}, True)
+    assert [f.path for f in dry.files][-1] == "archives.json"
+    assert sorted(f.path for f in dry.files) == sorted(tree(bag.path))
+    steps: list[tuple[Any, ...]] = []
+    done = publish(bag.path, tmp_path / "p", go=True, progress=lambda *step: steps.append(step))
+    assert (done.done, done.to_send) == (True, done.files)
+    assert tree(tmp_path / "p") == tree(bag.path)
+    total = sum(f.bytes for f in done.files)
+    assert steps[-1] == ("bytes", total, total)
+    assert publish(bag.path, tmp_path / "p", go=True).to_send == []
+
+
+def test_an_interrupted_one_goes_on(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever file it stopped at: before the end nobody can fetch, and what was sent whole is not sent again."""
+    opened = places._opened
+    for count in (1, len(bag.archives), 9):
+        out, sent = tmp_path / str(count), []
+
+        def stopping(file: PublishedFile, sent: list[str] = sent, count: int = count) -> Any:
+            if len(sent) == count:
+                raise KeyboardInterrupt
+            sent.append(file.path)
+            return opened(file)
+
+        monkeypatch.setattr(places, "_opened", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            publish(bag.path, out, go=True)
+        with pytest.raises(ReleaseError, match="is not there"):
+            fetch(serve(out).url, tmp_path / "f")
+        monkeypatch.setattr(places, "_opened", opened)
+        (out / ".0123.part").write_text("of a call that was killed")
+        again = publish(bag.path, out, go=True)
+        assert {f.path for f in again.files} - {f.path for f in again.to_send} == set(sent)
+        assert tree(out) == tree(bag.path)
+
+
+def test_what_is_there_and_differs(bag: Bag, tmp_path: Path) -> None:
+    shutil.copytree(bag.path, tmp_path / "p")
+    changed = ["README.md", bag.archives[0].path]
+    for path in changed:
+        data = (tmp_path / "p" / path).read_bytes()
+        (tmp_path / "p" / path).write_bytes(data[:-1] + b"?")
+    before = tree(tmp_path / "p")
+    for go in (False, True):
+        with pytest.raises(ReleaseError, match="other files under these names, and nothing was sent") as failed:
+            publish(bag.path, tmp_path / "p", go=go)
+        assert all(path in str(failed.value) for path in changed)
+    assert tree(tmp_path / "p") == before
+    assert {f.path for f in publish(bag.path, tmp_path / "p", replace=True).to_send} == set(changed)
+    publish(bag.path, tmp_path / "p", replace=True, go=True)
+    assert tree(tmp_path / "p") == tree(bag.path)
+
+
+def broken(bag: Bag, folder: Path, kind: str) -> None:
+    shutil.copytree(bag.path, folder)
+    archive = folder / bag.archives[0].path
+    match kind:
+        case "interrupted":
+            (folder / "SHA256SUMS").unlink()
+        case "other":
+            (folder / "archives.json").unlink()
+        case "missing":
+            archive.unlink()
+            (folder / "bagit.txt").unlink()
+        case "short":
+            archive.write_bytes(archive.read_bytes()[:-1])
+        case "edited":
+            (folder / "README.md").write_text("mine")
+        case "damaged":
+            data = archive.read_bytes()
+            archive.write_bytes(data[:600] + b"?" + data[601:])
+        case "forged":
+            index = json.loads((folder / "archives.json").read_bytes())
+            (folder / "archives.json").write_text(json.dumps({**index, "digest": "sha256:" + "1" * 64}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "match"),
+    [
+        ("interrupted", IncompleteBuild, "interrupted pack"),
+        ("other", ReleaseError, "has no archives.json"),
+        ("missing", VerificationError, r"(?s)bagit.txt: .*\.tar is missing"),
+        ("short", VerificationError, "recorded are"),
+        ("edited", VerificationError, "README.md was changed after the pack"),
+        ("damaged", VerificationError, "was damaged after the pack; nothing was sent"),
+        ("forged", VerificationError, "the archives are of sha256:"),
+    ],
+)
+def test_releases_that_are_refused(bag: Bag, tmp_path: Path, kind: str, error: type[CorruptsetError], match: str) -> None:
+    broken(bag, tmp_path / "r", kind)
+    with pytest.raises(error, match=match):
+        publish(tmp_path / "r", tmp_path / "p", go=True)
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_build_is_refused_with_the_command_that_packs_it(root: Path, bag: Bag, tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match=f"corruptset pack {root} --out {root}-release"):
+        publish(root, tmp_path / "p")
+    with pytest.raises(ReleaseError, match="is inside the release"):
+        publish(bag.path, bag.path / "data/p")
+
+
+def test_too_little_room(bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", usage_of(1000))
+    with pytest.raises(MachineError, match="the release needs about"):
+        publish(bag.path, tmp_path / "p", go=True)
+
+
+def test_a_zenodo_record(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """Flat files that check themselves and can be fetched, and the metadata that its interface takes."""
+    with pytest.raises(ReleaseError, match=r"--creator .* and --license"):
+        publish(bag.path, tmp_path / "z", layout="zenodo", go=True)
+    with pytest.raises(ReleaseError, match="made from a folder"):
+        publish(bag.path, "s3://bucket/x", layout="zenodo")
+    publish(bag.path, tmp_path / "z", layout="zenodo", creators=CREATORS, license="CC-BY-4.0", go=True)
+    assert sorted(p.name for p in (tmp_path / "z").iterdir()) == ["files", "zenodo.json"]
+    files = tmp_path / "z/files"
+    assert all(p.is_file() for p in files.iterdir())
+    assert {"README.md", "SHA256SUMS", "archives.json", "croissant.json"} <= {p.name for p in files.iterdir()}
+    subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=files, check=True)
+    croissant = json.loads((files / "croissant.json").read_bytes())
+    assert all((files / f["contentUrl"]).is_file() for f in croissant["distribution"] if "contentUrl" in f)
+    readme = (files / "README.md").read_text("utf-8")
+    assert "unpack *.tar" in readme
+    assert "data/" not in readme
+    assert "BagIt" not in readme
+    metadata = json.loads((tmp_path / "z/zenodo.json").read_bytes())["metadata"]
+    assert metadata["creators"] == [{"name": "Doe, Jane", "affiliation": "An Institute"}, {"name": "Roe, Richard"}]
+    assert (metadata["upload_type"], metadata["license"], metadata["version"]) == ("dataset", "cc-by-4.0", "1.0.0")
+    assert bag.digest in metadata["description"]
+    fetch(serve(files).url, tmp_path / "o", digest=bag.digest)
+    assert tree(tmp_path / "o" / TOP) == tree(root)
+
+
+def test_zenodos_limits_are_noted() -> None:
+    large = [PublishedFile("zenodo.json", 1, "", b""), *[PublishedFile(f"files/{n}", 10**9, "", b"") for n in range(101)]]
+    assert [note.split(":")[0].split(" are more")[0] for note in limit_notes(large, "zenodo")] == ["101,000,000,000 bytes", "101 files"]
+    assert limit_notes(large[:50], "zenodo") == limit_notes(large, "plain") == []
+
+
+def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """README.md begins with what the hub reads, every checksum holds, and the card below is as it was."""
+    publish(bag.path, tmp_path / "h", layout="huggingface", license="CC-BY-4.0", go=True)
+    card = (tmp_path / "h/README.md").read_text("utf-8")
+    start, head, body = card.split("---\n", 2)
+    assert (start, body) == ("", "\n" + (bag.path / "README.md").read_text("utf-8"))
+    values = {key: json.loads(value) for key, value in (line.split(": ", 1) for line in head.splitlines())}
+    assert (values["license"], values["size_categories"]) == ("cc-by-4.0", ["n<1K"])
+    assert values["configs"] == [{"config_name": "samples", "data_files": "samples.jsonl"}]
+    rows = [json.loads(line) for line in (tmp_path / "h/samples.jsonl").read_text("utf-8").splitlines()]
+    samples = [json.loads(line) for line in (root / "samples.jsonl").read_text("utf-8").splitlines()]
+    assert [[row[key] for key in ("index", "id", "label", "class")] for row in rows] == [
+        [sample[key] for key in ("index", "id", "label", "class")] for sample in samples
+    ]
+    for sums in ("SHA256SUMS", "tagmanifest-sha256.txt", "manifest-sha256.txt"):
+        subprocess.run(["sha256sum", "--check", "--quiet", sums], cwd=tmp_path / "h", check=True)
+    fetch(serve(tmp_path / "h").url, tmp_path / "o", packed=True)
+    assert tree(tmp_path / "o") == tree(tmp_path / "h")
+    assert publish(tmp_path / "o", tmp_path / "again", go=True).digest == bag.digest
+
+
+def test_from_one_place_to_another(bag: Bag, serve: Serve, tmp_path: Path) -> None:
+    """A mirror of any layout can be laid out for any other place; what the hub reads stands in README.md once."""
+    places = {"huggingface": tmp_path / "h", "zenodo": tmp_path / "z"}
+    more = {"creators": CREATORS, "license": "cc-by-4.0"}
+    for layout, folder in places.items():
+        publish(bag.path, folder, layout=layout, go=True, **more)  # type: ignore[arg-type]
+    direct = tree(tmp_path / "h")
+    for number, folder in enumerate([tmp_path / "h", tmp_path / "z/files"]):
+        mirror = fetch(serve(folder).url, tmp_path / f"m{number}", packed=True).path
+        publish(mirror, tmp_path / f"h{number}", layout="huggingface", go=True, **more)  # type: ignore[arg-type]
+        card = (tmp_path / f"h{number}/README.md").read_text("utf-8")
+        assert (card.startswith("---\npretty_name"), card.count("pretty_name")) == (True, 1)
+    assert tree(tmp_path / "h0") == direct
+
+
+@pytest.mark.parametrize("digests", ["images", "sets"])
+def test_a_release_without_images(root: Path, serve: Serve, tmp_path: Path, digests: str) -> None:
+    bag = packed(root, tmp_path / "r", manifest_only=True, digests=digests)
+    publish(bag.path, tmp_path / "p", go=True)
+    server = serve(tmp_path / "p")
+    done = fetch(server.url, tmp_path / "o", digest=bag.digest)
+    assert (done.sets, done.absent) == ([], ["clean", "fog-3+gaussian_noise-5", "fog/3"])
+    assert (done.path / "sets").exists() == (digests == "images")
+    with pytest.raises(ReleaseError, match="a release without images"):
+        fetch(server.url, tmp_path / "o", sets=["fog/3"])
