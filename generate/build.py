@@ -86,9 +86,9 @@ def build(
     source: str | Source = "sample",
     out: str | Path = "corruptset-out",
     *,
+    progress: Progress | bool | None = None,
     part: tuple[int, int] | None = None,
     finish: bool = False,
-    progress: Progress | bool | None = None,
     **options: Unpack[BuildKeywords],
 ) -> Built | PartBuilt:
     """Make a benchmark set: read, corrupt, encode, write, and a manifest that names it by a digest.
