@@ -113,11 +113,7 @@ FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
         "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "streams", "calibration", "page", "built",
-        "build",
-        "level_effects",
-        "catalogue", "show", "preview", "again",
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built", "build", "level_effects",
-        "catalogue", "show", "preview", "contract", "again", "schedules",
+        "build", "level_effects", "catalogue", "show", "preview", "contract", "again", "schedules",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",
