@@ -133,6 +133,11 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
     return tuple(found[module] for module in sorted(found))
 
 
+def loaded_plugins() -> tuple[Plugin, ...]:
+    """Return the plugins of all corruptions that are known here and that another process can load."""
+    return plugins_of(name for name, known in registry._registered.items() if known.family == PLUGIN and known.module != "__main__")
+
+
 def _load_again(place: str, sha256: str) -> Plugin:
     """Load a plugin that another process has loaded, and hold it to the source that was there."""
     plugin = load_plugin(place)

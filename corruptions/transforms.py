@@ -17,6 +17,7 @@ from .call import check_ids
 from .fractional import severity_number
 from .image_types import Taken, take
 from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
+from .plugins import Plugin, loaded_plugins
 from .registry import Images, Shape, get_corruption, is_corruption
 from .resolution import ResolvedChain, resolve
 from .stages import Coupling, Scale
@@ -72,11 +73,11 @@ class _Transform:
         return f"{type(self).__name__}({', '.join([repr(self._made_with[first]), *others])})"
 
     def __reduce__(self) -> Any:
-        return _made_again, (type(self), self._made_with)
+        return _made_again, (type(self), self._made_with, loaded_plugins())
 
 
-def _made_again(kind: type[_Transform], made_with: dict[str, Any]) -> _Transform:
-    return kind(**made_with)
+def _made_again(kind: type[_Transform], made_with: dict[str, Any], plugins: Sequence[Plugin]) -> _Transform:
+    return kind(**made_with)  # plugins were loaded when they were unpickled
 
 
 class Corrupt(_Transform):

@@ -211,3 +211,11 @@ def test_draws_follow_from_each_image_alone() -> None:
     many = Keys(np.uint64(1), sample_keys(["a"])).normals(20000)
     assert abs(many.mean()) < 0.03
     assert abs(many.std() - 1) < 0.02
+
+
+def test_a_transform_brings_its_plugin_to_a_worker(tmp_path: Path) -> None:
+    load_plugin(write_blinds(tmp_path))
+    job = pickle.dumps(corruptset.Corrupt("blinds", severity=3))
+    program = "import pickle, sys\nprint(pickle.loads(sys.stdin.buffer.read()))"
+    done = subprocess.run([sys.executable, "-c", program], input=job, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "Corrupt('blinds', severity=3)"
