@@ -41,7 +41,7 @@ STRIKES = 3
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
 END_S = 5.0
-"""How long the workers may take, at the end of a build, to free what they keep."""
+"""How long workers may take, at the end, to free what they keep."""
 
 _CALL = "__import__('corruptset.generate.work.dask_tasks', fromlist=['*']).{}(*given)"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
@@ -57,8 +57,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         There is no such scheduler, or one of its workers has another corruptset or none.
     """
     if scheduler is None:
-        yield None
-        return
+        return (yield None)
     try:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
@@ -68,8 +67,7 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         ) from None
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
         _refuse_others(scheduler)
-        yield scheduler
-        return
+        return (yield scheduler)
     if not isinstance(scheduler, str):
         raise BuildError(
             f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not asynchronous."
@@ -110,8 +108,8 @@ def _label(address: str, known: Mapping[str, Any]) -> str:
 
 def _submit(client: Client, address: str, function: str, *given: Any) -> Future[Any]:
     """Let a worker, and no other, call a function of `dask_tasks`."""
-    text = _CALL.format(function)
-    return client.submit(eval, text, {"given": given}, pure=False, workers=[address], allow_other_workers=False, retries=0)
+    only = {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
+    return client.submit(eval, _CALL.format(function), {"given": given}, **only)
 
 
 def _problems(asked: Future[Any]) -> list[str]:
