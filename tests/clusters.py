@@ -142,8 +142,11 @@ class LedSource:
         self._inner: Any = open_source(f"folder:{folder}")
         self._script = script
         self._parent = os.getpid()
-        for name in ("scheme", "license", "classes", "samples", "notes", "grouping"):
-            setattr(self, name, getattr(self._inner, name))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # while it is unpickled, there is nothing inside
+            raise AttributeError(name)
+        return getattr(self._inner, name)
 
     def load(self, sample: Sample) -> Loaded:
         deeds = self._script.read_text().splitlines() if os.getpid() != self._parent and self._script.exists() else []
@@ -156,9 +159,3 @@ class LedSource:
                 raise FileNotFoundError(2, "No such file or directory", sample.path)
         found: Loaded = self._inner.load(sample)
         return found
-
-    def fingerprint(self, sample: Sample) -> str:
-        return str(self._inner.fingerprint(sample))
-
-    def probe(self, sample: Sample) -> Any:
-        return self._inner.probe(sample)

@@ -11,6 +11,7 @@ import queue
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,10 +41,9 @@ STRIKES = 3
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
 END_S = 5.0
-"""How long the workers may take, at the end of a build, to free what they keep."""
+"""How long workers may take, at the end, to free what they keep."""
 
 _CALL = "__import__('corruptset.generate.work.dask_tasks', fromlist=['*']).{}(*given)"
-_INSTALL = "pip install 'corruptset[dask]'"
 _START = "`dask worker ADDRESS --nworkers -1 --nthreads 1`"
 
 
@@ -57,19 +57,17 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
         There is no such scheduler, or one of its workers has another corruptset or none.
     """
     if scheduler is None:
-        yield None
-        return
+        return (yield None)
     try:
         from distributed import Client
         from distributed.utils import silence_logging_cmgr
     except ImportError as e:
         raise BuildError(
-            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: {_INSTALL}"
+            f"A scheduler needs Dask, which cannot be imported ({e}). Install it, here and on all workers: pip install 'corruptset[dask]'"
         ) from None
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
         _refuse_others(scheduler)
-        yield scheduler
-        return
+        return (yield scheduler)
     if not isinstance(scheduler, str):
         raise BuildError(
             f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not asynchronous."
@@ -96,9 +94,10 @@ def _refuse_others(client: Client) -> None:
 
 
 def _wait(client: Client, tasks: Sequence[Future[Any]], seconds: float) -> None:
+    """Wait for tasks, or until the time is over or the scheduler gone."""
     from distributed import wait
 
-    with client.as_current(), suppress(OSError):  # TimeoutError too
+    with client.as_current(), suppress(OSError, CancelledError):
         wait(tasks, timeout=seconds)
 
 
@@ -109,15 +108,14 @@ def _label(address: str, known: Mapping[str, Any]) -> str:
 
 def _submit(client: Client, address: str, function: str, *given: Any) -> Future[Any]:
     """Let a worker, and no other, call a function of `dask_tasks`."""
-    text = _CALL.format(function)
-    return client.submit(eval, text, {"given": given}, pure=False, workers=[address], allow_other_workers=False, retries=0)
+    only = {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
+    return client.submit(eval, _CALL.format(function), {"given": given}, **only)
 
 
 def _problems(asked: Future[Any]) -> list[str]:
     """Return why a worker that was asked is not fit."""
     if asked.status == "finished":
-        problems: list[str] = asked.result()
-        return problems
+        return list(asked.result())
     if asked.status != "error":
         return ["it did not answer"]
     error = asked.exception()
@@ -127,8 +125,8 @@ def _problems(asked: Future[Any]) -> list[str]:
 
 
 def _refuse(unfit: dict[str, list[str]]) -> None:
-    if unfit:
-        lines = [f"{address}: {'; '.join(problems)}" for address, problems in unfit.items()]
+    lines = [f"{label}: {'; '.join(problems)}" for label, problems in unfit.items()]
+    if lines:
         raise BuildError(
             f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(lines)}\n"
             "Mend or end them, and run the same command again. No part was made."
@@ -219,8 +217,7 @@ class _Deal:
             if not opening:
                 self._hand_out()
             with suppress(queue.Empty):
-                worker, task = self.ended.get(timeout=LOOK_S)
-                self._take(worker, task, opening)
+                self._take(*self.ended.get(timeout=LOOK_S), opening)
 
     def _look(self) -> None:
         """Ask the scheduler who is there: ask those that have come, and deal again what those have that are gone or silent."""
@@ -299,10 +296,8 @@ class _Deal:
             worker.fit, self.failed = False, error
             warnings.warn(f"The worker {worker.label} gets no more parts: {error}.", CorruptsetWarning, stacklevel=2)
             self._strike(worker, part, f"failed: {error}")
-        elif isinstance(error, MemoryError):
-            self._strike(worker, part, "ran out of memory")
-        elif isinstance(error, KilledWorker):  # those that were started again at its address
-            self._strike(worker, part, "died again and again")
+        elif isinstance(error, (MemoryError, KilledWorker)):  # killed: those that were started again at its address
+            self._strike(worker, part, f"failed: {type(error).__name__}")
         elif part.name in self.missing:
             raise error
 
@@ -329,8 +324,8 @@ class _Deal:
             )
 
     def _nobody(self) -> MachineError:
-        state = "none has joined it" if not self.workers else f"none of its {len(self.workers)} can take a part"
         hanging = [f"{worker.label} made nothing for {SILENT_S:.0f} s" for worker in self.workers.values() if worker.hangs]
+        state = "none has joined it" if not self.workers else f"none of its {len(self.workers)} can take a part"
         return MachineError(
             f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(self.missing)} parts are left; what was committed stands. "
             f"Start workers with {_START}, and run the same command again to resume.{chr(10) * bool(hanging)}{listed(hanging)}"
@@ -345,9 +340,10 @@ class _Deal:
 
     def end(self) -> None:
         """Let the workers free what they keep; who still makes a part stops, as the lease is gone."""
-        if self.client.status != "running":
-            return
-        self.client.unsubscribe_topic(self.lease.name)
-        self._drop([worker for worker in self.workers.values() if worker.part is not None])
-        resting = [_submit(self.client, worker.address, "rest") for worker in self.workers.values() if worker.fit and worker.part is None]
-        _wait(self.client, resting, END_S)
+        busy = [worker for worker in self.workers.values() if worker.part is not None]
+        idle = [worker for worker in self.workers.values() if worker.part is None and worker.fit]
+        with suppress(Exception):  # the scheduler may be gone, or go now, and the rest of the build needs it no more
+            if self.client.status == "running":
+                self.client.unsubscribe_topic(self.lease.name)
+                self._drop(busy)
+                _wait(self.client, [_submit(self.client, worker.address, "rest") for worker in idle], END_S)
