@@ -36,8 +36,8 @@ def test_a_slow_store_or_link_sets_the_time() -> None:
 
 
 def test_failures_come_as_often_as_they_are_said_to_and_cost_what_they_interrupt() -> None:
-    work = Work(units=16 * 20_000, parts=16 * 20_000, seconds=100, bytes=1, files=1, start=0)
+    work = Work(units=16 * 6_000, parts=16 * 6_000, seconds=100, bytes=1, files=1, start=0)
     found = simulate(work, cluster(16, node_hours=10, pause=600), FAST, seed=1)
-    assert found.failures == pytest.approx(found.seconds / 36_000, rel=0.3)
-    assert found.seconds == pytest.approx(2e6 + found.failures * 650, rel=0.01)
+    assert found.failures == pytest.approx(found.seconds / 36_000, rel=0.5)
+    assert found.seconds == pytest.approx(6e5 + found.failures * 650, rel=0.01)
     assert 0 < found.lost < 16 * found.failures * 100
