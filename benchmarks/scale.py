@@ -83,15 +83,21 @@ def parts_of(full: Full, stored: float) -> tuple[int, int]:
     return len(all_runs), len(all_runs) * len(of_sets)
 
 
-def work_of(figures: dict[str, Any], start: float, full: Full, form: str) -> Work:
-    """Return the units of a build (of all builds, where there are several): parts, or whole runs of the largest."""
+def work_of(figures: dict[str, Any], start: float, full: Full, form: str, cores: int) -> Work:
+    """Return the units of a build (of all builds, where there are several): parts, or whole runs of the largest.
+
+    A job reads the photographs of a run once, so a run is read again only where two jobs share it: before a job's first unit.
+    """
     total = bytes_of(figures, full)
     image = total / full.images / full.sets
     all_runs, parts = parts_of(full, RECORD_BYTES if form == "folder" else image)
     builds = max(1, full.images // SHARD)
     units = builds * (all_runs if builds > 1 else parts)
     files = full.images * full.sets if form == "folder" else builds * all_runs * full.sets
-    read = full.images * SOURCE_BYTES * (1 if builds > 1 else parts / all_runs)
+    read = full.images * SOURCE_BYTES * (1 + min(cores, units) / (builds * all_runs))
+    stages = figures["builds"][full.measured]["stages"]
+    one = (stages["read, decode"] + stages["resize"]) / figures["builds"][full.measured]["samples"]
+    start += one * min(full.images, SHARD) / all_runs
     return Work(units, builds * parts, seconds_of(figures, full) / units, (total + read) / units, (files + builds * parts) / units, start)
 
 
@@ -114,7 +120,7 @@ def simulated(figures: dict[str, Any], start: float, cores: int, hours: float) -
     rows = []
     for full in FULL:
         for form, store in PLACES:
-            work = work_of(figures, start * min(full.images, SHARD) / 1e6, full, form)
+            work = work_of(figures, start * min(full.images, SHARD) / 1e6, full, form, cores)
             cluster = Cluster(cores, node_hours=hours)
             found = simulate(work, cluster, store)
             rows.append(

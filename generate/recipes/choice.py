@@ -67,7 +67,7 @@ def matching_sets(sets: Sequence[Set], globs: Sequence[str]) -> tuple[list[Set],
     A fractional severity may be written with its dot: ``fog/2.25`` is ``fog/2p25``.
     """
     names = {name for one in sets for name in one.names}
-    globs = [g if any(fnmatchcase(n, g) for n in names) else re.sub(r"(?<=[-/][0-9])\.(?=[0-9])", "p", g) for g in globs]
+    globs = [g if "." not in g or any(fnmatchcase(n, g) for n in names) else re.sub(r"(?<=[-/][0-9])\.(?=[0-9])", "p", g) for g in globs]
     near = [*names, *{f"{name.rpartition('/')[0]}/*" for name in names if "/" in name}]
     patterns = [g for g in globs if any(c in g for c in "*?[")]
     plain = set(globs).difference(patterns)  # thousands of ids are looked up, not compared with each of thousands of sets
