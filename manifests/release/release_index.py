@@ -10,7 +10,8 @@ from pydantic import Field
 
 from ...errors import VerificationError, listed
 from ..records.digests import sha256_bytes
-from ..records.models import Count, Manifest, Record, SetId, Sha256
+from ..records.fields import Count, SetId, Sha256
+from ..records.models import Manifest, Record
 from ..records.parsing import record_or_mistakes
 from .bag import PackedArchive
 
