@@ -13,12 +13,6 @@ from file_server import Serve, serving
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def built(shared: layouts.Shared) -> Path:
-    """A small data set with its page."""
-    return shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder", page=True)
-
-
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     with serving() as serve:
@@ -33,7 +27,6 @@ def test_packed_published_fetched(run: Run, built: Path, serve: Serve, tmp_path:
     assert not (tmp_path / "place").exists()
     sent = run("publish", "release", "--to", "place", "--go", "--json").json
     assert (sent["done"], sent["digest"], sent["files"][-1]["path"]) == (True, packed["digest"], "archives.json")
-    assert (tmp_path / "place/index.html").read_bytes() == (built / "index.html").read_bytes()
     again = run("publish", "release", "--to", "place", "--go")
     assert f"0 of {len(sent['files'])} files" in again.out
 
@@ -57,3 +50,13 @@ def test_mistakes(run: Run, built: Path, serve: Serve, tmp_path: Path) -> None:
     run("pack", built, "--out", "release")
     other = run("fetch", serve(tmp_path / "release").url, "--out", "o", "--digest", "0" * 64)
     assert (other.code, "Nothing was fetched" in other.err, (tmp_path / "o").exists()) == (1, True, False)
+
+
+@pytest.mark.ci
+def test_the_page_stands_beside_the_archives(run: Run, shared: layouts.Shared, serve: Serve, tmp_path: Path) -> None:
+    root = shared.build(crops={"classes": 2}, sets=["contrast/1"], format="folder", page=True)
+    run("pack", root, "--out", "release")
+    assert run("publish", "release", "--to", "place", "--go").code == 0
+    assert (tmp_path / "place/index.html").read_bytes() == (root / "index.html").read_bytes()
+    fetched = run("fetch", serve(tmp_path / "place").url, "--out", "o", "--json").json
+    assert layouts.files_of(Path(tmp_path, fetched["path"])) == layouts.files_of(root)
