@@ -106,7 +106,7 @@ def schedule(
     data = DataSet(directory)
     numbered: Any = data.samples
     chosen = select(numbered, samples=samples, per_class=per_class, ids=ids)
-    labels = np.array([record.label for record in chosen], np.int64)
+    labels = np.array([record.class_index if kind == "correlated" else record.label or 0 for record in chosen], np.int64)
     draws = _Draws(kind, check_seed(seed), labels)
     records = _records(data, sets, severity, gradual=kind == "gradual")
     parameters: dict[str, Any] = {"reset": reset, "shuffle": shuffle}

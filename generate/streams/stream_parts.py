@@ -193,5 +193,5 @@ class _Visit:
         return [
             (f"{name}.info", json.dumps(info, ensure_ascii=False).encode()),
             (f"{name}.input.jpg", self.recipe.encoding.encode(image)),
-            (f"{name}.output.cls", str(self.sample.label).encode()),
+            *([] if self.sample.label is None else [(f"{name}.output.cls", str(self.sample.label).encode())]),
         ]
