@@ -31,7 +31,6 @@ from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean
 from .data_card import data_card, license_text
 from .last_files import LastFiles
-from .nearly_finished import NearlyFinished
 from .state import OpenBuild
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
     files.append(last.add(SAMPLES, samples))
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
+    from .nearly_finished import NearlyFinished  # the reader is needed by nobody before
+
     files.append(last.add(CONTACT, contact_of(job, NearlyFinished(directory, manifest, last.aside))))
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:

@@ -593,8 +593,8 @@ VARIANTS = [
         "transforms",
         "a pickle without its epoch",
         "transforms.py",
-        "return _made_again, (type(self), self._made_with)",
-        'return _made_again, (type(self), {**self._made_with, **({"epoch": 0} if "epoch" in self._made_with else {})})',
+        "return _made_again, (type(self), self._made_with, loaded_plugins())",
+        'return _made_again, (type(self), {**self._made_with, **({"epoch": 0} if "epoch" in self._made_with else {})}, loaded_plugins())',
         "transforms",
     ),
     Variant(
