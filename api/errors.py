@@ -79,6 +79,10 @@ class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 
 
+class StoreError(CorruptsetError):
+    """An object store whose URL cannot be used, that is not there, or that refuses what is asked of it."""
+
+
 class IncompleteBuild(CorruptsetError):
     """A directory that a build has not finished."""
 

@@ -37,7 +37,13 @@ Recipe = Annotated[
         autocompletion=completion.recipes,
     ),
 ]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>.")]
+Out = Annotated[
+    Path,
+    typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store."),
+]
+PlannedOut = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where the build would go: a store has notes.", show_default=False)
+]
 
 Scheduler = Annotated[
     str | None,
@@ -84,6 +90,7 @@ CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards"
 def plan(
     recipe: Recipe = DEFAULT_RECIPE,
     source: Source = "sample",
+    out: PlannedOut = None,
     list_sets: Annotated[bool, typer.Option("--list-sets", help="Also list every set with its stages, above the summary.")] = False,
     as_json: AsJson = False,
     *,
@@ -93,7 +100,7 @@ def plan(
     options = _build_options(given)
     from ..generate.plan.plan import plan as make_plan
 
-    planned = make_plan(chosen_recipe(recipe, {**given, "source": source}), source, **options)
+    planned = make_plan(chosen_recipe(recipe, {**given, "source": source}), source, out=out, **options)
     if as_json:
         put_json(planned.as_json())
     else:
@@ -126,7 +133,7 @@ def build(
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
-        from ..manifests.layout import WORK_FOLDER
+        from ..manifests.layout import CONTACT, WORK_FOLDER
 
     if given["part"]:
         return _put_part(built, as_json=as_json)
@@ -136,9 +143,9 @@ def build(
         put_json(
             {
                 "ok": True,
-                "directory": str(built.directory),
+                "directory": f"{built.directory}",
                 "digest": built.digest,
-                "contact_sheet": str(built.contact_sheet),
+                "contact_sheet": f"{built.directory}/{CONTACT}",
                 "sets": len(manifest.sets),
                 "images": built.images,
                 "bytes": total,
@@ -156,7 +163,7 @@ def build(
     put_notes(built.notes)
     put(f"Directory:     {built.directory}")
     put(f"Digest:        {built.digest}")
-    put(f"Contact sheet: {built.contact_sheet}")
+    put(f"Contact sheet: {built.directory}/{CONTACT}")
     if (built.directory / WORK_FOLDER).is_dir():
         put("An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.", style="yellow")
 

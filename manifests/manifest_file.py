@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import IncompleteBuild, VerificationError, listed
 from .disk.listing import read_small
+from .disk.mirror import Mirror, data_folder, place_name
 from .layout import MANIFEST, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import manifest_or_mistakes
@@ -61,6 +62,11 @@ def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
 
 def _incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
+    if isinstance(directory, Mirror):
+        return (
+            f"{place_name(directory)} has no {MANIFEST}: an incomplete build, or no data set. Resume a build with its own command, or give "
+            "the URL that the build printed, <out>/<name>-<version>."
+        )
     if (directory / UNPACK_STATE).exists():
         return (
             f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
@@ -100,10 +106,10 @@ def load_manifest(directory: Path | str) -> Manifest:
     VerificationError
         It is not a manifest; lists every field that is wrong.
     """
-    directory = Path(directory)
+    directory = data_folder(directory)
     data = read_manifest(directory, follow_links=True)
     if not isinstance(data, Problem):
-        return parse_manifest(data, directory / MANIFEST)
+        return parse_manifest(data, f"{place_name(directory)}/{MANIFEST}")
     if data.kind == "incomplete":
         raise IncompleteBuild(data.detail)
     raise VerificationError(f"{directory / MANIFEST} {data.detail}.")

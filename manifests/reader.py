@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ..errors import ParameterError, UnknownSet, suggest
 from .disk.atomic import inside
+from .disk.mirror import data_folder
 from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
@@ -50,7 +51,8 @@ def open(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json. With `source` also what ``pack --manifest-only`` wrote.
+        The one that holds manifest.json; or its URL in an object store, ``s3://bucket/prefix/imagenet-c-1.0.0`` (docs/object-stores.md).
+        With `source` also what ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
         Which container to read from where a data set has both. By default shards if they hold raw pixels, else the files.
     source : str or Source, optional
@@ -139,7 +141,7 @@ class DataSet(Mapping[str, ImageSet]):
         store_of: Callable[[SetRecord], ImageStore] | None = None,
         sets: Collection[str] | None = None,
     ) -> None:
-        self.path = Path(directory)
+        self.path = data_folder(directory)
         self.manifest = self._load_manifest()
         containers = self.manifest.encoding["containers"]
         if prefer is not None and prefer not in containers:

@@ -13,6 +13,7 @@ from blake3 import blake3
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.disk.mirror import on_disk
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.records.models import ImageRecord, Manifest
 from ...manifests.release.release import Release, open_release, read_release
@@ -109,6 +110,7 @@ def rebuild(
     MachineError, Interrupted
         As of `build`; the same call resumes.
     """
+    on_disk(out, "data sets are rebuilt")
     with resumable(Path(out)) as place:
         data = open_release(release_folder(manifest))
         place.directory = Path(out) / f"{data.manifest.name}-{data.manifest.version}"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...digests import digest_of, digits
 from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.disk.mirror import on_disk
 from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, set_path
 from ...manifests.reader import DataSet
@@ -105,6 +106,8 @@ def verify(
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     report_progress = told(progress)
+    if repair or view is not None:
+        on_disk(directory, "data sets are repaired, and compared with views,")
     if view is not None or is_view(directory):
         if repair:
             raise ParameterError("A build is repaired, not a view; export the view again.")

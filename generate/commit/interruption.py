@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...errors import CorruptsetError, Interrupted, MachineError
 from ...interruption import interruption
+from ...manifests.disk.mirror import place_name
 from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
 
@@ -29,18 +30,19 @@ def resumable(out: Path) -> Iterator[Place]:
         try:
             yield place
         except (KeyboardInterrupt, Exception) as e:
+            where = place_name(place.directory)
             # A signal that comes while Python holds a lock of its own, or imports, may end in another error than KeyboardInterrupt.
             if signals.came is not None or isinstance(e, KeyboardInterrupt):
                 raise Interrupted(
-                    f"Interrupted. What was committed in {place.directory} stands: run the same command again to resume where it stopped."
+                    f"Interrupted. What was committed in {where} stands: run the same command again to resume where it stopped."
                 ) from None
             if isinstance(e, CorruptsetError):
                 raise
             if isinstance(e, OSError):
-                raise machine_error(e, place.directory) from e
+                raise machine_error(e, where) from e
             if isinstance(e, MemoryError):
                 raise MachineError(
-                    f"The machine ran out of memory. What was committed in {place.directory} stands: run the same command with fewer "
+                    f"The machine ran out of memory. What was committed in {where} stands: run the same command with fewer "
                     "--jobs to resume."
                 ) from None
             raise

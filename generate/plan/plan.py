@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from ...corruptions.registry import get_corruption
+from ...manifests.disk.remote import url_of
 from ...quantities import size
 from ...signatures import showing
 from ..recipes.recipe import Recipe
@@ -20,6 +21,7 @@ from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .plugin_cost import stage_counts
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .region_store import Store, StoreEstimate
+from .store_notes import store_notes
 from .tree import buffers, gradients, stages_applied, stages_naive
 from .unlabelled import moving
 
@@ -86,8 +88,22 @@ class Plan:
 
 
 @showing(BuildOptions)
-def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sample", **options: Unpack[BuildKeywords]) -> Plan:
+def plan(
+    recipe: str | Path | Recipe = "imagenet-c",
+    source: str | Source = "sample",
+    *,
+    out: str | Path | None = None,
+    **options: Unpack[BuildKeywords],
+) -> Plan:
     """Say what a build would make; the keyword arguments are the fields of `BuildOptions`, as of `build`.
+
+    Parameters
+    ----------
+    recipe, source : as of `build`
+    out : path, optional
+        Where the build would go: the notes then say what suits an object store.
+    **options
+        The fields of `BuildOptions`.
 
     Returns
     -------
@@ -104,7 +120,11 @@ def plan(recipe: str | Path | Recipe = "imagenet-c", source: str | Source = "sam
     >>> planned.images, planned.stages_applied, planned.format
     (20, 5, 'both')
     """
-    return plan_of(prepare(recipe, source, BuildOptions(**options)))
+    spec = prepare(recipe, source, BuildOptions(**options))
+    planned = plan_of(spec)
+    if out is None or url_of(out) is None:
+        return planned
+    return replace(planned, notes=(*planned.notes, *store_notes(spec.asked_sinks, planned.images)))
 
 
 def plan_of(spec: RecipeBuild) -> Plan:

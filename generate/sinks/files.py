@@ -96,7 +96,7 @@ class _FileSet:
             if folder not in self._folders:
                 os.makedirs(self.directory / folder, exist_ok=True)
                 self._folders.add(folder)
-            write_file(f"{self.directory}/{path}", image.data)
+            write_file(f"{os.fspath(self.directory)}/{path}", image.data)
             self.records[position] = file_record(json_text(path), None, len(image.data), image.sha256)
             self.bytes += len(image.data)
 

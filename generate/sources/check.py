@@ -94,6 +94,7 @@ def check(
 
 def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:
     checked = Checked()
+    source.ahead(batch)
     for sample in batch:
         try:
             probe = source.probe(sample)

@@ -22,7 +22,7 @@ from ...files import file_problem
 from . import folder
 from .decoding import MAX_PIXELS
 from .groups import group_problem
-from .image_files import FolderSource, Note, TarSource, describe
+from .image_files import ImageSource, Note, describe
 from .labels import numbered_classes, whole_labels
 from .object_arrays import MAGIC, Read, column_numbers, column_texts, load_saved_fields
 from .pickles import Array, Refused, Span
@@ -37,7 +37,7 @@ GROUPINGS = ("style", "subtype")
 EXPECTED = f"Expected {FILE} as it was downloaded, or the folder {FOLDER} of class folders."
 
 
-def open(rest: str, *, labels: Path | None = None, groups: str | Path | None = None) -> RowSource | FolderSource | TarSource:
+def open(rest: str, *, labels: Path | None = None, groups: str | Path | None = None) -> RowSource | ImageSource:
     """Open Icons-50; no image is read.
 
     Parameters
@@ -91,7 +91,7 @@ def _is_npy(path: Path) -> bool:
     return False
 
 
-def _open_folders(path: Path, grouping: str) -> FolderSource | TarSource:
+def _open_folders(path: Path, grouping: str) -> ImageSource:
     """Open class folders; an icon whose name has no style becomes a note."""
     source = folder.open(str(path))
     kept: list[Sample] = []

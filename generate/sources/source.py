@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
+from ...manifests.disk.remote import url_of
 from ...manifests.records.labels import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
 
@@ -79,6 +80,10 @@ class Source(Protocol):
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
 
+    def ahead(self, samples: Sequence[Sample]) -> None:
+        """Be told which samples are loaded next: a source that waits long for each reads several at once."""
+        return
+
     def load(self, sample: Sample) -> Loaded:
         """Return a sample's pixels, or raise `BadSample`."""
         ...
@@ -131,6 +136,8 @@ SCHEMES: Mapping[str, Scheme] = {
     "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),
 }
 
+TARS = (".tar", ".tar.gz", ".tgz")
+
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
 """Those that know the groups of their samples."""
@@ -167,6 +174,10 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
             hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
         known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
         raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")
+    if "://" in rest and not (scheme == "folder" and not rest.lower().endswith(TARS)):
+        from .stores import local_copies
+
+        rest = local_copies(rest)
     given = {name: value for name, value in options.items() if value is not None}
     foreign = [f"--{name}" for name in given if name not in SCHEMES[scheme].takes]
     if foreign:
@@ -174,12 +185,21 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
     csv = given.pop("groups", None) if not SCHEMES[scheme].groupings else None
     module = importlib.import_module(f".{SCHEMES[scheme].module}", __package__)
     opened = getattr(module, SCHEMES[scheme].function)
-    source: Source = opened(rest, labels=Path(labels) if labels is not None else None, **given)
+    source: Source = opened(rest, labels=None if labels is None else _local(labels), **given)
     if csv is not None:
         from .groups import add_groups
 
-        add_groups(source, Path(csv))
+        add_groups(source, _local(csv))
     return source
+
+
+def _local(path: Path | str) -> Path:
+    """Return the path of a file that a user names beside a source; one in a store is copied."""
+    if (url := url_of(path)) is None:
+        return Path(path)
+    from .stores import local_copy
+
+    return Path(local_copy(url))
 
 
 def stored_path(sample_id: str, folder: str) -> str:

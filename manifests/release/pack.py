@@ -23,6 +23,7 @@ from ...progress import shows_progress, told
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
+from ..disk.mirror import ahead, data_folder, on_disk
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
@@ -118,7 +119,8 @@ def pack(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where each of them is. "
             "Add --manifest-only (manifest_only=True), or leave --digests out."
         )
-    root, out = Path(directory), Path(out)
+    on_disk(out, "archives are written")
+    root, out = data_folder(directory), Path(out)
     manifest = load_manifest(root)
     if (root / PARTIAL).exists():
         raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
@@ -297,7 +299,7 @@ class _Packer:
         top = top_folder(self.manifest)
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
         writer.add(f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
-        for file in self._with_images(small, plan):
+        for file in ahead(self.root, self._with_images(small, plan), lambda record: record.path):
             path = self.root / file.path
             if not plain_file(self.root, file.path):
                 raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")

@@ -1,0 +1,233 @@
+"""Object stores (s3://, gs://, ...) by fsspec: their URLs, and requests that are tried again."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...errors import MachineError, StoreError
+
+T = TypeVar("T")
+
+TRIES = 8
+"""So often is one request made before it counts as failed."""
+FIRST_WAIT_S = 0.25
+"""The wait after the first try; each later one is twice as long: 32 s in all, less a random part of up to half."""
+AT_ONCE = 8
+"""Requests of one process that wait for the store at the same time."""
+
+_URL = re.compile(r"([a-z][a-z0-9+-]+):/+(.*)", re.DOTALL)
+_SECRET = re.compile(r"SECRET|TOKEN|PASSWORD|CREDENTIAL|ACCESS_KEY|ACCOUNT_KEY|API_KEY")
+_NO_CREDENTIALS = ("NoCredentialsError", "PartialCredentialsError", "TokenRetrievalError", "DefaultCredentialsError")
+
+
+def url_of(text: str | os.PathLike[str]) -> str | None:
+    """Return the URL of a store that a text is, or a path that was made of one and has lost a slash; None of a local path.
+
+    Raises
+    ------
+    StoreError
+        A user name, a password or a signature is in it.
+
+    Examples
+    --------
+    >>> url_of("s3://bucket/sets/"), url_of(Path("gs:/bucket/sets")), url_of("sets/c")
+    ('s3://bucket/sets', 'gs://bucket/sets', None)
+    """
+    match = _URL.fullmatch(os.fspath(text))
+    if match is None:
+        return None
+    scheme, rest = match.groups()
+    if "@" in rest.partition("/")[0] or "?" in rest:
+        raise StoreError(
+            f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}: a URL with a user name, a password or a signature in it is not "
+            "taken: it would end up in logs. Give the plain URL, and credentials in the environment or in the store's own configuration."
+        )
+    return f"{scheme}://{'/' if scheme == 'file' else ''}{rest.rstrip('/')}"
+
+
+def redacted(text: str) -> str:
+    """Return a text without passwords in URLs, queries of URLs, and values of the environment that are secrets.
+
+    Examples
+    --------
+    >>> redacted('no answer from "https://me:word@host/key?X-Amz-Signature=0f"')
+    'no answer from "https://***@host/key?***"'
+    """
+    text = re.sub(r"//[^/@\s]+@", "//***@", text)
+    text = re.sub(r"(//[^\s\"'?]+\?)[^\s\"']+", r"\1***", text)
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET.search(name.upper()):
+            text = text.replace(value, "***")
+    return text
+
+
+class Store:
+    """A place in an object store. It may be pickled and forked: each process makes its own connections.
+
+    Raises
+    ------
+    StoreError
+        Of each method: the bucket is not there, nothing may be read or written there, or there are no credentials.
+    MachineError
+        Of each method: the store does not answer, `TRIES` times in a row.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def at(self, path: str) -> str:
+        """Return the URL of an object."""
+        return f"{self.url}/{path}" if path else self.url
+
+    def read(self, path: str = "") -> bytes:
+        """Return an object's bytes, or raise FileNotFoundError."""
+        options = {"max_concurrency": 1} if self.url.startswith("s3") else {}  # else s3fs asks for the size first
+        data: bytes = self._tried("reading", path, lambda fs: fs.cat_file(self.at(path), **options))
+        return data
+
+    def files(self, below: str = "") -> dict[str, int]:
+        """Return path -> bytes of all objects below a folder, in the order of their names: one request for a thousand of them."""
+        return {path: size for path, (size, _) in self.versions(below).items()}
+
+    def versions(self, below: str = "") -> dict[str, tuple[int, str]]:
+        """Return the same with what tells an object from another one that had its name."""
+        found = self._tried("listing", below, lambda fs: (fs.find(self.at(below), detail=True), fs._strip_protocol(self.url)))
+        objects, top = found
+        named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}
+        # a store may hold empty objects whose names end with a slash, made by browsers as folders
+        return {path: _version(named[path]) for path in sorted(named) if path and not path.endswith("/")}
+
+    def version(self, path: str) -> tuple[int, str] | None:
+        """Return an object's bytes and what tells it from another one of its name; None where there is none."""
+        try:
+            info = self._tried("looking at", path, lambda fs: fs.info(self.at(path)))
+        except FileNotFoundError:
+            return None
+        return _version(info) if info["type"] == "file" else None
+
+    def fetch(self, path: str, folder: str) -> bool:
+        """Bring an object to its place below a local folder, whole or not at all; return whether the store has it."""
+        part, target = Path(folder, f".{secrets.token_hex(8)}.part"), Path(folder, path)
+        try:
+            self._tried("reading", path, lambda fs: fs.get_file(self.at(path), os.fspath(part)))
+            if not part.is_file():  # of a folder, fsspec makes a folder
+                part.rmdir()
+                return False
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(part, target)
+        except (FileNotFoundError, IsADirectoryError):
+            return False
+        finally:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+        return True
+
+    def put(self, path: str, data: bytes | Path) -> None:
+        """Write an object, in parts where it is large: it is there whole or not at all."""
+        if isinstance(data, Path):
+            self._tried("writing", path, lambda fs: fs.put_file(os.fspath(data), self.at(path)))
+        else:
+            self._tried("writing", path, lambda fs: fs.pipe_file(self.at(path), data))
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write an object that is not there; return whether it is ours: the store lets one of several writers win."""
+        try:
+            self._tried("writing", path, lambda fs: fs.pipe_file(self.at(path), data, mode="create"))
+        except FileExistsError:
+            return self.read(path) == data  # of an earlier try whose answer was lost
+        return True
+
+    def remove(self, path: str) -> None:
+        """Remove an object, if it is there."""
+        with suppress(FileNotFoundError):
+            self._tried("removing", path, lambda fs: fs.rm_file(self.at(path)))
+
+    def put_all(self, paths: Iterable[str], folder: str) -> None:
+        """Write objects of the files below a local folder, several at once."""
+        at_once(lambda path: self.put(path, Path(folder, path)), paths)
+
+    def _tried(self, doing: str, path: str, call: Callable[[Any], T]) -> T:
+        error: Exception
+        for attempt in range(TRIES):
+            try:
+                return call(_filesystem(self.url))
+            except Exception as e:
+                _refuse_lasting(e, self.at(path), doing)
+                error = e
+            if attempt + 1 < TRIES:
+                time.sleep(FIRST_WAIT_S * 2**attempt * random.uniform(0.5, 1.0))
+        reason = redacted(f"{type(error).__name__}: {error}")
+        raise MachineError(
+            f"{self.url}: {doing} {path or 'it'} failed {TRIES} times in a row ({reason}). What was committed there stands: run the same "
+            "command again when the store answers, and it goes on where it stopped."
+        ) from None
+
+
+def _version(info: Mapping[str, Any]) -> tuple[int, str]:
+    names = ("ETag", "etag", "md5Hash", "LastModified", "updated", "mtime", "created")
+    return int(info["size"]), next((str(info[name]) for name in names if name in info), "")
+
+
+def at_once(call: Callable[[str], T], paths: Iterable[str]) -> list[T]:
+    """Call a function for each path, `AT_ONCE` of them at the same time; the first error stops what was not begun."""
+    with ThreadPoolExecutor(AT_ONCE, "store") as pool:
+        calls = [pool.submit(call, path) for path in paths]
+        try:
+            return [each.result() for each in calls]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _filesystem(url: str) -> Any:
+    """Return fsspec's file system of a URL, configured by fsspec's own ways; it is made once a process."""
+    import fsspec
+
+    scheme = url.partition("://")[0]
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if scheme in ("s3", "s3a"):  # tries are counted here alone
+        given = fsspec.config.conf.get(scheme, {}).get("config_kwargs", {})
+        options["config_kwargs"] = {"retries": {"mode": "standard", "total_max_attempts": 1}, **given}
+    elif scheme == "file":
+        options["auto_mkdir"] = True
+    system = fsspec.filesystem(scheme, **options)
+    if hasattr(system, "retries"):
+        system.retries = 1
+    return system
+
+
+def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
+    """Raise for an error that another try does not mend."""
+    code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code", "") if error.__cause__ is not None else ""
+    kind = type(error).__name__
+    if code in ("PreconditionFailed", "ConditionalRequestConflict", "412", "409"):
+        raise FileExistsError(where) from None
+    if isinstance(error, FileExistsError | IsADirectoryError):
+        raise error
+    if code == "NoSuchBucket" or (isinstance(error, FileNotFoundError) and "bucket does not exist" in str(error).lower()):
+        raise StoreError(f"{where}: the bucket does not exist. Make it, or name another; nothing was written.") from None
+    if isinstance(error, FileNotFoundError):
+        raise error
+    if isinstance(error, PermissionError):
+        raise StoreError(
+            f"{where}: {doing} is not permitted ({redacted(str(error)) or kind}). Give credentials that may do so, in the environment or "
+            "in the store's own configuration."
+        ) from None
+    if kind in _NO_CREDENTIALS:
+        raise StoreError(
+            f"{where}: there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and ~/.config/fsspec work too."
+        ) from None
+    if isinstance(error, ImportError):
+        raise StoreError(f"{where}: this kind of store needs a library ({error}). pip install 'corruptset[cloud]' has s3://.") from None
+    if isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
+        raise StoreError(f"{where}: {doing} is not possible there ({redacted(str(error)) or kind}).") from None

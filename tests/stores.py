@@ -1,0 +1,160 @@
+"""An S3 server on the loopback (moto's), behind a proxy that counts requests and makes connections fail."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import os
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+KEY, SECRET = "key-id-of-the-tests", "secret-word-of-the-tests"
+Fault = Callable[[int, str, str], str | None]
+"""(number of the request, method, path) -> None, or what is done: ``cut``, ``cut answer``, ``cut half``, ``503``, ``slow``."""
+
+
+class Proxy(ThreadingHTTPServer):
+    """Hands requests on."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.behind = port
+        self.lock = threading.Lock()
+        self.reset()
+
+    def reset(self, fault: Fault | None = None) -> None:
+        """Count from zero, with these faults."""
+        with self.lock:
+            self.fault: Fault = fault or (lambda *request: None)
+            self.requests: list[tuple[str, str]] = []
+            self.done: Counter[str] = Counter()
+
+    @property
+    def methods(self) -> Counter[str]:
+        """Method -> requests."""
+        return Counter(method for method, _ in self.requests)
+
+    def handle_error(self, *_: Any) -> None:
+        """Clients that are killed say nothing."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: Proxy
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def _hand_on(self) -> None:
+        body = self._body()
+        with self.server.lock:
+            self.server.requests.append((self.command, self.path))
+            number = len(self.server.requests)
+        fault = self.server.fault(number, self.command, self.path)
+        with self.server.lock:
+            self.server.done[fault or ""] += 1
+        if fault == "cut":
+            return self._cut()
+        if fault == "503":
+            return self._answer(503, {}, b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>")
+        if fault == "slow":
+            threading.Event().wait(0.5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=30)
+        headers = {
+            name: value for name, value in self.headers.items() if name.lower() not in ("expect", "transfer-encoding", "content-length")
+        }
+        connection.request(self.command, self.path, body, {**headers, "Content-Length": str(len(body))})
+        response = connection.getresponse()
+        data = response.read()
+        headers = {name: value for name, value in response.headers.items() if name.lower() not in ("connection", "transfer-encoding")}
+        connection.close()
+        if fault == "cut answer":  # it was done, and nobody is told
+            return self._cut()
+        return self._answer(response.status, headers, data, half=fault == "cut half")
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _answer(self, status: int, headers: dict[str, str], data: bytes, *, half: bool = False) -> None:
+        self.send_response_only(status)
+        if self.command != "HEAD":
+            headers["Content-Length"] = str(len(data))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data[: len(data) // 2] if half else data)
+        if half:
+            self._cut()
+
+    def _cut(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _hand_on
+
+
+@contextmanager
+def s3() -> Iterator[Proxy]:
+    """Start the server and the proxy, and set the environment so that fsspec and commands find them."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    proxy = Proxy(server.get_host_and_port()[1])
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_address[1]}")
+        try:
+            yield proxy
+        finally:
+            proxy.shutdown()
+            proxy.server_close()
+            server.stop()
+            import fsspec
+
+            fsspec.get_filesystem_class("s3").clear_instance_cache()
+
+
+def bucket(name: str) -> Any:
+    """Make a bucket; return its file system, to look with."""
+    import s3fs
+
+    system = s3fs.S3FileSystem(use_listings_cache=False)
+    system.mkdir(name)
+    return system
+
+
+def objects(system: Any, url: str) -> dict[str, bytes]:
+    """Return path below a URL -> bytes of every object."""
+    top = url.removeprefix("s3://")
+    names = system.find(top)
+    return {name.removeprefix(f"{top}/"): data for name, data in (system.cat(names) if names else {}).items()}
+
+
+def local_files(folder: os.PathLike[str]) -> dict[str, bytes]:
+    """Return the same of a folder on the disk."""
+    from pathlib import Path
+
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
