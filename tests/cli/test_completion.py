@@ -63,7 +63,7 @@ def test_names_are_offered() -> None:
     assert completion.corruptions("fog,snow/") == [f"fog,snow/{n}" for n in range(1, 6)]
     assert completion.recipes("") == sorted({*recipe_names(), *completion.recipes("")})
     assert {"pairs", "imagenet-d", *recipe_names()} <= set(completion.recipes(""))
-    assert set(completion.shown("cifar")) == {"cifar10-c", "cifar100-c", "cifar-10-c", "cifar-100-c", "cifar"}
+    assert set(completion.shown("cifar")) == {"cifar10-c", "cifar10-c-bar", "cifar100-c", "cifar-10-c", "cifar-100-c", "cifar"}
     assert completion.sources("cifar10") == ["cifar100:", "cifar10:"]
     assert completion.views("image") == ["imagefolder", "imagenet-c", "imagenet-c-5k"]
     assert completion.calibrations("i") == ["imagenet", "inception"]

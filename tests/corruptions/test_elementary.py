@@ -1,0 +1,36 @@
+"""Sine, arctangent and powers against numpy's; the Fourier transform against numpy's."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+from corruptset.corruptions import elementary
+from corruptset.corruptions.cbar.fourier import smooth_side, steps, transform
+
+
+def over(function, *arguments):
+    return numba.vectorize(nopython=True)(lambda *values: function(*values))(*arguments)
+
+
+def test_functions_are_good_to_their_promise():
+    turns = np.linspace(-40, 40, 20001)
+    np.testing.assert_allclose(over(elementary.sine, turns), np.sin(2 * np.pi * turns), atol=1e-12)
+    np.testing.assert_allclose(over(elementary.cosine, turns), np.cos(2 * np.pi * turns), atol=1e-12)
+    x, y = np.cos(2 * np.pi * turns) * 7, np.sin(2 * np.pi * turns) * 7
+    np.testing.assert_allclose(over(elementary.arctangent, y, x), np.arctan2(y, x) / (2 * np.pi), atol=1e-11)
+    assert over(elementary.arctangent, 0.0, 0.0) == 0.0
+    base = np.geomspace(1e-12, 1e12, 5001)
+    for exponent in (0.13, 1.4, -0.5, 3.0):
+        np.testing.assert_allclose(over(elementary.power, base, exponent), base**exponent, rtol=3e-12)
+
+
+@pytest.mark.parametrize("side", [8, 14, 30, 32, 224])
+def test_the_transform_is_numpys(side):
+    random = np.random.default_rng(side)
+    re, im = random.normal(size=(2, side, side)).astype(np.float32)
+    want = np.fft.ifft2(re + 1j * im).T * side * side
+    got = transform(re.copy(), im.copy(), np.empty_like(re), np.empty_like(re), steps(side))
+    np.testing.assert_allclose(got[0] + 1j * got[1], want, atol=2e-6 * np.abs(want).max())
+    assert smooth_side(side) == side
