@@ -10,8 +10,27 @@ from corruptset.corruptions import elementary
 from corruptset.corruptions.cbar.fourier import smooth_side, steps, transform
 
 
-def over(function, *arguments):
-    return numba.vectorize(nopython=True)(lambda *values: function(*values))(*arguments)
+def over(function, first, second=None):
+    """Call an inlined function, which only compiled code can, for each element."""
+    alone = second is None
+
+    @numba.njit
+    def of_one(a, out):
+        for i in range(a.size):
+            out[i] = function(a[i])
+
+    @numba.njit
+    def of_two(a, b, out):
+        for i in range(a.size):
+            out[i] = function(a[i], b[i])
+
+    a = np.atleast_1d(np.asarray(first, np.float64))
+    out = np.empty_like(a)
+    if alone:
+        of_one(a, out)
+    else:
+        of_two(a, np.broadcast_to(np.asarray(second, np.float64), a.shape).copy(), out)
+    return out
 
 
 def test_functions_are_good_to_their_promise():
