@@ -33,7 +33,7 @@ def test_bash_completes_commands_options_and_names(built: Path, tmp_path: Path) 
     bash = shutil.which("bash")
     assert bash is not None
     lines = {
-        "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-extra"],
+        "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-bar", "imagenet-c-extra"],
         "corruptset corrupt photo.jpg gla": ["glass_blur"],
         "corruptset verify --rep": ["--repair"],
         f"corruptset export imagefolder {built} --sets contrast/3,con": [f"contrast/3,contrast/{n}" for n in range(1, 6)],
