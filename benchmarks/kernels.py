@@ -89,7 +89,15 @@ def show_rows(what: str, of: str, large: Figures, small: Figures, peer: dict[str
     rows = []
     ratios = {name: row["ms"] / row["encode_ms"] for name, row in large.items()}
     for name, row in large.items():
-        rows.append([name, f"{row['ms']:.3f}", f"{row['encode_ms']:.3f}", f"{ratios[name]:.2f}", f"{small[name]['ms'] * 1e3:.1f}"])
+        rows.append(
+            [
+                name,
+                f"{row['ms']:.3f}",
+                f"{row['encode_ms']:.3f}",
+                f"{ratios[name]:.2f}",
+                f"{small[name]['ms'] * 1e3:.1f}" if name in small else "-",
+            ]
+        )
         if peer:
             theirs = peer.get(name)
             rows[-1] += ["-", "-"] if theirs is None else [f"{theirs:.1f}", f"{theirs / row['ms']:.0f}"]

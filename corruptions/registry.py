@@ -21,7 +21,7 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width, channels."""
 
-FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversarial")
+FAMILIES = ("noise", "blur", "weather", "digital", "shape", "cbar", "gradual", "adversarial")
 """The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of its
 corruptions is first asked for: a build uses some, and a worker that begins just one."""
 PLUGIN = "plugin"

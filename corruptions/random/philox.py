@@ -112,6 +112,15 @@ def fill_uniforms(out, stage_key, sample_key, stream, low, high):  # type: ignor
 
 
 @kernel
+def uniform_rows(stage_key, sample_keys, stream, low, high, count):  # type: ignore[no-untyped-def]
+    """Return `count` float64 for each sample, (N, count), uniform on [low, high): those of `fill_uniforms`."""
+    out = np.empty((sample_keys.size, count), np.float64)
+    for i in range(sample_keys.size):
+        fill_uniforms(out[i], stage_key, sample_keys[i], stream, low, high)
+    return out
+
+
+@kernel
 def uniforms(stage_key, sample_keys, stream, low, high):  # type: ignore[no-untyped-def]
     """Return one float64 per sample, uniform on [low, high): word 0 of the stream, scaled by 2**-32."""
     out = np.empty(sample_keys.size, np.float64)

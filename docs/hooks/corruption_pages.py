@@ -21,7 +21,12 @@ from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import open_source
 
-TITLES = {"gradual": "Gradual degradations", "adversarial": "Led by a model", "shape": "Shape and MNIST-C"}
+TITLES = {
+    "gradual": "Gradual degradations",
+    "adversarial": "Led by a model",
+    "shape": "Shape and MNIST-C",
+    "cbar": "ImageNet-C-bar and CIFAR-10-C-bar",
+}
 ROLES = {"test": "to test on", "validation": "validation: not in the benchmark's mean", "train": "to train with"}
 LEVELS = (1, 5, 10, 20, 30)
 UNTABLED = {"salt_pepper": [("density", density) for density in (0.02, 0.05, 0.1, 0.15, 0.2)]}
