@@ -47,6 +47,7 @@ def test_a_worker_that_sees_everything_has_nothing_to_say(job: Job) -> None:
 
 def test_a_worker_says_what_differs(job: Job) -> None:
     assert [line.split(" ")[0] for line in answer(job, corruptset="9", kernels="9", pillow="9")] == ["corruptset", "pillow", "kernels"]
+    assert len(dask_tasks.versions()["kernels"]) == 32
     assert dask_tasks.answer({"nothing": "1"}, None) == ["nothing is missing there and 1 here"]
 
 
