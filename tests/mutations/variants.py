@@ -658,6 +658,22 @@ VARIANTS = [
         "transforms",
     ),
     Variant(
+        "plugins",
+        "a package's hash is of its first file",
+        "plugins.py",
+        'sorted(folder.rglob("*.py"), key',
+        'sorted(folder.glob("__init__.py"), key',
+        "plugins",
+    ),
+    Variant(
+        "plugins",
+        "a function may write into its input",
+        "plugin_calls.py",
+        "shown.flags.writeable = False",
+        "shown.flags.writeable = True",
+        "plugin_calls",
+    ),
+    Variant(
         "transforms",
         "the first calibration for every size",
         "transforms.py",
