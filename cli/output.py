@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-NARROWEST = 24
+NARROWEST = 20
 """Columns of a terminal that a cell which takes several lines has at least, where columns can be left out."""
 PLAIN_WIDTH = 160
 """Columns of a table that goes to a file or a pipe, where nothing says how wide it may be."""

@@ -161,6 +161,7 @@ def _pictures(known: Corruption) -> Iterator[tuple[str, bytes]]:
     tables = _rows(known)
     small = list(tables) == ["mnist"]
     clean = _numeral() if small else _photograph()
+    given: dict[str, Any] = {}
     if known.needs_model:
         strengths: list[tuple[str, Any]] = []
     elif known.gradual is not None:
@@ -168,9 +169,11 @@ def _pictures(known: Corruption) -> Iterator[tuple[str, bytes]]:
     elif not tables:
         strengths = UNTABLED[known.name]
     else:
-        strengths = [("severity", severity) for severity in tables["mnist" if small else "imagenet"]]
+        table = "mnist" if small else "imagenet" if "imagenet" in tables else next(iter(tables))
+        strengths = [("severity", severity) for severity in tables[table]]
+        given["calibration"] = table
     for word, value in strengths:
-        made = Image.fromarray(corruptset.corrupt(clean, known.name, key="docs", **{word: value}).squeeze())
+        made = Image.fromarray(corruptset.corrupt(clean, known.name, key="docs", **{word: value}, **given).squeeze())
         buffer = io.BytesIO()
         if small:
             made.resize((224, 224), Image.Resampling.NEAREST).save(buffer, "PNG")

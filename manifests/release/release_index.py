@@ -48,7 +48,7 @@ class ReleaseIndex(Record):
     """archives.json."""
 
     schema_version: Annotated[int, Field(ge=1, le=1)]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=128)]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=255)]
     version: Annotated[str, Field(pattern=r"^[0-9A-Za-z][0-9A-Za-z._+-]*$", max_length=100)]
     digest: Sha256
     """The data set's."""

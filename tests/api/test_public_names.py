@@ -65,7 +65,7 @@ def test_signatures_name_every_option(name: str) -> None:
         assert keywords.__annotations__.keys() <= shown.keys()
         assert {p.name for p in shown.values() if p.default is p.empty} <= {"directory", "manifest"}
         first, *_ = [p for p in shown.values() if p.kind is p.KEYWORD_ONLY]
-        assert first.name == {"build": "progress", "plan": "seed", "rebuild": "sets", "verify": "level"}[name]
+        assert first.name == {"build": "progress", "plan": "out", "rebuild": "sets", "verify": "level"}[name]
 
 
 def short(value: Any) -> str:

@@ -42,6 +42,7 @@ DEFAULTS: dict[str, Any] = {
     "store": None,
     "annotations": "copy",
     "page": True,
+    "plugins": None,
 }
 GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     ([], {}),
@@ -94,7 +95,7 @@ def test_plan_and_build_hand_on_every_option(
     done = run("build", "imagenet-c-all", "--source", "folder:x", "--out", "there", *arguments)
     assert done.code == 3
     assert "The disk is full." in done.err
-    assert calls[0] == (("imagenet-c", "sample"), DEFAULTS | handed)
+    assert calls[0] == (("imagenet-c", "sample"), {"out": None} | DEFAULTS | handed)
     assert calls[1][0] == ("imagenet-c-all", "folder:x", Path("there"))
     assert callable(calls[1][1].pop("progress"))
     assert calls[1][1] == DEFAULTS | handed
@@ -107,7 +108,7 @@ def test_no_option_of_plan_or_build_is_left_out_of_these_tests() -> None:
     pairs = {"first_stages", "second_stages", "severities", "levels", "orders"}  # test_pairs
     own = {"recipe", "source", "as_json", *pairs}
     for name, others in {
-        "plan": own | {"list_sets"},
+        "plan": own | {"out", "list_sets"},
         "build": own | {"out", "disjoint_from", "scheduler", "part", "finish", "abandon"},
     }.items():
         assert {p.name for p in known.commands[name].params} - {"help"} == set(DEFAULTS) | others

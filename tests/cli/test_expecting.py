@@ -138,7 +138,8 @@ def test_who_insists_gets_it_and_the_manifest_says_so(run: Callable[..., Any], s
     assert refused.code == 2
     assert "The view cifar-c is made for colour images of 32x32 pixels." in refused.err
     assert "2 of 2 images are 160x160" in refused.err
-    fit = "Views that fit: imagenet-c, imagenet-c-5k; any images go into webdataset, imagefolder, openood, flageval, croissant."
+    fit = "Views that fit: imagenet-c, imagenet-c-5k; any images go into webdataset, imagefolder, openood, flageval, "
+    fit += "source-tree, croissant."
     assert fit in refused.err
     assert not (tmp_path / "view").exists()
     done = run("export", "cifar-c", built, "--out", "view", "--any-shape", "--json")

@@ -58,7 +58,7 @@ def test_the_calibration_follows_the_source(run: Any, tmp_path: Any) -> None:
         (["pairs", "--first-stages", "fgo", "--second-stages", "snow"], "Did you mean 'fog'"),
         (
             ["pairs", "--first-stages", "fog", "--second-stages", "snow", "--severities", "6"],
-            "severities, item 1 is 6; expected a number up to 5",
+            "severities, item 1: is 6; expected a severity from 1 to 5",
         ),
         (["pairs", "--first-stages", "fog", "--second-stages", "fade_black"], "fade_black has levels in place of severities"),
         (["pairs", "--first-stages", "fog", "--second-stages", "fade_black", "--levels", "100"], "levels, item 1 is 100"),

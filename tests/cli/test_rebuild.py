@@ -38,13 +38,13 @@ def test_rebuild_hands_on_every_option(run: Any, monkeypatch: pytest.MonkeyPatch
     assert run("rebuild", "r", *options, "--json").json["other_images"] == 2
     assert calls[0][0] == (Path("release/manifest.json"),)
     assert callable(calls[0][1].pop("progress"))
-    nothing = dict.fromkeys(("source", "sets", "jobs", "labels", "images", "groups", "frost_textures", "surrogate", "device"))
+    nothing = dict.fromkeys(("source", "sets", "jobs", "labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins"))
     assert calls[0][1] == {"out": Path("corruptset-out"), **nothing}
     assert calls[1][0] == (Path("r"),)
     calls[1][1].pop("progress")
     resources = {"groups": "g.csv", "frost_textures": Path("ice"), "surrogate": Path("m.toml"), "device": "cuda"}
     named = {"source": "folder:x", "out": Path("o"), "sets": ["fog/*", "clean"], "jobs": 2, "labels": Path("l"), "images": "i"}
-    assert calls[1][1] == named | resources
+    assert calls[1][1] == named | resources | {"plugins": None}
 
 
 def test_ctrl_c_in_a_rebuild_says_how_to_resume(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

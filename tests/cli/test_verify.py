@@ -33,6 +33,7 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         "repair": False,
         "source": "folder:x",
         "labels": None,
+        "plugins": None,
         "images": None,
         "groups": None,
         "frost_textures": None,

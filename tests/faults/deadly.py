@@ -24,6 +24,9 @@ class DeadlySource:
         for name in ("scheme", "license", "classes", "samples", "notes", "grouping"):
             setattr(self, name, getattr(self._inner, name))
 
+    def ahead(self, samples: object) -> None:
+        """Nothing is fetched."""
+
     def load(self, sample: Sample) -> Loaded:
         if os.getpid() != self._parent and sample.id == self._victim and self._flag.exists():
             if self._flag.read_text() == "kill":

@@ -51,6 +51,9 @@ class Listening:
 
     samples = notes = ()
 
+    def ahead(self, samples: object) -> None:
+        """Nothing is fetched."""
+
     def probe(self, sample: Sample) -> Probe:
         status = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
         return Probe(f"{os.getpid()} {int(status['SigBlk'], 16) >> (signal.SIGINT - 1) & 1}", 8, 8, 3)
