@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,9 @@ def test_a_worker_makes_its_part_only_while_the_lease_is_there(job: Job, monkeyp
     def made() -> None:
         waiting.append(threading.Thread(target=wait_for_workers, args=[job.directory]))
         waiting[0].start()
-        while job.lease is not None and job.lease.exists():
-            pass
+        deadline = time.monotonic() + 5
+        while job.lease is not None and job.lease.exists() and time.monotonic() < deadline:
+            time.sleep(0.001)
         assert waiting[0].is_alive()
 
     with pytest.raises(FileNotFoundError, match="lease"):
