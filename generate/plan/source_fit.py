@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...corruptions.stages import LEAST_SIDE
 from ...errors import BuildError, SourceError
-from ..recipes.expectations import Expects, Named, refusal
+from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
 from ..views.registry import unexpected
 
-_ANY_SIZE = Expects(least_side=LEAST_SIDE)
+_FOR_ANNOTATED = "detection-c"
+"""Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
 
 
 def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named], *, all_seen: bool) -> None:
@@ -52,8 +52,7 @@ def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
-    # what is made for images of any size fits all, and says nothing of these
-    others = [other for name in recipe_names() if name != recipe.name and (other := load_recipe(name)).expects != _ANY_SIZE]
+    others = [load_recipe(name) for name in recipe_names() if name not in (recipe.name, _FOR_ANNOTATED)]
     shared = {other.name: _shared_part(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
     if not names:

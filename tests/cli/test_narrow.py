@@ -45,8 +45,8 @@ def test_a_cell_takes_several_lines_before_columns_are_left_out(
         return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
     assert lines(80)[1:] == ["a_long_name  7  words words words words words words words words"]
-    assert lines(40)[:2] == ["name         n  words", "a_long_name  7  words words words words"]
-    assert lines(39)[:2] == ["name         words", "a_long_name  words words words words"]
+    assert lines(36)[:2] == ["name         n  words", "a_long_name  7  words words words"]
+    assert lines(35)[:2] == ["name         words", "a_long_name  words words words"]
 
 
 def test_a_plan_ends_with_its_summary(run: Any) -> None:
