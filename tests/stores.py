@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 KEY, SECRET = "key-id-of-the-tests", "secret-word-of-the-tests"
 Fault = Callable[[int, str, str], str | None]
@@ -126,9 +127,11 @@ def s3() -> Iterator[Proxy]:
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_address[1]}")
+        get_reusable_executor().shutdown(wait=True)  # workers of earlier tests have the environment of their beginning
         try:
             yield proxy
         finally:
+            get_reusable_executor().shutdown(wait=True)
             proxy.shutdown()
             proxy.server_close()
             server.stop()
