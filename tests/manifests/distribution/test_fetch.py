@@ -249,7 +249,11 @@ def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path) -> No
     server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
     with pytest.raises(ReleaseError, match="holds another data set"):
         fetch(server.url, tmp_path)
-    for address, match in [("release", "corruptset unpack"), ("ftp4://x", "not a place"), ("hf://models/a/b", "is not hf://datasets")]:
+    for address, match in [
+        ("release", "corruptset unpack"),
+        ("ftp4://x", "not a place|needs packages"),
+        ("hf://models/a/b", "is not hf://datasets"),
+    ]:
         with pytest.raises(ReleaseError, match=match):
             fetch(address, tmp_path)
 
