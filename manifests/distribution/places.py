@@ -139,7 +139,12 @@ def file_system(url: str) -> tuple[Any, str]:
 
         files, path = url_to_fs(url)
     except ImportError:
-        raise ReleaseError(f"{scheme}:// needs packages that are not installed: pip install 'corruptset[cloud]'.") from None
+        if scheme in ("s3", "gs"):
+            raise ReleaseError(f"{scheme}:// needs packages that are not installed: pip install 'corruptset[cloud]'.") from None
+        raise ReleaseError(
+            f"{scheme}:// is not a place that is known here. Expected a folder, s3://, gs:// or hf://. Others need fsspec and a package "
+            "of theirs: pip install 'corruptset[cloud]'."
+        ) from None
     except ValueError:
         raise ReleaseError(f"{scheme}:// is not a place that fsspec knows. Expected a folder, s3://, gs:// or hf://.") from None
     return files, str(path).rstrip("/")
