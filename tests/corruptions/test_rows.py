@@ -10,7 +10,7 @@ import pytest
 
 import corruptset
 from corruptset import corruptions
-from corruptset.corruptions import calibrations
+from corruptset.corruptions import calibrations, resolution
 from corruptset.errors import RecipeError
 from pictures import painted
 
@@ -32,6 +32,7 @@ def edited(tmp_path, monkeypatch):
         monkeypatch.setattr(calibrations, "files", lambda package: tmp_path)
         for cached in ("shipped", "ladder"):
             monkeypatch.setattr(calibrations, cached, functools.cache(getattr(calibrations, cached).__wrapped__))
+        monkeypatch.setattr(resolution, "_remembered", functools.cache(resolution._resolved))  # what earlier tests resolved
         return before.count("\n") + 1
 
     return edit
