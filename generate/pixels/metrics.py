@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.kernels import kernel
+from ...corruptions.kernels import inner, kernel
 from ...manifests.records.models import Metrics, Spread
 
 DEFAULT_IMAGES = 64
@@ -71,18 +71,20 @@ def ssim(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
     return float(_compare(np.ascontiguousarray(a), np.ascontiguousarray(b))[2])
 
 
-@kernel
+@inner
 def _slide(a, b, old_a, old_b, sx, sy, squares, sxy):  # type: ignore[no-untyped-def]
     """Add a row to the sums of columns, and take the one away that left the window."""
     for j in range(a.size):
+        sx[j] += np.int16(np.int16(a[j]) - np.int16(old_a[j]))
+    for j in range(a.size):
+        sy[j] += np.int16(np.int16(b[j]) - np.int16(old_b[j]))
+    for j in range(a.size):
         p, q, r, s = np.int32(a[j]), np.int32(b[j]), np.int32(old_a[j]), np.int32(old_b[j])
-        sx[j] += p - r
-        sy[j] += q - s
         squares[j] += p * p + q * q - r * r - s * s
         sxy[j] += p * q - r * s
 
 
-@kernel
+@inner
 def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
     """Sum seven neighbouring columns."""
     n = sums.size
@@ -97,7 +99,7 @@ def _across(columns, channels, sums):  # type: ignore[no-untyped-def]
         sums[j] = c0[j] + c1[j] + c2[j] + c3[j] + c4[j] + c5[j] + c6[j]
 
 
-@kernel
+@inner
 def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
     """Add the similarity at each place of a row.
 
@@ -113,7 +115,7 @@ def _similarities(sx, sy, squares, sxy, total):  # type: ignore[no-untyped-def]
         total[j] += above / ((both + _M1) * (variances + _M2))
 
 
-@kernel
+@inner
 def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
     """Return the sum of squared differences of a row, and how many of its pixels differ; `differs` is scratch of a row's size."""
     total = np.int64(0)
@@ -136,34 +138,49 @@ def _differences(a, b, channels, differs):  # type: ignore[no-untyped-def]
     return total, np.int64(changed)
 
 
+@inner
+def _compare_rows(a, b, channels, means, squares, means_across, squares_across, total, no_row, differs):  # type: ignore[no-untyped-def]
+    """Slide the window down the rows of two images; return the sum of squared differences and the number of changed pixels."""
+    error = np.int64(0)
+    changed = np.int64(0)
+    for y in range(a.shape[0]):
+        more, others = _differences(a[y], b[y], channels, differs)
+        error += more
+        changed += others
+        old_a = a[y - _WINDOW] if y >= _WINDOW else no_row
+        old_b = b[y - _WINDOW] if y >= _WINDOW else no_row
+        _slide(a[y], b[y], old_a, old_b, means[0], means[1], squares[0], squares[1])
+        if y >= _WINDOW - 1:
+            for k in range(2):
+                _across(means[k], channels, means_across[k])
+                _across(squares[k], channels, squares_across[k])
+            _similarities(means_across[0], means_across[1], squares_across[0], squares_across[1], total)
+    return error, changed
+
+
 @kernel
 def _compare(a, b):  # type: ignore[no-untyped-def]
     """Return the sum of squared differences, the number of changed pixels and the SSIM; all channels of a row side by side."""
     height, width, channels = a.shape
     n = width * channels
-    columns = np.zeros((4, n), np.int32)
-    sums = np.empty((4, max(n - (_WINDOW - 1) * channels, 0)), np.int32)
-    total = np.zeros(sums.shape[1], np.float64)
-    nothing = np.zeros(n, np.uint8)
-    differs = np.empty(n, np.uint8)
-    squares = np.int64(0)
-    changed = np.int64(0)
-    for y in range(height):
-        row_a, row_b = a[y].reshape(n), b[y].reshape(n)
-        more, others = _differences(row_a, row_b, channels, differs)
-        squares += more
-        changed += others
-        old_a = a[y - _WINDOW].reshape(n) if y >= _WINDOW else nothing
-        old_b = b[y - _WINDOW].reshape(n) if y >= _WINDOW else nothing
-        _slide(row_a, row_b, old_a, old_b, columns[0], columns[1], columns[2], columns[3])
-        if y >= _WINDOW - 1:
-            for k in range(4):
-                _across(columns[k], channels, sums[k])
-            _similarities(sums[0], sums[1], sums[2], sums[3], total)
+    places = max(n - (_WINDOW - 1) * channels, 0)
+    total = np.zeros(places, np.float64)
+    error, changed = _compare_rows(
+        a.reshape(height, n),
+        b.reshape(height, n),
+        channels,
+        np.zeros((2, n), np.int16),  # 7 * 255 in a column, 49 * 255 across: half the bytes of the squares
+        np.zeros((2, n), np.int32),
+        np.empty((2, places), np.int16),
+        np.empty((2, places), np.int32),
+        total,
+        np.zeros(n, np.uint8),
+        np.empty(n, np.uint8),
+    )
     mean = 0.0
-    for j in range(total.size):
+    for j in range(places):
         mean += total[j]
-    return squares, changed, mean / max((height - _WINDOW + 1) * total.size, 1)
+    return error, changed, mean / max((height - _WINDOW + 1) * places, 1)
 
 
 def mean_metrics(measured: Iterable[MeasuredRow]) -> Metrics | None:

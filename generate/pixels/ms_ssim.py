@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.kernels import kernel
+from ...corruptions.kernels import inner, kernel
 
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 """Of the scales, the finest first: Wang, Simoncelli, Bovik 2003, "Multi-scale structural similarity for image quality assessment"."""
@@ -67,18 +67,20 @@ def compile_ms_ssim() -> None:
     _all_scales(small, small, _HALF_WINDOW, 1)
 
 
-@kernel
+@inner
 def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def]
-    """Filter eleven rows, from `first` on, into one."""
-    a, b, c, d, e, f = rows[first], rows[first + 1], rows[first + 2], rows[first + 3], rows[first + 4], rows[first + 5]
-    g, h, i, j, k = rows[first + 6], rows[first + 7], rows[first + 8], rows[first + 9], rows[first + 10]
+    """Filter eleven rows, from `first` on, into one; after the last row comes the first."""
+    n = rows.shape[0]
+    a, b, c, d = rows[first % n], rows[(first + 1) % n], rows[(first + 2) % n], rows[(first + 3) % n]
+    e, f, g, h = rows[(first + 4) % n], rows[(first + 5) % n], rows[(first + 6) % n], rows[(first + 7) % n]
+    i, j, k = rows[(first + 8) % n], rows[(first + 9) % n], rows[(first + 10) % n]
     w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
         outer = w0 * (a[x] + k[x]) + w1 * (b[x] + j[x]) + w2 * (c[x] + i[x])
         target[x] = outer + w3 * (d[x] + h[x]) + w4 * (e[x] + g[x]) + w5 * f[x]
 
 
-@kernel
+@inner
 def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped-def]
     """Filter a row, in which the channels of a pixel lie side by side."""
     n = target.size
@@ -92,64 +94,93 @@ def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped
         target[x] = outer + w3 * (d[x] + h[x]) + w4 * (e[x] + g[x]) + w5 * f[x]
 
 
-@kernel
-def _add_similarities(x, y, squares, products, contrast, whole):  # type: ignore[no-untyped-def]
-    """Add contrast times structure, and the whole similarity, at each place of a row of filtered values."""
+@inner
+def _add_similarities(x, y, squares, products, similar, same, contrast, whole):  # type: ignore[no-untyped-def]
+    """Add contrast times structure, and the whole similarity, at each place of a row of filtered values; `similar` and `same` are scratch."""
     centre, c1, c2, two = np.float32(_CENTRE), np.float32(_C1), np.float32(_C2), np.float32(2.0)
-    for j in range(contrast.size):
+    for j in range(similar.size):
         covariance = products[j] - x[j] * y[j]
         variances = squares[j] - x[j] * x[j] - y[j] * y[j]
         p, q = x[j] + centre, y[j] + centre
-        similar = (two * covariance + c2) / (variances + c2)
-        contrast[j] += np.float64(similar)
-        whole[j] += np.float64(similar * ((two * p * q + c1) / (p * p + q * q + c1)))
+        similar[j] = (two * covariance + c2) / (variances + c2)
+        same[j] = similar[j] * ((two * p * q + c1) / (p * p + q * q + c1))
+    for j in range(similar.size):  # in loops of their own: the one above then takes twice as many values at a time
+        contrast[j] += np.float64(similar[j])
+    for j in range(similar.size):
+        whole[j] += np.float64(same[j])
+
+
+@inner
+def _squares(p, q, both, product):  # type: ignore[no-untyped-def]
+    for x in range(p.size):
+        both[x] = p[x] * p[x] + q[x] * q[x]
+        product[x] = p[x] * q[x]
+
+
+@inner
+def _add_rows(a, b, channels, weights, latest, column, filtered, sums):  # type: ignore[no-untyped-def]
+    """Add the similarities of all rows of a scale to `sums`; `latest` holds the squares and products of eleven rows."""
+    for y in range(a.shape[0]):
+        row = y % _WINDOW
+        _squares(a[y], b[y], latest[0, row], latest[1, row])
+        first = y - _WINDOW + 1
+        if first >= 0:
+            for k, rows in enumerate((a, b, latest[0], latest[1])):
+                _filtered_down(rows, first, weights, column)
+                _filtered_across(column, channels, weights, filtered[k])
+            _add_similarities(filtered[0], filtered[1], filtered[2], filtered[3], filtered[4], filtered[5], sums[0], sums[1])
 
 
 @kernel
 def _one_scale(a, b, channels, weights, contrast, whole):  # type: ignore[no-untyped-def]
     """Put the means over a scale, of each channel, into `contrast` and `whole`."""
     height, n = a.shape
-    inside = n - 10 * channels
-    planes = np.empty((4, height, n), np.float32)
-    for y in range(height):
-        p, q, both, product = a[y], b[y], planes[2, y], planes[3, y]
-        first, second = planes[0, y], planes[1, y]
-        for x in range(n):
-            first[x] = p[x]
-            second[x] = q[x]
-            both[x] = p[x] * p[x] + q[x] * q[x]
-            product[x] = p[x] * q[x]
-    column = np.empty(n, np.float32)
-    filtered = np.empty((4, inside), np.float32)
-    contrast_sums = np.zeros(inside, np.float64)
-    whole_sums = np.zeros(inside, np.float64)
-    for y in range(height - 10):
-        for k in range(4):
-            _filtered_down(planes[k], y, weights, column)
-            _filtered_across(column, channels, weights, filtered[k])
-        _add_similarities(filtered[0], filtered[1], filtered[2], filtered[3], contrast_sums, whole_sums)
-    places = (height - 10) * (inside // channels)
+    inside = n - (_WINDOW - 1) * channels
+    sums = np.zeros((2, inside), np.float64)
+    latest, column, filtered = np.empty((2, _WINDOW, n), np.float32), np.empty(n, np.float32), np.empty((6, inside), np.float32)
+    _add_rows(a, b, channels, weights, latest, column, filtered, sums)
+    places = (height - _WINDOW + 1) * (inside // channels)
     for channel in range(channels):
         c, w = 0.0, 0.0
         for j in range(channel, inside, channels):
-            c += contrast_sums[j]
-            w += whole_sums[j]
+            c += sums[0, j]
+            w += sums[1, j]
         contrast[channel] = c / places
         whole[channel] = w / places
+
+
+@inner
+def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def]
+    """Put the means of each 2 x 2 pixels of two rows into `out`; `columns` is scratch of a row's size."""
+    quarter = np.float32(0.25)
+    for x in range(columns.size):
+        columns[x] = upper[x] + lower[x]
+    pairs = columns.size // (2 * channels)
+    if channels == 3:  # without a loop over channels, which does not vectorise
+        for x in range(pairs):
+            out[3 * x] = quarter * (columns[6 * x] + columns[6 * x + 3])
+            out[3 * x + 1] = quarter * (columns[6 * x + 1] + columns[6 * x + 4])
+            out[3 * x + 2] = quarter * (columns[6 * x + 2] + columns[6 * x + 5])
+    else:
+        for x in range(pairs):
+            for c in range(channels):
+                out[x * channels + c] = quarter * (columns[2 * x * channels + c] + columns[(2 * x + 1) * channels + c])
+    for j in range(pairs * channels, out.size):  # the last column of an odd side counts twice
+        last = columns[columns.size - out.size + j]
+        out[j] = quarter * (last + last)
+
+
+@inner
+def _all_pairs(image, columns, out, channels):  # type: ignore[no-untyped-def]
+    for y in range(out.shape[0]):
+        _pairs(image[2 * y], image[min(2 * y + 1, image.shape[0] - 1)], columns, out[y], channels)
 
 
 @kernel
 def _halved(image, channels):  # type: ignore[no-untyped-def]
     """Return the mean of each 2 x 2 pixels; the last row and column of an odd side count twice."""
-    height, width = image.shape[0], image.shape[1] // channels
-    out = np.empty(((height + 1) // 2, (width + 1) // 2 * channels), np.float32)
-    quarter = np.float32(0.25)
-    for y in range(out.shape[0]):
-        upper, lower = image[2 * y], image[min(2 * y + 1, height - 1)]
-        for x in range((width + 1) // 2):
-            left, right = 2 * x * channels, min(2 * x + 1, width - 1) * channels
-            for c in range(channels):
-                out[y, x * channels + c] = quarter * ((upper[left + c] + upper[right + c]) + (lower[left + c] + lower[right + c]))
+    out = np.empty(((image.shape[0] + 1) // 2, (image.shape[1] // channels + 1) // 2 * channels), np.float32)
+    _all_pairs(image, np.empty(image.shape[1], np.float32), out, channels)
     return out
 
 
