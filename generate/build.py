@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, Unpack, overload
+from typing import Literal, Protocol, Unpack, overload
 
 from ..errors import BuildError, CorruptsetError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
@@ -18,6 +18,7 @@ from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER, is_begun
 from ..manifests.records.models import Manifest
 from ..progress import ProgressEvent, shows_progress, told
 from ..signatures import showing
+from ..workers import Workers
 from .built import Built, PartBuilt
 from .commit.array_jobs import deal, joined, missing_of, missing_parts
 from .commit.finish import finish as finish_build
@@ -42,13 +43,10 @@ from .sources.check import check
 from .sources.source import Source
 from .work.accepted import accepted_build
 from .work.dask_workers import connected
-from .work.pool import run
+from .work.pool import load, run
 from .work.shared_check import forget_check, shared_check
 from .work.warm_up import warm_up
 from .work.worker import PartDone
-
-if TYPE_CHECKING:
-    pass
 
 SPACE_ADVICE = "Free some space, choose another --out, fewer --sets or --samples, or one --format."
 
@@ -181,20 +179,23 @@ def make_build(
     begun = is_begun(directory)
     if finish_only and not begun and not (directory / MANIFEST).exists():
         raise IncompleteBuild(f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1.")
-    build = _checked(spec, progress, directory if finish_only and begun else None)
-    notes = spec.notes(build.asked_sinks)
-    if (directory / FINISH).exists():
+    with Workers(spec.workers) as workers:
+        if not (finish_only or spec.scheduler or (directory / MANIFEST).exists() or min(spec.workers, len(spec.asked)) < 2):
+            workers.start(len(spec.asked), load)  # while the source is checked
+        build = _checked(spec, progress, workers, directory if finish_only and begun else None)
+        notes = spec.notes(build.asked_sinks)
+        if (directory / FINISH).exists():
+            with locked(directory):
+                wait_for_workers(directory)
+                settle(directory)
+        base = finished(directory)
+        if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
+            _refuse_other(directory, base, build)
+            leave_finished(directory, base)
+            base = with_page(build, directory, base)
+            return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
         with locked(directory):
-            wait_for_workers(directory)
-            settle(directory)
-    base = finished(directory)
-    if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
-        _refuse_other(directory, base, build)
-        leave_finished(directory, base)
-        base = with_page(build, directory, base)
-        return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
-    with locked(directory):
-        manifest, images = _Making(build, directory, progress, inspector).all(finish_only=finish_only)
+            manifest, images = _Making(build, directory, progress, inspector, workers).all(finish_only=finish_only)
     progress(ProgressEvent("done"))
     return Built(directory, manifest.digest, directory / CONTACT, images, time.monotonic() - started, manifest, notes)
 
@@ -208,13 +209,14 @@ def _make_share(spec: BuildSpec, directory: Path, progress: Progress, share: tup
     parts: Sequence[Part] = ()
     made: list[PartDone] = []
     base = finished(directory)
-    if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
-        build = _checked(spec, progress)
-        _refuse_other(directory, base, build)
-    else:
-        with locked(directory, array=True):
-            build = _checked(spec, progress, directory, share=share[0] / share[1])
-            parts, made = _Making(build, directory, progress, None).share(*share)
+    with Workers(spec.workers) as workers:
+        if base is not None and set(spec.asked) <= {s.id for s in base.sets}:
+            build = _checked(spec, progress, workers)
+            _refuse_other(directory, base, build)
+        else:
+            with locked(directory, array=True):
+                build = _checked(spec, progress, workers, directory, share=share[0] / share[1])
+                parts, made = _Making(build, directory, progress, None, workers).share(*share)
     progress(ProgressEvent("done"))
     images = [record.images for record in made if record.images]
     return PartBuilt(directory, share, len(parts), len(images), sum(images), time.monotonic() - started, spec.notes(build.asked_sinks))
@@ -226,12 +228,12 @@ def _refuse_other(directory: Path, base: Manifest, build: CheckedBuild) -> None:
     refuse_other_resources(directory, identity_of(base), build.resources(build.spec.asked))
 
 
-def _checked(spec: BuildSpec, progress: Progress, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:
+def _checked(spec: BuildSpec, progress: Progress, workers: Workers, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:
     """Look at every selected image, with the jobs of an array in `directory` together, and refuse what cannot be built from them."""
     progress(ProgressEvent("checking", images_total=len(spec.selected)))
     if directory is None:
-        return accepted_build(spec, check(spec.source, spec.selected, jobs=spec.workers, judge=spec.size_problem))
-    checked = shared_check(spec, directory, share=share)
+        return accepted_build(spec, check(spec.source, spec.selected, workers=workers, judge=spec.size_problem))
+    checked = shared_check(spec, directory, workers, share=share)
     try:
         return accepted_build(spec, checked)
     except CorruptsetError:
@@ -248,6 +250,7 @@ class _Making:
     directory: Path
     progress: Progress
     inspector: Inspector | None
+    workers: Workers
 
     def all(self, *, finish_only: bool = False) -> tuple[Manifest, int]:
         """Make what is missing, or refuse to with `finish_only`, then the manifest; return it and the number of images made."""
@@ -273,7 +276,8 @@ class _Making:
         remove_strays(self.directory)  # of workers that were killed while they wrote; others made their parts
         if self.inspector is not None:
             self.inspector.parts(sorted(set(opened.sidecars.values())))
-        return finish_build(job, opened, self.build, page_of(self.build)), sum(p.images for p in missing)
+        page = page_of(self.build) if self.build.spec.page else None
+        return finish_build(job, opened, self.build, page, self.workers), sum(p.images for p in missing)
 
     def share(self, number: int, jobs: int) -> tuple[Sequence[Part], list[PartDone]]:
         """Make what is missing of a share of the parts; return the share, and what was done."""
@@ -299,7 +303,7 @@ class _Making:
         warm_up(
             job,
             self.build.shapes,
-            jobs=self.build.spec.workers,
+            self.workers,
             tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
         )
 
@@ -338,5 +342,5 @@ class _Making:
             if self.inspector is not None:
                 self.inspector.part(self._sidecar(record.name))
 
-        run(job, missing, jobs=self.build.spec.workers, client=self.build.spec.scheduler, done=done)
+        run(job, missing, self.workers, client=self.build.spec.scheduler, done=done)
         return records

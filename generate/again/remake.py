@@ -11,6 +11,7 @@ from ...manifests.layout import PARTS_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Progress
+from ...workers import Workers
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, groups
@@ -85,5 +86,6 @@ class Remake:
             self.progress("repair", count, len(parts))
 
         job = replace(self.job, directory=folder, sinks=tuple(sinks), token=f"{self.job.token}-{name}")
-        run(job, parts, jobs=self.options.workers, done=done)
+        with Workers(self.options.workers) as workers:
+            run(job, parts, workers, done=done)
         return folder

@@ -124,7 +124,7 @@ def calibrate(
     check_output(path, force=force, formats=(".toml",))
     check_output(report, force=force, formats=(".html",))
     opened = open_source(source) if isinstance(source, str) else source
-    checked = check(opened, select(opened.samples, samples=samples), jobs=1)
+    checked = check(opened, select(opened.samples, samples=samples))
     checked.raise_for_bad()
     chosen = [CheckedSample(*entry) for entry in checked.good]
     old, new = (Photographs(opened, chosen, side, metric) for side in (table.side, to))

@@ -20,6 +20,7 @@ from ...manifests.layout import CONTACT, LICENSE, MANIFEST, PAGE, README, REGION
 from ...manifests.manifest_file import manifest_bytes
 from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
+from ...workers import Workers
 from ..pixels.metrics import mean_metrics
 from ..plan.build_spec import Resources
 from ..plan.checked_build import CheckedBuild
@@ -56,7 +57,7 @@ class _Tally:
     measured: list[Sequence[float | None]] = field(default_factory=list)
 
 
-def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[DataSet], bytes] | None = None) -> Manifest:
+def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[DataSet], bytes] | None, workers: Workers) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
@@ -66,8 +67,10 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
     opened : OpenBuild
         With the sidecars of all parts.
     build : CheckedBuild
-    page_of : callable, optional
+    page_of : callable or None
         Makes index.html; without it the data set has none, also where the one that is extended had one.
+    workers : Workers
+        One of those that are running makes the page.
 
     Raises
     ------
@@ -99,18 +102,20 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
     files.append(last.add(SAMPLES, samples))
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
-    from .nearly_finished import NearlyFinished  # the reader is needed by nobody before
+    from .nearly_finished import NearlyFinished, made_of  # the reader is needed by nobody before
 
+    manifest = _with_files(manifest, files)
+    page = None if page_of is None else workers.later(made_of, page_of, directory, manifest, last.aside)
     files.append(last.add(CONTACT, contact_of(job, NearlyFinished(directory, manifest, last.aside))))
     files.append(last.add(README, data_card(manifest, len(job.samples)).encode()))
     if manifest.source.license is not None:
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
-    manifest = _with_files(manifest, files)
-    if page_of is not None:
-        files.append(last.add(PAGE, page_of(NearlyFinished(directory, manifest, last.aside))))
-        manifest = _with_files(manifest, files)
+    if page is not None:
+        files.append(last.add(PAGE, page()))
     elif PAGE in base_files:
         last.remove(PAGE)
+    workers.end()
+    manifest = _with_files(manifest, files)
     # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.
     data = manifest_bytes(manifest)
     manifest_file = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...manifests.manifest_file import manifest_bytes, parse_manifest
@@ -24,3 +24,8 @@ class NearlyFinished(DataSet):
     def record_file(self, path: str) -> Path:
         """Return where a file of records lies, which may be aside."""
         return self._aside.get(path) or super().record_file(path)
+
+
+def made_of(make: Callable[[DataSet], bytes], directory: Path, manifest: Manifest, aside: Mapping[str, Path]) -> bytes:
+    """Return what is made of such a data set; a worker can be asked to."""
+    return make(NearlyFinished(directory, manifest, aside))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,10 @@ from ...manifests.disk.mirror import Mirror
 from ...manifests.layout import PAGE, WORK_FOLDER
 from ...manifests.records.models import Manifest
 from ..commit.locks import locked
+from ..pixels.preprocessing import Preprocessing
 from ..plan.checked_build import CheckedBuild
+from ..plan.job import CheckedSample
+from ..sources.source import Source
 from ..work.worker import load_clean
 
 if TYPE_CHECKING:
@@ -29,16 +33,32 @@ def with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manif
     if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
         return manifest
     with locked(directory):
-        return add_page(directory, _clean_of(build))
+        return add_page(directory, page_of(build).clean)
 
 
-def _clean_of(build: CheckedBuild) -> Callable[[int], Images]:
-    return lambda i: load_clean(build.spec.loader, build.samples[i], build.spec.preprocessing)
+@dataclass(frozen=True)
+class PageOfBuild:
+    """Makes index.html of a build, in this process or in a worker, which gets the samples that are shown and no others."""
+
+    source: Source
+    preprocessing: Preprocessing
+    shown: Mapping[int, CheckedSample]
+
+    def clean(self, index: int) -> Images:
+        """Return the clean image of a sample that is shown."""
+        return load_clean(self.source, self.shown[index], self.preprocessing)
+
+    def __call__(self, data: DataSet) -> bytes:
+        """Return the page."""
+        from .build_page import build_page
+
+        return build_page(data, self.clean)
 
 
-def page_of(build: CheckedBuild) -> Callable[[DataSet], bytes] | None:
-    if not build.spec.page:
-        return None
-    from .build_page import build_page
+def page_of(build: CheckedBuild) -> PageOfBuild:
+    """Return what makes the page of a build."""
+    from .shown_samples import MOST, MOST_SMALL, spread
 
-    return lambda data: build_page(data, _clean_of(build))
+    count = len(build.samples)
+    shown = {i: build.samples[i] for most in (MOST, MOST_SMALL) for i in spread(count, most)}
+    return PageOfBuild(build.spec.loader, build.spec.preprocessing, shown)

@@ -20,6 +20,12 @@ MOST_SMALL = 8
 """Of images of at most 64 pixels a side."""
 
 
+def spread(count: int, most: int) -> list[int]:
+    """Return the indices of at most so many of `count` samples, evenly spread."""
+    most = min(most, count)
+    return [(i * count) // most for i in range(most)]
+
+
 @dataclass(frozen=True)
 class ShownSamples:
     """Some samples of a data set, spread evenly.
@@ -49,8 +55,7 @@ class ShownSamples:
     @cached_property
     def indices(self) -> list[int]:
         """Their indices; those after the first are left out where there is little room."""
-        most = min(MOST_SMALL if self.small else MOST, self.count)
-        return [(i * self.count) // most for i in range(most)]
+        return spread(self.count, MOST_SMALL if self.small else MOST)
 
     @cached_property
     def records(self) -> list[SampleRecord]:

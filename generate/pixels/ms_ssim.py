@@ -96,7 +96,7 @@ def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped
 
 @inner
 def _add_similarities(x, y, squares, products, similar, same, contrast, whole):  # type: ignore[no-untyped-def]
-    """Add contrast times structure, and the whole similarity, at each place of a row of filtered values; `similar` and `same` are scratch."""
+    """Add contrast times structure, and the whole similarity, at each place of a row; `similar` and `same` are scratch."""
     centre, c1, c2, two = np.float32(_CENTRE), np.float32(_C1), np.float32(_C2), np.float32(2.0)
     for j in range(similar.size):
         covariance = products[j] - x[j] * y[j]

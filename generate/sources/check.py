@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import SourceError, listed
-from ...processes import loky_workers_starting
+from ...workers import Workers
 from .source import BadSample, Sample, Source
 
 BATCH = 64
@@ -45,7 +44,7 @@ def check(
     source: Source,
     chosen: Sequence[Sample],
     *,
-    jobs: int | None = 1,
+    workers: Workers | None = None,
     judge: Judge | None = None,
     worth_workers_s: float = WORTH_WORKERS_S,
 ) -> Checked:
@@ -55,8 +54,8 @@ def check(
     ----------
     source : Source
     chosen : sequence of Sample
-    jobs : int, optional
-        Processes at most; None is one a core. A worker holds one image at a time. Few images need no workers.
+    workers : Workers, optional
+        Each holds one image at a time. Few images need no workers.
     judge : callable, optional
         A preprocessing's `problem`: what sizes it cannot take.
     worth_workers_s : float, optional
@@ -65,31 +64,35 @@ def check(
     Returns
     -------
     Checked
-        In the order of `chosen`, whatever the number of jobs.
+        In the order of `chosen`, whatever the number of workers.
     """
     batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
-    workers = min(jobs or os.cpu_count() or 1, len(batches))
     results: list[Checked] = []
     start = 0.0
     for number, batch in enumerate(batches):
         seconds_each = (time.perf_counter() - start) / (number - 1) if number > 1 else 0.0
-        if workers > 1 and seconds_each * (len(batches) - number) > worth_workers_s:
+        if workers is not None and workers.most > 1 and seconds_each * (len(batches) - number) > worth_workers_s:
             break
         results.append(_check_batch(source, batch, judge))
         if number == 0:
             start = time.perf_counter()  # without the first batch, which may unpack an archive up to its rows
-    remaining = batches[len(results) :]
-    if remaining:
-        from joblib import Parallel, delayed
-
-        lean = copy.copy(source)  # without its list of samples, which would travel with every batch
-        lean.samples = lean.notes = ()
-        with loky_workers_starting():  # as a generator it comes back when the workers are started
-            checked = Parallel(n_jobs=workers, backend="loky", return_as="generator")(
-                delayed(_check_batch)(lean, batch, judge) for batch in remaining
-            )
-        results += checked
+    if (remaining := batches[len(results) :]) and workers is not None:
+        results += _in_workers(source, remaining, judge, workers)
     return Checked([entry for result in results for entry in result.good], [entry for result in results for entry in result.bad])
+
+
+def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judge | None, workers: Workers) -> list[Checked]:
+    from concurrent.futures.process import BrokenProcessPool
+
+    lean = copy.copy(source)  # without its list of samples, which would travel with every batch
+    lean.samples = lean.notes = ()
+    try:
+        workers.start(len(batches))
+        futures = [workers.submit(_check_batch, lean, batch, judge) for batch in batches]
+        return [future.result() for future in futures]
+    except BrokenProcessPool:  # one was killed
+        workers.stop()
+        return [_check_batch(source, batch, judge) for batch in batches]
 
 
 def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:

@@ -23,8 +23,9 @@ from ...manifests.disk.lock import refuse_without_locks
 from ...manifests.layout import SAMPLES, SHA256SUMS, WORK_FOLDER
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord
-from ...processes import loky_workers_starting, worker_pool, workers_at_most
+from ...processes import workers_at_most
 from ...progress import shows_progress, told
+from ...workers import Workers
 from ..commit.interruption import resumable
 from ..commit.locks import clean_up, locked, wait_for_workers
 from ..commit.place import refuse_place
@@ -119,7 +120,7 @@ def stream(
         The same call resumes.
     """
     tell = told(progress)
-    with resumable(Path(out)) as place:
+    with resumable(Path(out)) as place, Workers(workers_at_most(jobs or os.cpu_count() or 1)) as workers:
         chosen = _with(load_stream(recipe), speed=speed, length=length)
         check_seed(seed)
         given = accuracies if isinstance(accuracies, Mapping) else read_accuracies(accuracies)
@@ -132,7 +133,7 @@ def stream(
         refuse_nested(opened, directory)
         refuse_place(directory)
         selected = select(opened.samples, samples=samples, per_class=per_class, classes=opened.classes)
-        checked = _checked(chosen, opened, selected, skip_bad, jobs, tell)
+        checked = _checked(chosen, opened, selected, skip_bad, workers, tell)
         samples_of = tuple(CheckedSample(*entry) for entry in checked.good)
         steps = list(walk(chosen, used, seed))
         record = _record(chosen, opened, samples_of, steps, seed) | {
@@ -143,7 +144,7 @@ def stream(
         job = StreamJob(directory, chosen, opened, samples_of, steps, seed, canonical_sha256(record))
         with locked(directory):
             wait_for_workers(directory)
-            return _made(job, record, workers_at_most(jobs or os.cpu_count() or 1), tell)
+            return _made(job, record, workers, tell)
 
 
 def _with(recipe: StreamRecipe, **changes: int | None) -> StreamRecipe:
@@ -157,10 +158,10 @@ def _with(recipe: StreamRecipe, **changes: int | None) -> StreamRecipe:
     return recipe.model_copy(update={"stream": recipe.stream.model_copy(update=given)})
 
 
-def _checked(recipe: StreamRecipe, source: Source, selected: Sequence[Any], skip_bad: bool, jobs: int | None, tell: Tell) -> Checked:
+def _checked(recipe: StreamRecipe, source: Source, selected: Sequence[Any], skip_bad: bool, workers: Workers, tell: Tell) -> Checked:
     """Look at every image once, and refuse what a stream cannot be made of."""
     tell("checking", 0, len(selected))
-    checked = check(source, selected, jobs=jobs, judge=recipe.preprocessing.problem)
+    checked = check(source, selected, workers=workers, judge=recipe.preprocessing.problem)
     if not skip_bad or not checked.good:
         checked.raise_for_bad(source.notes)
     if not checked.good:
@@ -198,7 +199,7 @@ def _record(recipe: StreamRecipe, source: Source, samples: Sequence[CheckedSampl
     }
 
 
-def _made(job: StreamJob, record: dict[str, Any], jobs: int, tell: Tell) -> Streamed:
+def _made(job: StreamJob, record: dict[str, Any], workers: Workers, tell: Tell) -> Streamed:
     """Make the tars that are missing, then the manifest; the lock is held."""
     directory, done = job.directory, job.directory / MANIFEST
     if done.exists():
@@ -227,7 +228,7 @@ def _made(job: StreamJob, record: dict[str, Any], jobs: int, tell: Tell) -> Stre
             made += images
             tell("images", before + made, total)
 
-        _run(job, missing, jobs, finished)
+        _run(job, missing, workers, finished)
     return _finish(job, record, made)
 
 
@@ -257,34 +258,31 @@ def _compile(job: StreamJob, tell: Tell) -> None:
         apply_stage(grey, stages[0], chain_keys(stages, job.seed)[0], sample_keys([""]), side=job.recipe.table().of(name).side)
 
 
-def _run(job: StreamJob, missing: Sequence[int], jobs: int, done: Callable[[int], None]) -> None:
+def _run(job: StreamJob, missing: Sequence[int], workers: Workers, done: Callable[[int], None]) -> None:
     """Make tars, in this process or in workers."""
-    if jobs <= 1 or len(missing) <= 1:
+    if workers.most <= 1 or len(missing) <= 1:
         for number in missing:
             done(make_tar(job, number))
         return
     from concurrent.futures.process import BrokenProcessPool
 
-    count = min(jobs, len(missing))
-    pool = worker_pool(count)
     waiting: set[Future[int]] = set()
     queue = list(reversed(missing))
     try:
+        count = workers.start(len(missing))
         while queue or waiting:
             while queue and len(waiting) < count:
-                with loky_workers_starting():
-                    waiting.add(pool.submit(make_tar, job, queue.pop()))
+                waiting.add(workers.submit(make_tar, job, queue.pop()))
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in ready:
                 done(future.result())
-        pool.shutdown(wait=False)
     except BrokenProcessPool:
         raise MachineError(
             "A worker was killed (often: out of memory). The tars that are finished stand: run the same command again, with fewer --jobs."
         ) from None
-    finally:
-        if queue or waiting:
-            pool.shutdown(wait=True, kill_workers=True)
+    except BaseException:
+        workers.stop()  # before the lock is let go
+        raise
 
 
 def _finish(job: StreamJob, record: dict[str, Any], made: int) -> Streamed:

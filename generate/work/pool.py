@@ -1,20 +1,19 @@
-"""Run parts: in this process, or in loky workers with what is missing relaunched after one was killed."""
+"""Run parts: in this process, or in workers with what is missing handed out again after one was killed."""
 
 from __future__ import annotations
 
 import os
 import pickle
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import MachineError, listed
 from ...manifests.layout import WORK_FOLDER
-from ...processes import loky_workers_starting, worker_pool
+from ...workers import Workers
 from ..plan.job import Job
 from ..plan.parts import Part
 from .dask_workers import run_parts
@@ -32,34 +31,7 @@ _job: tuple[str, Job] | None = None
 """The file that a worker has its job from, and the job."""
 
 
-class Workers:
-    """Worker processes."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.pool = worker_pool(count)
-        self._ended = False
-        try:
-            with loky_workers_starting():
-                self.pool.submit(os.getpid)  # the first task starts them all
-        except BaseException:
-            self.stop()
-            raise
-
-    def end(self) -> None:
-        """Let the workers, which are done, end by themselves."""
-        self._ended = True
-        self.pool.shutdown(wait=False)
-
-    def stop(self) -> None:
-        """Stop the workers at once; nothing where they end by themselves."""
-        if not self._ended:
-            self._ended = True
-            with _without_loky_traceback():
-                self.pool.shutdown(wait=True, kill_workers=True)
-
-
-def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, client: Client | None = None) -> None:
+def run(job: Job, parts: Sequence[Part], workers: Workers, *, done: Done, client: Client | None = None) -> None:
     """Make and commit parts.
 
     Parameters
@@ -67,12 +39,12 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, client: Clien
     job : Job
     parts : sequence of Part
         Run by run.
-    jobs : int
-        Processes; 1 works in this one.
+    workers : Workers
+        Those of at most one process stay unused: this one works.
     done : callable
         Told of every finished part, in the order in which they finish.
     client : distributed.Client, optional
-        The workers of its scheduler make the parts, in place of `jobs`.
+        The workers of its scheduler make the parts, in place of `workers`.
 
     Raises
     ------
@@ -84,11 +56,11 @@ def run(job: Job, parts: Sequence[Part], *, jobs: int, done: Done, client: Clien
     try:
         if client is not None:
             run_parts(client, job, parts, done)
-        elif jobs <= 1 or len(parts) <= 1:
+        elif workers.most <= 1 or len(parts) <= 1:
             for part in parts:
                 done(process(job, part))
         else:
-            _run_in_workers(replace(job, parent=os.getpid()), list(parts), jobs, done)
+            _run_in_workers(replace(job, parent=os.getpid()), list(parts), workers, done)
     except OSError as e:
         raise machine_error(e, job.directory) from e
     finally:
@@ -104,29 +76,33 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     )
 
 
-def _run_in_workers(job: Job, parts: list[Part], jobs: int, done: Done) -> None:
+def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done) -> None:
     # One file for all workers; its name is that of a temporary file, which the next build removes if this one is killed.
     file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
-        _run_until_done(job, str(file), parts, jobs, done)
+        _run_until_done(str(file), parts, workers, done)
+    except BaseException:
+        workers.stop()  # before the build lets its lock go
+        raise
     finally:
         with suppress(OSError):
             file.unlink(missing_ok=True)
 
 
-def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Done) -> None:
+def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done) -> None:
     missing = {part.name: part for part in parts}
     failures = 0
     while missing:
         before = len(missing)
-        broken = _one_pool(file, missing, min(jobs, len(missing)), done)
-        if not broken:
+        count = workers.start(len(missing))
+        if _hand_out(file, missing, workers, done):
             return
+        workers.stop()
         failures = failures + 1 if len(missing) == before else 0
         if failures:
             # Workers are mostly killed for their memory: fewer at a time may get through, and one alone says which part it is.
-            jobs = max(1, jobs // 2)
+            workers.most = max(1, count // 2)
         if failures >= TRIES:
             parts_text = [f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in missing.values()]
             raise MachineError(
@@ -136,17 +112,14 @@ def _run_until_done(job: Job, file: str, parts: list[Part], jobs: int, done: Don
             )
 
 
-def _one_pool(file: str, missing: dict[str, Part], jobs: int, done: Done) -> bool:
-    """Work on what is missing until it is done (False) or the pool breaks (True); finished parts leave `missing`."""
+def _hand_out(file: str, missing: dict[str, Part], workers: Workers, done: Done) -> bool:
+    """Have what is missing made; finished parts leave `missing`. Return False where a worker was killed."""
     from concurrent.futures.process import BrokenProcessPool
 
-    workers = Workers(jobs)
-    tasks = _tasks(list(missing.values()), workers.count)
+    queue = iter(_tasks(list(missing.values()), workers.count))
     waiting: set[Future[list[PartDone]]] = set()
-    finished = False
+    more = True
     try:
-        queue = iter(tasks)
-        more = True
         while more or waiting:
             # A few tasks ahead, so that the end of a build stays shared out evenly and little is lost with a pool.
             while more and len(waiting) < 2 * workers.count:
@@ -154,45 +127,15 @@ def _one_pool(file: str, missing: dict[str, Part], jobs: int, done: Done) -> boo
                 if task is None:
                     more = False
                 else:
-                    with loky_workers_starting():  # in place of one that has ended
-                        future = workers.pool.submit(_work, file, task)
-                    waiting.add(future)
+                    waiting.add(workers.submit(_work, file, task))
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for task_done in ready:
                 for record in task_done.result():
                     missing.pop(record.name, None)
                     done(record)
-        finished = True
-        return False
-    except BrokenProcessPool:
         return True
-    finally:
-        # Workers that are done end by themselves while the build is finished; others are stopped at once.
-        if finished:
-            workers.end()
-        else:
-            workers.stop()
-
-
-@contextmanager
-def _without_loky_traceback() -> Iterator[None]:
-    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
-
-    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a task
-    submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
-    on the user's screen above the sentence that says how to resume.
-    """
-    before = threading.excepthook
-
-    def hook(failure: threading.ExceptHookArgs) -> None:
-        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
-            before(failure)
-
-    threading.excepthook = hook
-    try:
-        yield
-    finally:
-        threading.excepthook = before
+    except BrokenProcessPool:
+        return False
 
 
 def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
@@ -212,3 +155,7 @@ def _work(file: str, parts: list[Part]) -> list[PartDone]:
         _job = (file, pickle.loads(Path(file).read_bytes()))
     job = _job[1]
     return [process(job, part) for part in parts]
+
+
+def load() -> None:
+    """Do nothing: a worker that was sent here has loaded this module, and with it what parts need."""

@@ -16,6 +16,7 @@ from ...canonical import canonical
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked
 from ...manifests.layout import CHECK_FOLDER
+from ...workers import Workers
 from ..plan.build_spec import BuildSpec
 from ..sources.check import Checked, check
 
@@ -32,7 +33,7 @@ def check_folder(spec: BuildSpec, directory: Path) -> Path:
     return directory / CHECK_FOLDER / key.hexdigest()[:32]
 
 
-def shared_check(spec: BuildSpec, directory: Path, *, share: float = 0.0) -> Checked:
+def shared_check(spec: BuildSpec, directory: Path, workers: Workers, *, share: float = 0.0) -> Checked:
     """Check the selected samples together with other jobs; equals `check` of all.
 
     Parameters
@@ -40,6 +41,7 @@ def shared_check(spec: BuildSpec, directory: Path, *, share: float = 0.0) -> Che
     spec : BuildSpec
     directory : Path
         Of the build; its lock must be held, alone or with other jobs.
+    workers : Workers
     share : float
         In [0, 1): with which of the blocks this job begins, so that jobs do not all ask for the same one.
     """
@@ -50,7 +52,7 @@ def shared_check(spec: BuildSpec, directory: Path, *, share: float = 0.0) -> Che
     found: dict[int, Checked] = {}
     while missing:
         for start in missing:
-            block = _block(spec, folder / f"{start // BLOCK:06d}.json", start)
+            block = _block(spec, folder / f"{start // BLOCK:06d}.json", start, workers)
             if block is not None:
                 found[start] = block
         missing = [start for start in missing if start not in found]
@@ -65,14 +67,14 @@ def forget_check(spec: BuildSpec, directory: Path) -> None:
     shutil.rmtree(check_folder(spec, directory), ignore_errors=True)
 
 
-def _block(spec: BuildSpec, path: Path, start: int) -> Checked | None:
+def _block(spec: BuildSpec, path: Path, start: int, workers: Workers) -> Checked | None:
     """Return what was found in a block; None where another job is looking at it."""
     samples = spec.selected[start : start + BLOCK]
     if (data := read_hashed(path)) is None:
         try:
             with locked(path.with_suffix(".lock"), "busy"):
                 if (data := read_hashed(path)) is None:
-                    checked = check(spec.source, samples, jobs=spec.workers, judge=spec.size_problem)
+                    checked = check(spec.source, samples, workers=workers, judge=spec.size_problem)
                     index = {sample.id: k for k, sample in enumerate(samples)}
                     rows = [[index[sample.id], *seen] for sample, *seen in checked.good]
                     write_hashed(path, json.dumps([rows, checked.bad], ensure_ascii=False).encode())

@@ -17,7 +17,7 @@ from ...corruptions.cache import kernel_folder
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
-from ...processes import loky_workers_starting, worker_pool
+from ...workers import Workers
 from ..pixels.batch_hashes import batch_hashes
 from ..pixels.metrics import measure
 from ..pixels.ms_ssim import compile_ms_ssim
@@ -44,7 +44,9 @@ class _Task:
     """About how long one processor compiles the kernels."""
 
 
-def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell: Callable[[int, int], None] | None = None) -> None:
+def warm_up(
+    job: Job, shapes: Sequence[tuple[int, int]], workers: Workers | None = None, *, tell: Callable[[int, int], None] | None = None
+) -> None:
     """Apply every needed stage once to a small image, so that kernels and textures are made once and cached.
 
     Otherwise each worker would compile them for itself. Corruptions are shared out to several processes. A mark in the
@@ -55,8 +57,8 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
     job : Job
     shapes : sequence of (int, int)
         Height and width of the clean images: default resources (frost's textures) depend on it.
-    jobs : int
-        Processes; 1 works in this one.
+    workers : Workers, optional
+        Without them, or with those of at most one process, this one compiles.
     tell : callable, optional
         Told how many of how many corruptions are ready; never, where all are from the start.
     """
@@ -86,12 +88,8 @@ def warm_up(job: Job, shapes: Sequence[tuple[int, int]], *, jobs: int = 1, tell:
         if name in corruptions:
             tell(len(corruptions - set(tasks)), len(corruptions))
 
-    if jobs > 1 and len(tasks) > 1:
-        from concurrent.futures.process import BrokenProcessPool
-
-        # Where workers are killed, what is left is prepared here.
-        with contextlib.suppress(BrokenProcessPool):
-            _in_workers(tasks, jobs, ready)
+    if workers is not None and workers.most > 1 and len(tasks) > 1:
+        _in_workers(tasks, workers, ready)
     for name in list(tasks):
         _prepare(tasks[name])
         ready(name)
@@ -113,29 +111,27 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[in
     return kernel_folder() / f"prepared-{canonical_sha256(what)[-32:]}"
 
 
-def _in_workers(tasks: dict[str, _Task], jobs: int, ready: Callable[[str], None]) -> None:
-    """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`."""
+def _in_workers(tasks: dict[str, _Task], workers: Workers, ready: Callable[[str], None]) -> None:
+    """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`. Where workers are killed, some are left."""
+    from concurrent.futures.process import BrokenProcessPool
+
     # What takes longest, together with what waits for it, starts first, so that no process is left alone with it in the end.
     order = sorted(tasks, key=lambda name: -_seconds_with_waiting(name, tasks))
-    workers = min(jobs, len(tasks))
-    pool = worker_pool(workers)
     running: dict[Future[None], str] = {}
-    finished = False
     try:
+        count = workers.start(len(tasks))
         while order or running:
             # No more than there are workers: what is long and becomes free later is not to queue behind what is short.
-            for name in [n for n in order if tasks[n].after not in tasks][: workers - len(running)]:
+            for name in [n for n in order if tasks[n].after not in tasks][: count - len(running)]:
                 order.remove(name)
-                with loky_workers_starting():  # the first starts the workers
-                    future = pool.submit(_prepare, tasks[name])
-                running[future] = name
+                running[workers.submit(_prepare, tasks[name])] = name
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 name = running.pop(future)
                 future.result()
                 ready(name)
-        finished = True
-    finally:
-        pool.shutdown(wait=True, kill_workers=not finished)
+        workers.end()  # what a compiler took of memory is not given back
+    except BrokenProcessPool:
+        workers.stop()
 
 
 def _seconds_with_waiting(name: str, tasks: Mapping[str, _Task]) -> int:

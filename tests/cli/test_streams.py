@@ -47,14 +47,15 @@ if {closed}:
 else:
     sys.stdout = sys.stderr = None  # as pythonw has it
 from corruptset.generate.commit.interruption import resumable
-from corruptset.generate.work.pool import Workers
+from corruptset.workers import Workers
 
 with resumable(Path({folder!r})):
     with open({folder!r} + "/data", "wb") as data:
         if {closed}:
             assert data.fileno() > 2, data.fileno()
         workers = Workers(2)
-        result = workers.pool.submit(pow, 2, 10).result()
+        workers.start(2)
+        result = workers.submit(pow, 2, 10).result()
     workers.stop()
 assert sys.stdout is None and sys.stderr is None
 os.write(said, str(result).encode())

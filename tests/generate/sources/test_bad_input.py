@@ -22,6 +22,7 @@ from corruptset.generate.pixels.preprocessing import ResizeCrop
 from corruptset.generate.sources import decoding, labels, listing, naming
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import BadSample, Sample, open_source
+from corruptset.workers import Workers
 from pictures import encoded
 
 RGB = (np.arange(20 * 30 * 3).reshape(20, 30, 3) * 5 % 251).astype(np.uint8)
@@ -269,9 +270,12 @@ def test_the_check_is_the_same_in_parallel(tmp_path):
     for i in range(200):
         put(tmp_path, f"c{i % 3}/{i:03d}.jpg", b"" if i % 17 == 0 else None)
     source = open_source(f"folder:{tmp_path}")
-    alone = check(source, source.samples, jobs=1)
-    assert check(source, source.samples, jobs=2, worth_workers_s=-1) == alone
-    assert check(source, source.samples, jobs=2, worth_workers_s=100) == alone
+    alone = check(source, source.samples)
+    with Workers(2) as workers:
+        assert check(source, source.samples, workers=workers, worth_workers_s=100) == alone
+        assert workers.count == 0
+        assert check(source, source.samples, workers=workers, worth_workers_s=-1) == alone
+        assert workers.count == 2
     assert len(alone.bad) == 12
     assert len(source.samples) == 200
 

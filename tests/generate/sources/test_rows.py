@@ -94,7 +94,7 @@ def test_how_often_an_archive_is_unpacked(tmp_path, monkeypatch, name):
         source.load(sample)
     assert sum(taken) <= size
     taken.clear()
-    found = check(source, source.samples, jobs=1)
+    found = check(source, source.samples)
     assert ([good[1] for good in found.good], found.bad) == (SHA256, [])
     assert sum(taken) <= size
     taken.clear()
@@ -169,7 +169,7 @@ open_source(sys.argv[1])
 before = peak()
 source = open_source(sys.argv[2])
 samples = source.samples
-good = len(check(source, samples, jobs=1).good)
+good = len(check(source, samples).good)
 sums = [int(source.load(s).image.sum()) for s in samples[:: len(samples) // 500]]
 for s in samples[5000:5600]:
     source.load(s)

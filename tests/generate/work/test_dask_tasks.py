@@ -17,6 +17,7 @@ from corruptset.generate.commit.locks import locked, wait_for_workers
 from corruptset.generate.plan.job import Job
 from corruptset.generate.sinks.files import write_file
 from corruptset.generate.work import dask_tasks, pool, worker
+from corruptset.workers import Workers
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_a_worker_makes_its_part_only_while_the_lease_is_there(job: Job, monkeyp
     with pytest.raises(FileNotFoundError, match="lease"):
         worker.process(job, part)
     assert list((job.directory / "images").rglob("*.JPEG")) == images
-    pool.run(replace(job, lease=None), [part], jobs=1, done=lambda record: None)
+    pool.run(replace(job, lease=None), [part], Workers(1), done=lambda record: None)
     assert sidecar.exists()
 
 

@@ -25,6 +25,7 @@ from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.stages import parse_chain
 from corruptset.generate.plan.set_maker import SetMaker
 from corruptset.generate.work.warm_up import warm_up
+from corruptset.workers import Workers
 
 if __name__ == "__main__":
     names = sys.argv[2].split(",")
@@ -33,7 +34,8 @@ if __name__ == "__main__":
     job = SimpleNamespace(sets=sets, maker=SetMaker(32))
     told = []
     start = time.process_time()
-    warm_up(job, [(32, 32)], jobs=int(sys.argv[1]), tell=lambda done, total: told.append([done, total]))
+    with Workers(int(sys.argv[1])) as workers:
+        warm_up(job, [(32, 32)], workers, tell=lambda done, total: told.append([done, total]))
     seconds = time.process_time() - start
     warming = len(compiled.buffer)
     image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(40, 30, 3)

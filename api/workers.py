@@ -1,0 +1,135 @@
+"""The worker processes of one call: the same ones check the source, compile, make parts and draw the page."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from .processes import loky_workers_starting, worker_pool
+
+if TYPE_CHECKING:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Workers:
+    """Worker processes, which are started when there is something to share out; as a context, they are gone at its end.
+
+    Parameters
+    ----------
+    most : int
+        Processes at most. Where it is 1, callers work in their own process and start none.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.count = 0
+        """How many are running."""
+        self._pool: ProcessPoolExecutor | None = None
+
+    def start(self, wanted: int, task: Callable[[], object] = os.getpid) -> int:
+        """Have so many workers running, at most `most`; return how many.
+
+        Each that is started gets `task` first, while this process goes on.
+        """
+        count = min(self.most, wanted)
+        if count > self.count:
+            self.end()
+            self._pool, self.count = worker_pool(count), count
+            try:
+                for _ in range(count):
+                    self.submit(task)
+            except BaseException:
+                self.stop()
+                raise
+        return self.count
+
+    def submit(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Future[T]:
+        """Give a task to the workers that are running.
+
+        Raises
+        ------
+        concurrent.futures.process.BrokenProcessPool
+            One of them was killed; also what waits for a result gets it. `stop` them, and start others.
+        MachineError
+            The system does not let a worker be started.
+        """
+        assert self._pool is not None
+        with loky_workers_starting():  # the first task starts them, a later one whoever takes the place of one that has ended
+            future: Future[T] = self._pool.submit(call, *arguments, **keywords)
+        return future
+
+    def later(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Callable[[], T]:
+        """Begin a task in a worker if any is running, and return what waits for its result.
+
+        It is done in this process, when it is asked for, where there are no workers or they were killed.
+        """
+        from concurrent.futures.process import BrokenProcessPool
+
+        def here() -> T:
+            return call(*arguments, **keywords)
+
+        if self._pool is None:
+            return here
+        try:
+            future = self.submit(call, *arguments, **keywords)
+        except BrokenProcessPool:
+            return here
+
+        def result() -> T:
+            try:
+                return future.result()
+            except BrokenProcessPool:
+                return here()
+
+        return result
+
+    def end(self) -> None:
+        """Let the workers, which are done, end by themselves."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+        self._pool, self.count = None, 0
+
+    def stop(self) -> None:
+        """Stop the workers at once."""
+        pool, self._pool, self.count = self._pool, None, 0
+        if pool is not None:
+            with _without_loky_traceback():
+                pool.shutdown(wait=True, kill_workers=True)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if kind is None:
+            self.end()
+        else:
+            self.stop()
+
+
+@contextmanager
+def _without_loky_traceback() -> Iterator[None]:
+    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
+
+    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a task
+    submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
+    on the user's screen above the sentence that says how to resume.
+    """
+    before = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
+            before(failure)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
