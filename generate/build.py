@@ -43,7 +43,7 @@ from .sources.check import check
 from .sources.source import Source
 from .work.accepted import accepted_build
 from .work.dask_workers import connected
-from .work.pool import load, run
+from .work.pool import run, start_early
 from .work.shared_check import forget_check, shared_check
 from .work.warm_up import warm_up
 from .work.worker import PartDone
@@ -180,8 +180,8 @@ def make_build(
     if finish_only and not begun and not (directory / MANIFEST).exists():
         raise IncompleteBuild(f"{directory} holds no parts: make them first, with --part i/n (part=(i, n)) for each i from 0 to n-1.")
     with Workers(spec.workers) as workers:
-        if not (finish_only or spec.scheduler or (directory / MANIFEST).exists() or min(spec.workers, len(spec.asked)) < 2):
-            workers.start(len(spec.asked), load)  # while the source is checked
+        if not (finish_only or spec.scheduler or (directory / MANIFEST).exists()):
+            start_early(workers, spec)
         build = _checked(spec, progress, workers, directory if finish_only and begun else None)
         notes = spec.notes(build.asked_sinks)
         if (directory / FINISH).exists():

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from ...errors import MachineError, listed
 from ...manifests.layout import WORK_FOLDER
 from ...workers import Workers
+from ..plan.build_spec import BuildSpec
 from ..plan.job import Job
-from ..plan.parts import Part
+from ..plan.parts import PARTS_WANTED, Part, runs
 from .dask_workers import run_parts
 from .worker import PartDone, forget, process
 
@@ -67,6 +68,15 @@ def run(job: Job, parts: Sequence[Part], workers: Workers, *, done: Done, client
         forget()
 
 
+def start_early(workers: Workers, spec: BuildSpec) -> None:
+    """Let workers load what they need while the source is checked: about as many as there will be parts."""
+    width, height = spec.image_size
+    count = len(runs(len(spec.selected), 3 * width * height))
+    wanted = count * min(len(spec.asked), -(-PARTS_WANTED // max(1, count)))
+    if min(workers.most, wanted) > 1:
+        workers.start(wanted, _load)
+
+
 def machine_error(error: OSError, directory: object) -> MachineError:
     """Return what to say when the disk or the system fails."""
     where = error.filename or directory
@@ -95,14 +105,14 @@ def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done) 
     failures = 0
     while missing:
         before = len(missing)
-        count = workers.start(len(missing))
+        workers.start(len(missing))
         if _hand_out(file, missing, workers, done):
             return
         workers.stop()
         failures = failures + 1 if len(missing) == before else 0
         if failures:
             # Workers are mostly killed for their memory: fewer at a time may get through, and one alone says which part it is.
-            workers.most = max(1, count // 2)
+            workers.most = max(1, workers.most // 2)
         if failures >= TRIES:
             parts_text = [f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in missing.values()]
             raise MachineError(
@@ -157,5 +167,5 @@ def _work(file: str, parts: list[Part]) -> list[PartDone]:
     return [process(job, part) for part in parts]
 
 
-def load() -> None:
+def _load() -> None:
     """Do nothing: a worker that was sent here has loaded this module, and with it what parts need."""

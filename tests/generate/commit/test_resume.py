@@ -20,6 +20,7 @@ from corruptset.errors import Interrupted, MachineError
 from corruptset.generate.build import Built, ProgressEvent
 from corruptset.generate.work import pool as running
 from corruptset.generate.work import worker
+from corruptset.workers import Workers
 
 SCRIPT = """
 import signal, sys
@@ -226,11 +227,16 @@ def test_a_killed_worker_is_replaced(make: Callable[..., Built], whole: Built, f
 def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable[..., Built], monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
 
-    def broken(file: Any, left: Any, jobs: int, done: Any) -> bool:
-        tried.append(jobs)
-        return True
+    def start(workers: Workers, wanted: int, *_: Any) -> int:
+        workers.count = min(workers.most, wanted)
+        return workers.count
 
-    monkeypatch.setattr(running, "_one_pool", broken)
+    def broken(file: Any, left: Any, workers: Workers, done: Any) -> bool:
+        tried.append(workers.count)
+        return False
+
+    monkeypatch.setattr(Workers, "start", start)
+    monkeypatch.setattr(running, "_hand_out", broken)
     with pytest.raises(MachineError, match=r"killed 4 times without finishing a part(.|\n)*2 parts are left(.|\n)*contrast/1(.|\n)*resume"):
         make(jobs=4, sets=["contrast/*"])
     assert tried == [2, 2, 1, 1]
