@@ -21,6 +21,10 @@ from pathlib import Path
 import platformdirs
 
 
+_KERNEL_ROOMS = ("corruptions", "generate/pixels")
+"""Folders of the package that hold kernels."""
+
+
 def _writable(path: Path) -> bool:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -78,8 +82,9 @@ def kernel_folder() -> Path:
 
 
 def _kernels() -> str:
-    room = Path(__file__).parent
+    package = Path(__file__).parents[1]
     digest = hashlib.sha256(f"numba {version('numba')}\n".encode())
-    for source in sorted(room.rglob("*.py"), key=lambda p: p.relative_to(room).as_posix()):
-        digest.update(source.relative_to(room).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
+    sources = [path for room in _KERNEL_ROOMS for path in (package / room).rglob("*.py")]
+    for source in sorted(sources, key=lambda p: p.relative_to(package).as_posix()):
+        digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()[:32]

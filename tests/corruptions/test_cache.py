@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,15 @@ def test_an_edited_callee_changes_the_output(tmp_path):
     os.utime(philox, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert call(site, tmp_path, CORRUPTSET_CACHE=cache)[0] != before[0]
     assert len(list((tmp_path / "cache" / "kernels").iterdir())) == 2
+
+
+def test_every_file_of_kernels_names_their_folder() -> None:
+    """Numba keeps a kernel where a function that it calls was edited, also in the same file."""
+    package = Path(cache_module.__file__).parents[1]
+    files = [path for path in package.rglob("*.py") if re.search(r"^from \S*\.?kernels import", path.read_text(), re.MULTILINE)]
+    files = [path.relative_to(package) for path in files if path.relative_to(package).parts[0] not in ("tests", "docs", "benchmarks")]
+    assert {str(path.parent) for path in files} >= {"corruptions/blur", "generate/pixels"}
+    assert [path for path in files if not str(path).startswith(cache_module._KERNEL_ROOMS)] == []
 
 
 def obey_permissions() -> None:
