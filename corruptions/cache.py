@@ -20,7 +20,6 @@ from pathlib import Path
 
 import platformdirs
 
-
 _KERNEL_ROOMS = ("corruptions", "generate/pixels")
 """Folders of the package that hold kernels."""
 
