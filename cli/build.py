@@ -18,7 +18,9 @@ from .options import (
     AsJson,
     DisjointFrom,
     Source,
+    argument,
     count_or_all,
+    option,
     split_globs,
 )
 from .output import chain, progress_of, put, put_json, put_notes, put_rows
@@ -31,47 +33,31 @@ if TYPE_CHECKING:
 
 Recipe = Annotated[
     str,
-    typer.Argument(
-        metavar="RECIPE",
-        help="A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.",
-        autocompletion=completion.recipes,
-    ),
+    argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
-Out = Annotated[
-    Path,
-    typer.Option("--out", "-o", metavar="DIR", help="The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store."),
-]
-PlannedOut = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where the build would go: a store has notes.", show_default=False)
-]
+Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store.")]
+PlannedOut = Annotated[Path | None, option("--out -o DIR", "Where the build would go: a store has notes.")]
 
 Scheduler = Annotated[
     str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
+    option(
+        "--scheduler ADDRESS",
+        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
     ),
 ]
 Abandon = Annotated[
     bool,
-    typer.Option(
-        "--abandon",
-        help="Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished.",
+    option(
+        "--abandon", "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished."
     ),
 ]
 
 Part = Annotated[
     str | None,
-    typer.Option(
-        "--part",
-        metavar="I/N",
-        help="Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.",
-        show_default=False,
-    ),
+    option("--part I/N", "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop."),
 ]
 Finish = Annotated[
-    bool,
-    typer.Option("--finish", help="Make no part: put the manifest together from the parts that --part made, or say what is missing."),
+    bool, option("--finish", "Make no part: put the manifest together from the parts that --part made, or say what is missing.")
 ]
 OF_BUILD_ALONE: dict[str, tuple[Any, Any]] = {
     "disjoint_from": (DisjointFrom, None),
@@ -91,7 +77,7 @@ def plan(
     recipe: Recipe = DEFAULT_RECIPE,
     source: Source = "sample",
     out: PlannedOut = None,
-    list_sets: Annotated[bool, typer.Option("--list-sets", help="Also list every set with its stages, above the summary.")] = False,
+    list_sets: Annotated[bool, option("--list-sets", "Also list every set with its stages, above the summary.")] = False,
     as_json: AsJson = False,
     *,
     given: Mapping[str, Any],
@@ -140,21 +126,10 @@ def build(
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "directory": f"{built.directory}",
-                "digest": built.digest,
-                "contact_sheet": f"{built.directory}/{CONTACT}",
-                "sets": len(manifest.sets),
-                "images": built.images,
-                "bytes": total,
-                "excluded": [e.as_json() for e in manifest.excluded],
-                "notes": list(built.notes),
-                "seconds": round(built.seconds, 3),
-            }
-        )
-        return
+        files = {"directory": built.directory, "digest": built.digest, "contact_sheet": f"{built.directory}/{CONTACT}"}
+        counts = {"sets": len(manifest.sets), "images": built.images, "bytes": total}
+        more = {"excluded": [e.as_json() for e in manifest.excluded], "notes": built.notes, "seconds": round(built.seconds, 3)}
+        return put_json({"ok": True, **files, **counts, **more})
     written = sum(s.count for s in manifest.sets)
     new = "all there already" if not built.images else f"{built.images} made now" if built.images < written else "made"
     put(f"{len(manifest.sets)} sets, {written} images, {size(total)}: {new} in {duration(built.seconds)}")
@@ -183,8 +158,7 @@ def _share(text: str | None) -> tuple[int, int] | None:
 def _put_part(built: PartBuilt, *, as_json: bool) -> None:
     """Say what a job of an array has made."""
     if as_json:
-        record = vars(built) | {"directory": str(built.directory), "part": list(built.part), "notes": list(built.notes)}
-        return put_json({"ok": True, **record, "seconds": round(built.seconds, 3)})
+        return put_json({"ok": True, **vars(built), "seconds": round(built.seconds, 3)})
     job, jobs = built.part
     of = f"{built.parts} parts" if built.parts else "no parts, as there are fewer than jobs"
     put(f"Part {job}/{jobs} is {of}: {built.made} made now, {built.images} images, in {duration(built.seconds)}")

@@ -6,34 +6,22 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from . import completion
-from .options import AsJson, Force, Jobs, Samples, Source
+from .options import AsJson, Force, Jobs, Samples, Source, argument, option
 from .output import progress_of, put, put_json
 
 
 def calibrate(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Corruptions.", autocompletion=completion.corruptions)],
-    to: Annotated[int, typer.Option("--to", metavar="SIDE", min=8, help="The new size: the short side in pixels.")],
+    names: Annotated[list[str], argument("NAME...", "Corruptions.", autocompletion=completion.corruptions)],
+    to: Annotated[int, option("--to SIDE", "The new size: the short side in pixels.", min=8)],
     reference: Annotated[
-        str,
-        typer.Option(
-            "--from", metavar="NAME", autocompletion=completion.calibrations, help="The reference: a calibration, or a table file (.toml)."
-        ),
+        str, option("--from NAME", "The reference: a calibration, or a table file (.toml).", autocompletion=completion.calibrations)
     ] = "imagenet",
     source: Source = "sample",
-    metric: Annotated[Literal["ms-ssim", "ssim"], typer.Option("--metric", help="Of quality; ms-ssim needs 176 pixels.")] = "ms-ssim",
+    metric: Annotated[Literal["ms-ssim", "ssim"], option("--metric", "Of quality; ms-ssim needs 176 pixels.")] = "ms-ssim",
     samples: Samples = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="The table file (.toml); a report goes beside it. By default NAME-SIDE.toml.",
-            show_default=False,
-        ),
+        Path | None, option("--out -o FILE", "The table file (.toml); a report goes beside it. By default NAME-SIDE.toml.")
     ] = None,
     force: Force = False,
     jobs: Jobs = None,
@@ -61,8 +49,7 @@ def calibrate(
         )
     means = {name: deviations(list(levels)) for name, levels in made.levels.items()}
     if as_json:
-        put_json({"ok": True, "table": str(made.table), "report": str(made.report), "metric": made.metric, "deviations": means})
-        return
+        return put_json({"ok": True, "table": str(made.table), "report": str(made.report), "metric": made.metric, "deviations": means})
     for name, levels in made.levels.items():
         put(f"{name}: severity, target, place on the path, quality, deviation (with scale none, with scale side)")
         for severity, target, place, quality, own, none, side in level_rows(list(levels)):

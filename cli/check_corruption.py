@@ -8,25 +8,19 @@ import typer
 
 from . import completion
 from .corrupt import parse_parameters
-from .options import AsJson, Plugins
+from .options import AsJson, Plugins, argument, option
 from .output import put, put_json, say
 
 
 def check_corruption(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions)
-    ],
+    name: Annotated[str, argument("NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions)],
     param: Annotated[
         list[str] | None,
-        typer.Option(
-            "--param",
-            "-p",
-            metavar="NAME=VALUE",
-            help="A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated.",
-            show_default=False,
+        option(
+            "--param -p NAME=VALUE", "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated."
         ),
     ] = None,
-    large: Annotated[bool, typer.Option("--large/--no-large", help="Also look at one image of 4000x6000.")] = True,
+    large: Annotated[bool, option("--large/--no-large", "Also look at one image of 4000x6000.")] = True,
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:

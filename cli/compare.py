@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from .options import AsJson
+from .options import AsJson, argument, option
 from .output import put, put_json, put_notes, put_rows
 
 SHOWN = ("summary", "degradation", "correlations", "fragile")
@@ -15,12 +13,10 @@ SHOWN = ("summary", "degradation", "correlations", "fragile")
 
 
 def compare(
-    scores: Annotated[
-        list[Path], typer.Argument(metavar="SCORES", help="Scores files, one a model, or the folders that `corruptset score --out` wrote.")
-    ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FOLDER", help="Receives comparison.md, tables/ and plots/.")] = None,
-    any_data: Annotated[bool, typer.Option("--any-data", help="Put scores of different data sets side by side.")] = False,
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no plots, which need matplotlib: the extra 'plots'.")] = False,
+    scores: Annotated[list[Path], argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote.")],
+    out: Annotated[Path | None, option("--out -o FOLDER", "Receives comparison.md, tables/ and plots/.")] = None,
+    any_data: Annotated[bool, option("--any-data", "Put scores of different data sets side by side.")] = False,
+    no_plots: Annotated[bool, option("--no-plots", "Draw no plots, which need matplotlib: the extra 'plots'.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Put models side by side: the papers' tables, differences with intervals, and plots."""
@@ -28,8 +24,7 @@ def compare(
 
     done = run(scores, out, any_data=any_data, plots=not no_plots)
     if as_json:
-        put_json({"ok": True, **done.as_json()})
-        return
+        return put_json({"ok": True, **done.as_json()})
     for table in done.tables:
         if table.name in SHOWN:
             kept = [i for i, column in enumerate(table.columns) if column.end is None]

@@ -7,25 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, argument, option
 from .output import put, put_json
 
-Picture = Annotated[
-    str, typer.Argument(metavar="IMAGE", help="A picture file, or one of the sample source's photographs: 'sample:astronaut'.")
-]
+Picture = Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")]
 Key = Annotated[
     str | None,
-    typer.Option(
-        "--key",
-        metavar="TEXT",
-        help="What the picture is called: its random draws follow from it. By default the file's name without suffix; "
+    option(
+        "--key TEXT",
+        "What the picture is called: its random draws follow from it. By default the file's name without suffix; "
         "a build uses the sample id.",
-        show_default=False,
     ),
 ]
 
@@ -34,53 +28,30 @@ def corrupt(
     image: Picture,
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').",
-            autocompletion=completion.corruptions,
-        ),
+        argument("NAME", "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').", autocompletion=completion.corruptions),
     ],
-    severity: Annotated[
-        float | None,
-        typer.Option("--severity", "-s", metavar="1-5", help="How strong, for a corruption's name; 2.25 is allowed.", show_default=False),
-    ] = None,
-    level: Annotated[
-        int | None, typer.Option("--level", metavar="1-99", help="How far, for a gradual degradation's name.", show_default=False)
-    ] = None,
-    ladder: Annotated[
-        str, typer.Option("--ladder", metavar="NAME", help="Whose parameters gradual degradations have: evaluated or text.")
-    ] = "evaluated",
+    severity: Annotated[float | None, option("--severity -s 1-5", "How strong, for a corruption's name; 2.25 is allowed.")] = None,
+    level: Annotated[int | None, option("--level 1-99", "How far, for a gradual degradation's name.")] = None,
+    ladder: Annotated[str, option("--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.")] = "evaluated",
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.",
-            show_default=False,
-        ),
+        Path | None, option("--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.")
     ] = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(
-            "--param",
-            "-p",
-            metavar="NAME=VALUE",
-            help="A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
+        option(
+            "--param -p NAME=VALUE",
+            "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
             "Can be repeated.",
-            show_default=False,
         ),
     ] = None,
     seed: Seed = 0,
     key: Key = None,
     recipe: Annotated[
         str | None,
-        typer.Option(
-            "--recipe",
-            metavar="RECIPE",
+        option(
+            "--recipe RECIPE",
+            "Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
             autocompletion=completion.recipes,
-            help="Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
-            show_default=False,
         ),
     ] = None,
     calibration: Calibration = None,
@@ -88,20 +59,9 @@ def corrupt(
     scale: Scale = None,
     frost_textures: FrostTextures = None,
     surrogate: Annotated[
-        Path | None,
-        typer.Option(
-            "--surrogate",
-            metavar="FILE",
-            help="The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.",
-            show_default=False,
-        ),
+        Path | None, option("--surrogate FILE", "The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.")
     ] = None,
-    label: Annotated[
-        int | None,
-        typer.Option(
-            "--label", metavar="N", help="The picture's class for such a corruption, as the model counts them.", show_default=False
-        ),
-    ] = None,
+    label: Annotated[int | None, option("--label N", "The picture's class for such a corruption, as the model counts them.")] = None,
     plugins: Plugins = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -158,18 +118,8 @@ def corrupt(
     write_atomic(target, parse_encoding({"format": FORMATS[target.suffix.lower()]}).encode(result))
     height, width, channels = result.shape
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "path": str(target),
-                "width": width,
-                "height": height,
-                "channels": channels,
-                "key": used_key,
-                "seed": seed,
-                "pixels": pixel_digest(result),
-            }
-        )
+        shape = {"width": width, "height": height, "channels": channels}
+        put_json({"ok": True, "path": target, **shape, "key": used_key, "seed": seed, "pixels": pixel_digest(result)})
     else:
         put(f"{target}: {width}x{height}, key {used_key!r}, seed {seed}, pixels {pixel_digest(result)}")
 

@@ -5,45 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..quantities import size
 from . import completion
-from .options import AnyShape, AsJson, Sets, split_globs
+from .options import AnyShape, AsJson, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json, put_notes
 
 
 def export(
     view: Annotated[
         str,
-        typer.Argument(
-            metavar="VIEW",
-            autocompletion=completion.views,
-            help="cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
+        argument(
+            "VIEW",
+            "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
             "croissant.",
+            autocompletion=completion.views,
         ),
     ],
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="PATH", help="Receives the loader's top folder and VIEW.json; new or empty.")],
+    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    out: Annotated[Path, option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty.")],
     sets: Sets = None,
     severities: Annotated[
         Path | None,
-        typer.Option(
-            "--severities",
-            metavar="FILE",
-            help="For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is.",
-            show_default=False,
-        ),
+        option("--severities FILE", "For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is."),
     ] = None,
-    images: Annotated[
-        Path | None,
-        typer.Option("--list", metavar="FILE", help="For imagenet-c-5k: the names of its images, one a line.", show_default=False),
-    ] = None,
+    images: Annotated[Path | None, option("--list FILE", "For imagenet-c-5k: the names of its images, one a line.")] = None,
     allow_missing_classes: Annotated[
         bool,
-        typer.Option(
+        option(
             "--allow-missing-classes",
-            help="Export class folders although classes have no image: labels found by listing then differ from the manifest's.",
+            "Export class folders although classes have no image: labels found by listing then differ from the manifest's.",
         ),
     ] = False,
     any_shape: AnyShape = False,
@@ -68,8 +58,7 @@ def export(
             progress=progress,
         )
     if as_json:
-        put_json({"ok": True, **vars(done)})
-        return
+        return put_json({"ok": True, **vars(done)})
     links = f", {done.linked} of them hard links to the build's files" if done.linked else ""
     put(f"{done.images} images, {size(done.bytes)}{links}")
     put_notes(done.notes)

@@ -5,40 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from ..errors import first_few
 from ..quantities import size
-from .options import AsJson, split_globs
+from .options import AsJson, argument, option, split_globs
 from .output import progress_of, put, put_json, put_notes
 
 
 def fetch(
-    address: Annotated[
-        str,
-        typer.Argument(metavar="URL", help="Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."),
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Receives the data set's folder, NAME-VERSION.")],
+    address: Annotated[str, argument("URL", "Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix.")],
+    out: Annotated[Path, option("--out -o DIR", "Receives the data set's folder, NAME-VERSION.")],
     sets: Annotated[
         list[str] | None,
-        typer.Option(
-            "--sets",
-            metavar="GLOB",
-            help="Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas.",
-            show_default=False,
-        ),
+        option("--sets GLOB", "Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas."),
     ] = None,
-    digest: Annotated[
-        str | None,
-        typer.Option("--digest", metavar="SHA256", help="The digest that is expected; any other is refused.", show_default=False),
-    ] = None,
-    packed: Annotated[bool, typer.Option("--packed", help="Keep the archives as they are, and unpack nothing.")] = False,
-    connections: Annotated[int, typer.Option("--connections", min=1, max=64, help="Archives that are fetched at the same time.")] = 4,
+    digest: Annotated[str | None, option("--digest SHA256", "The digest that is expected; any other is refused.")] = None,
+    packed: Annotated[bool, option("--packed", "Keep the archives as they are, and unpack nothing.")] = False,
+    connections: Annotated[int, option("--connections", "Archives that are fetched at the same time.", min=1, max=64)] = 4,
     level: Annotated[
         Literal["structure", "sizes", "hashes", "pixels"],
-        typer.Option("--level", help="How far the data set is verified; every byte was compared with a hash before."),
+        option("--level", "How far the data set is verified; every byte was compared with a hash before."),
     ] = "pixels",
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes that verify.")] = 1,
+    jobs: Annotated[int, option("--jobs -j N", "Processes that verify.", min=1)] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Fetch a published data set: download the archives that are needed, check every byte, unpack and verify.
@@ -63,18 +50,7 @@ def fetch(
             progress=progress,
         )
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "path": str(done.path),
-                "digest": done.digest,
-                "sets": done.sets,
-                "absent": done.absent,
-                "archives": done.archives,
-                "bytes": done.bytes,
-            }
-        )
-        return
+        return put_json({"ok": True, **vars(done)})
     put(f"{len(done.archives)} archives, {size(done.bytes)}; {'every byte checked' if packed else 'unpacked and verified'}")
     if done.absent:
         put_notes([f"a part of the data set; {len(done.absent)} sets are in other archives ({first_few(done.absent)})"])

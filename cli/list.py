@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import typer
-
 from ..quantities import size
-from .options import AsJson, Plugins
+from .options import AsJson, Plugins, argument
 from .output import put_json, put_rows, value
 
 Rows = list[dict[str, Any]]
@@ -17,7 +15,7 @@ Rows = list[dict[str, Any]]
 def list_(
     what: Annotated[
         Literal["corruptions", "recipes", "sources", "calibrations"],
-        typer.Argument(help="What to list: corruptions, recipes, sources or calibrations.", metavar="WHAT"),
+        argument("WHAT", "What to list: corruptions, recipes, sources or calibrations."),
     ] = "corruptions",
     plugins: Plugins = None,
     as_json: AsJson = False,

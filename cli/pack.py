@@ -10,29 +10,25 @@ import typer
 from ..digests import digits
 from ..errors import first_few
 from ..quantities import size
-from .options import AsJson
-from .output import progress_of, put, put_json
+from .options import AsJson, argument, option
+from .output import progress_of, put, put_json, put_notes
 
 
 def pack(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR2", help="Receives the archives and what goes with them; new or empty.")],
+    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    out: Annotated[Path, option("--out -o DIR2", "Receives the archives and what goes with them; new or empty.")],
     by: Annotated[
         Literal["family", "corruption", "set"],
-        typer.Option(
-            "--by", help="An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set."
-        ),
+        option("--by", "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set."),
     ] = "family",
-    form: Annotated[Literal["tar", "zip"], typer.Option("--format", help="Kind of archive; nothing is compressed in either.")] = "tar",
-    max_bytes: Annotated[
-        str, typer.Option("--max-bytes", metavar="SIZE", help="The largest archive, such as 50GB or 4GiB; what is larger is split.")
-    ] = "50GB",
+    form: Annotated[Literal["tar", "zip"], option("--format", "Kind of archive; nothing is compressed in either.")] = "tar",
+    max_bytes: Annotated[str, option("--max-bytes SIZE", "The largest archive, such as 50GB or 4GiB; what is larger is split.")] = "50GB",
     manifest_only: Annotated[
-        bool, typer.Option("--manifest-only", help="Only the records, no images: for a source whose licence forbids passing them on.")
+        bool, option("--manifest-only", "Only the records, no images: for a source whose licence forbids passing them on.")
     ] = False,
     digests: Annotated[
         Literal["images", "sets"],
-        typer.Option("--digests", help="With --manifest-only: the digest of every image, or one of each set, which makes a small release."),
+        option("--digests", "With --manifest-only: the digest of every image, or one of each set, which makes a small release."),
     ] = "images",
     as_json: AsJson = False,
 ) -> None:
@@ -55,17 +51,9 @@ def pack(
             progress=progress,
         )
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "path": str(done.path),
-                "digest": done.digest,
-                "bytes": done.bytes,
-                "kept": done.kept,
-                "archives": [{"path": a.path, "bytes": a.file.bytes, "sha256": a.file.sha256, "sets": list(a.sets)} for a in done.archives],
-            }
-        )
-        return
+        archives = [{"path": a.path, "bytes": a.file.bytes, "sha256": a.file.sha256, "sets": list(a.sets)} for a in done.archives]
+        record = {"ok": True, "path": done.path, "digest": done.digest, "bytes": done.bytes, "kept": done.kept, "archives": archives}
+        return put_json(record)
     for a in done.archives:
         put(f"{digits(a.file.sha256)}  {a.path}  {size(a.file.bytes)}, {len(a.sets)} sets")
     kept = f", {done.kept} of them stood already" if done.kept else ""
@@ -75,8 +63,8 @@ def pack(
 
 
 def unpack(
-    archives: Annotated[list[Path], typer.Argument(metavar="ARCHIVES...", help="Any of the archives that pack wrote of one build.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Receives the data set's folder, NAME-VERSION.")],
+    archives: Annotated[list[Path], argument("ARCHIVES...", "Any of the archives that pack wrote of one build.")],
+    out: Annotated[Path, option("--out -o DIR", "Receives the data set's folder, NAME-VERSION.")],
     as_json: AsJson = False,
 ) -> None:
     """Unpack archives of a data set: all of them, or those of the sets that are wanted.
@@ -89,22 +77,11 @@ def unpack(
 
         done = run(archives, out, progress=progress)
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "path": str(done.path),
-                "digest": done.digest,
-                "sets": done.sets,
-                "absent": done.absent,
-                "written": done.written,
-                "kept": done.kept,
-            }
-        )
-        return
+        return put_json({"ok": True, **vars(done)})
     kept = f", {done.kept} were there already" if done.kept else ""
     put(f"{len(done.sets)} sets; {done.written} files written{kept}")
     if done.absent:
-        put(f"Note: a part of the data set; {len(done.absent)} sets are in other archives ({first_few(done.absent)})", style="yellow")
+        put_notes([f"a part of the data set; {len(done.absent)} sets are in other archives ({first_few(done.absent)})"])
     put(f"Path:   {done.path}")
     put(f"Digest: {done.digest}")
 

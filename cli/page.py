@@ -5,20 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..quantities import size
-from .options import AsJson, Groups, Images, Labels, OriginalSource
+from .options import AsJson, Groups, Images, Labels, OriginalSource, argument, option
 from .output import progress_of, put, put_json, put_notes
 
 
 def page(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
     source: OriginalSource = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the page there, and leave the data set as it is.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, option("--out -o FILE", "Write the page there, and leave the data set as it is.")] = None,
     labels: Labels = None,
     images: Images = None,
     groups: Groups = None,
@@ -33,8 +28,7 @@ def page(
 
         made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups, progress=progress)
     if as_json:
-        put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
-        return
+        return put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
     if not made.clean:
         put_notes(["it shows no clean images: the data set stores none, and no --source was named"])
     put(f"Page:   {made.path} ({size(made.bytes)})")

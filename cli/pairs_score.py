@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from .options import AsJson
+from .options import AsJson, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows
 
 if TYPE_CHECKING:
@@ -15,14 +13,10 @@ if TYPE_CHECKING:
 
 
 def pairs_score(
-    key: Annotated[
-        Path, typer.Argument(metavar="KEY", help="The key that pairs-sheet wrote beside its page, or the folder that it lies in.")
-    ],
-    answers: Annotated[
-        list[Path], typer.Argument(metavar="ANSWERS...", help="The files that people's browsers saved, or folders of them.")
-    ],
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Let the answers of people who stopped count too.")] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the resamples that intervals come from.")] = 0,
+    key: Annotated[Path, argument("KEY", "The key that pairs-sheet wrote beside its page, or the folder that it lies in.")],
+    answers: Annotated[list[Path], argument("ANSWERS...", "The files that people's browsers saved, or folders of them.")],
+    unfinished: Annotated[bool, option("--unfinished", "Let the answers of people who stopped count too.")] = False,
+    seed: Annotated[int, option("--seed N", "Of the resamples that intervals come from.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Score the answers of people: the gap between the two members of pairs, or accuracy against level.
@@ -34,8 +28,7 @@ def pairs_score(
 
         scored = run(key, answers, unfinished=unfinished, seed=seed)
     if as_json:
-        put_json(scored.as_json())
-        return
+        return put_json(scored.as_json())
     put_people_scores(scored)
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from ..quantities import size
-from .options import AsJson, Seed, Sets, numbers, split_globs
+from .options import AsJson, Seed, Sets, argument, numbers, option, split_globs
 from .output import progress_of, put, put_json
 
 if TYPE_CHECKING:
@@ -17,68 +15,36 @@ if TYPE_CHECKING:
 
 
 def pairs_sheet(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page (.html); its key goes beside it.")] = Path(
-        "pairs.html"
-    ),
-    n: Annotated[int, typer.Option("--n", metavar="N", min=1, help="Pictures that each person sees: pairs, or source images.")] = 40,
+    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    out: Annotated[Path, option("--out -o FILE", "The page (.html); its key goes beside it.")] = Path("pairs.html"),
+    n: Annotated[int, option("--n N", "Pictures that each person sees: pairs, or source images.", min=1)] = 40,
     seed: Seed = 0,
     predictions: Annotated[
         Path | None,
-        typer.Option(
-            "--predictions",
-            metavar="PREDICTIONS",
-            help="Of regions: what a model made of them; pairs are those of which it has one right. Without it they are drawn from all.",
-            show_default=False,
+        option(
+            "--predictions PREDICTIONS",
+            "Of regions: what a model made of them; pairs are those of which it has one right. Without it they are drawn from all.",
         ),
     ] = None,
     scores: Annotated[
-        Path | None,
-        typer.Option(
-            "--scores",
-            metavar="SCORES",
-            help="Of gradual degradations: a model's scores file, whose profile then stands beside people's.",
-            show_default=False,
-        ),
+        Path | None, option("--scores SCORES", "Of gradual degradations: a model's scores file, whose profile then stands beside people's.")
     ] = None,
     sets: Sets = None,
-    change: Annotated[
-        Literal["both", "shift", "shrink"], typer.Option("--change", help="Of regions: which partners a region may have.")
-    ] = "both",
-    sizes: Annotated[
-        list[str] | None,
-        typer.Option("--sizes", metavar="GROUP", help="Of regions: only these groups, such as p40 or s16.", show_default=False),
-    ] = None,
-    levels: Annotated[
-        str | None,
-        typer.Option(
-            "--levels", metavar="LIST", help="Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.", show_default=False
-        ),
-    ] = None,
-    correct: Annotated[Literal["top1", "top5"], typer.Option("--correct", help="When a model has an image right.")] = "top1",
+    change: Annotated[Literal["both", "shift", "shrink"], option("--change", "Of regions: which partners a region may have.")] = "both",
+    sizes: Annotated[list[str] | None, option("--sizes GROUP", "Of regions: only these groups, such as p40 or s16.")] = None,
+    levels: Annotated[str | None, option("--levels LIST", "Of gradual degradations: only these, '0,5,10' or '0-10'; 0 is clean.")] = None,
+    correct: Annotated[Literal["top1", "top5"], option("--correct", "When a model has an image right.")] = "top1",
     categories: Annotated[
         str | None,
-        typer.Option(
-            "--categories",
-            metavar="FILE",
-            help="The answers: which classes go into which category (.toml); fragile-imagenet comes with corruptset. "
+        option(
+            "--categories FILE",
+            "The answers: which classes go into which category (.toml); fragile-imagenet comes with corruptset. "
             "By default the classes, where there are at most ten.",
-            show_default=False,
         ),
     ] = None,
-    text: Annotated[
-        Path | None,
-        typer.Option(
-            "--text", metavar="FILE", help="What people read: title, paragraphs, and after a line --- the end.", show_default=False
-        ),
-    ] = None,
-    enlarge: Annotated[
-        int | None,
-        typer.Option(
-            "--enlarge", metavar="N", min=1, help="Show each pixel as N by N; by default as many as fit into 256.", show_default=False
-        ),
-    ] = None,
-    smooth: Annotated[bool, typer.Option("--smooth", help="Let the browser smooth enlarged pictures, in place of square pixels.")] = False,
+    text: Annotated[Path | None, option("--text FILE", "What people read: title, paragraphs, and after a line --- the end.")] = None,
+    enlarge: Annotated[int | None, option("--enlarge N", "Show each pixel as N by N; by default as many as fit into 256.", min=1)] = None,
+    smooth: Annotated[bool, option("--smooth", "Let the browser smooth enlarged pictures, in place of square pixels.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a page that asks people what they see: fragile pairs of regions, or gradual degradations, a level per image.
@@ -112,8 +78,7 @@ def pairs_sheet(
     if as_json:
         key = sheet.key
         shown = {"n": n, "study": key.study, "kind": key.kind, "model": key.model, "categories": key.categories}
-        put_json({"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, **shown})
-        return
+        return put_json({"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, **shown})
     what = "pairs" if sheet.key.kind == "pairs" else "images, each at one level"
     of_model = f" of which {sheet.key.model} has one right" if sheet.key.model and sheet.key.kind == "pairs" else ""
     put(f"{n} {what}{of_model}; {len(sheet.key.categories)} answers")

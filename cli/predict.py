@@ -5,30 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from ..quantities import duration
-from .options import AsJson, Sets, split_globs
+from .options import AsJson, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json, put_rows
 
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="Where the model computes: cpu, cuda, cuda:1.")]
+Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.")]
 
 
 def predict(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
-    model: Annotated[Path, typer.Option("--model", metavar="FILE", help="The model file (TOML); docs/models.md describes it.")],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Receives predictions.json and <set id>.npz for each set; the same resumes."),
-    ],
+    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    model: Annotated[Path, option("--model FILE", "The model file (TOML); docs/models.md describes it.")],
+    out: Annotated[Path, option("--out -o FOLDER", "Receives predictions.json and <set id>.npz for each set; the same resumes.")],
     sets: Sets = None,
     device: Device = "cpu",
-    batch: Annotated[int, typer.Option("--batch", metavar="N", min=1, help="Images that go through the model at once.")] = 64,
+    batch: Annotated[int, option("--batch N", "Images that go through the model at once.", min=1)] = 64,
     kind: Annotated[
         Literal["logits", "probs", "top", "rank"],
-        typer.Option(
-            "--kind",
-            help="What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class.",
+        option(
+            "--kind", "What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class."
         ),
     ] = "logits",
     as_json: AsJson = False,
@@ -43,8 +37,7 @@ def predict(
 
         done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind, progress=progress)
     if as_json:
-        put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
-        return
+        return put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
     put_rows(["set", "accuracy"], [[name, f"{accuracy:.1%}"] for name, accuracy in done.accuracy.items()])
     kept = f"; {len(done.kept)} set{'s were' if len(done.kept) > 1 else ' was'} there already" if done.kept else ""
     put(f"{len(done.accuracy)} sets; {done.images} images in {duration(done.seconds)}{kept}")

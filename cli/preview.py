@@ -5,29 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from . import completion
 from .corrupt import Key
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, split_globs
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json
 
 
 def preview(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="A picture file, or one of the sample source's photographs.")
-    ] = "sample:astronaut",
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the contact sheet (.png).")] = Path(
-        "preview.png"
-    ),
+    image: Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs.")] = "sample:astronaut",
+    out: Annotated[Path, option("--out -o FILE", "Where to write the contact sheet (.png).")] = Path("preview.png"),
     recipe: Annotated[
         str | None,
-        typer.Option(
-            "--recipe",
-            metavar="RECIPE",
+        option(
+            "--recipe RECIPE",
+            "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
             autocompletion=completion.recipes,
-            help="The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
-            show_default=False,
         ),
     ] = None,
     sets: Sets = None,
@@ -38,11 +30,7 @@ def preview(
     scale: Scale = None,
     frost_textures: FrostTextures = None,
     regions: Annotated[
-        bool,
-        typer.Option(
-            "--regions",
-            help="Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.",
-        ),
+        bool, option("--regions", "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.")
     ] = False,
     plugins: Plugins = None,
     force: Force = False,

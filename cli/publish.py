@@ -5,38 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from ..quantities import size
-from .options import AsJson
+from .options import AsJson, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows
 
 
 def publish(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `corruptset pack` wrote.")],
-    to: Annotated[
-        str,
-        typer.Option("--to", metavar="PLACE", help="A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix."),
-    ],
+    directory: Annotated[Path, argument("DIR", "A folder that `corruptset pack` wrote.")],
+    to: Annotated[str, option("--to PLACE", "A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix.")],
     layout: Annotated[
         Literal["plain", "huggingface", "zenodo"] | None,
-        typer.Option(
-            "--for",
-            help="What for; by default what the place wants. zenodo makes a folder: files/ to upload, and zenodo.json.",
-            show_default=False,
-        ),
+        option("--for", "What for; by default what the place wants. zenodo makes a folder: files/ to upload, and zenodo.json."),
     ] = None,
-    go: Annotated[bool, typer.Option("--go", help="Send the files. Without it, say what would be sent.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite files that are there and differ.")] = False,
-    private: Annotated[bool, typer.Option("--private", help="Of a data set that is made on the hub: only you see it.")] = False,
-    creator: Annotated[
-        list[str] | None,
-        typer.Option("--creator", metavar="NAME", help="'Family, Given; Affiliation', for Zenodo. Can be repeated.", show_default=False),
-    ] = None,
-    license: Annotated[
-        str | None,
-        typer.Option("--license", metavar="ID", help="The licence on the record page: an SPDX id such as cc-by-4.0.", show_default=False),
-    ] = None,
+    go: Annotated[bool, option("--go", "Send the files. Without it, say what would be sent.")] = False,
+    replace: Annotated[bool, option("--replace", "Overwrite files that are there and differ.")] = False,
+    private: Annotated[bool, option("--private", "Of a data set that is made on the hub: only you see it.")] = False,
+    creator: Annotated[list[str] | None, option("--creator NAME", "'Family, Given; Affiliation', for Zenodo. Can be repeated.")] = None,
+    license: Annotated[str | None, option("--license ID", "The licence on the record page: an SPDX id such as cc-by-4.0.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Publish a packed data set: show which files go where, and with --go send them.
@@ -61,20 +46,9 @@ def publish(
     to_send = done.to_send
     if as_json:
         files = [{"path": f.path, "bytes": f.bytes, "sha256": f.sha256, "there": done.there.get(f.path)} for f in done.files]
-        put_json(
-            {
-                "ok": True,
-                "to": done.place,
-                "layout": done.layout,
-                "digest": done.digest,
-                "done": done.done,
-                "sent": [f.path for f in to_send] if done.done else [],
-                "bytes": sum(f.bytes for f in to_send),
-                "files": files,
-                "notes": done.notes,
-            }
-        )
-        return
+        sent = {"sent": [f.path for f in to_send] if done.done else [], "bytes": sum(f.bytes for f in to_send)}
+        release = {"to": done.place, "layout": done.layout, "digest": done.digest, "done": done.done}
+        return put_json({"ok": True, **release, **sent, "files": files, "notes": done.notes})
     states = {None: "sent" if done.done else "to send", "same": "there already", "differs": "replaced" if done.done else "to replace"}
     put_rows(("file", "size", "state"), ((f.path, size(f.bytes), states[done.there.get(f.path)]) for f in done.files), right=("size",))
     put_notes(done.notes)

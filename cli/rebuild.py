@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..quantities import duration, size
 from .build_options import REMAKE_OPTIONS, with_options
-from .options import AsJson, Sets, split_globs
+from .options import AsJson, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json
 
 MOST_SHOWN = 5
@@ -18,10 +16,8 @@ MOST_SHOWN = 5
 
 @with_options(REMAKE_OPTIONS)
 def rebuild(
-    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="A manifest.json, its folder, or what pack --manifest-only wrote.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The data set goes to DIR/<recipe>-<version>.")] = Path(
-        "corruptset-out"
-    ),
+    manifest: Annotated[Path, argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote.")],
+    out: Annotated[Path, option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.")] = Path("corruptset-out"),
     sets: Sets = None,
     as_json: AsJson = False,
     *,
@@ -37,21 +33,9 @@ def rebuild(
         rebuilt = run(manifest, out=out, sets=split_globs(sets), progress=progress, **given)
     built = rebuilt.built
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "directory": str(built.directory),
-                "digest": built.digest,
-                "whole": rebuilt.whole,
-                "identical": rebuilt.identical,
-                "other_files": list(rebuilt.other_files),
-                "other_images": rebuilt.other_images,
-                "sets": len(built.manifest.sets),
-                "images": built.images,
-                "seconds": round(built.seconds, 3),
-            }
-        )
-        return
+        compared = {name: getattr(rebuilt, name) for name in ("whole", "identical", "other_files", "other_images")}
+        made = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
+        return put_json({"ok": True, "directory": built.directory, "digest": built.digest, **compared, **made})
     total = sum(s.bytes for s in built.manifest.sets)
     count = sum(s.count for s in built.manifest.sets)
     put(f"{len(built.manifest.sets)} sets, {count} images, {size(total)}: the pixels of the manifest, in {duration(built.seconds)}")

@@ -5,35 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..quantities import size
-from .options import AsJson
+from .options import AsJson, argument, option
 from .output import progress_of, put, put_json
 
 
 def report(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The data set that the scores are of: pictures come from it.")],
-    scores: Annotated[
-        list[Path], typer.Argument(metavar="SCORES", help="Scores files, one a model, or the folders that `corruptset score --out` wrote.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The HTML file, which is replaced where it is there.")] = Path(
-        "report.html"
-    ),
+    directory: Annotated[Path, argument("DIR", "The data set that the scores are of: pictures come from it.")],
+    scores: Annotated[list[Path], argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote.")],
+    out: Annotated[Path, option("--out -o FILE", "The HTML file, which is replaced where it is there.")] = Path("report.html"),
     predictions: Annotated[
         list[str] | None,
-        typer.Option(
-            "--predictions",
-            metavar="[NAME=]PATH",
-            help="What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
+        option(
+            "--predictions [NAME=]PATH",
+            "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
             "where the predictions do not say it.",
-            show_default=False,
         ),
     ] = None,
-    sample: Annotated[
-        str | None,
-        typer.Option("--sample", metavar="ID", help="The sample that stands under every degradation.", show_default=False),
-    ] = None,
+    sample: Annotated[str | None, option("--sample ID", "The sample that stands under every degradation.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a page of results: models side by side on one data set, with figures, tables that sort, and pictures.
@@ -45,9 +34,7 @@ def report(
 
         done = run(directory, scores, out, predictions=predictions or (), sample=sample, progress=progress)
     if as_json:
-        record = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(done).items()}
-        put_json({"ok": True, **record, "file": str(done.file)})
-        return
+        return put_json({"ok": True, **vars(done)})
     put(f"Models:   {', '.join(done.models)}")
     put(f"Sections: {', '.join(done.sections)}")
     put(f"Digest:   {done.digest}")

@@ -5,44 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
-from .options import AsJson, Force, Ids, PerClass, Samples, Seed, Sets, split_globs
+from .options import AsJson, Force, Ids, PerClass, Samples, Seed, Sets, argument, option, split_globs
 from .output import put, put_json
 
 
 def schedule(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A data set; its images need not be there.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write.")] = Path("schedule.jsonl"),
+    directory: Annotated[Path, argument("DIR", "A data set; its images need not be there.")],
+    out: Annotated[Path, option("--out -o FILE", "The file to write.")] = Path("schedule.jsonl"),
     kind: Annotated[
         Literal["continual", "gradual", "mixed", "correlated", "random-orders"],
-        typer.Option("--kind", help="Set after set; up and down the severities; all shuffled into one; labels in runs; several orders."),
+        option("--kind", "Set after set; up and down the severities; all shuffled into one; labels in runs; several orders."),
     ] = "continual",
-    severity: Annotated[
-        int | None,
-        typer.Option("--severity", metavar="1-5", help="Of the sets; 5 by default, and for gradual all.", show_default=False),
-    ] = None,
+    severity: Annotated[int | None, option("--severity 1-5", "Of the sets; 5 by default, and for gradual all.")] = None,
     sets: Sets = None,
     reset: Annotated[
-        Literal["never", "shift"], typer.Option("--reset", help="Whether the model is put back at every shift; the marks say so.")
+        Literal["never", "shift"], option("--reset", "Whether the model is put back at every shift; the marks say so.")
     ] = "never",
-    shuffle: Annotated[bool, typer.Option("--shuffle/--no-shuffle", help="Shuffle the samples of each set.")] = True,
+    shuffle: Annotated[bool, option("--shuffle/--no-shuffle", "Shuffle the samples of each set.")] = True,
     delta: Annotated[
         float | None,
-        typer.Option(
-            "--delta",
-            metavar="X",
-            help="For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a class.",
-            show_default=False,
+        option(
+            "--delta X", "For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a class."
         ),
     ] = None,
-    slots: Annotated[
-        int | None,
-        typer.Option("--slots", metavar="N", help="For correlated: stretches of a set; by default one a class.", show_default=False),
-    ] = None,
-    orders: Annotated[
-        int | None, typer.Option("--orders", metavar="N", help="For random-orders: how many; 10 by default.", show_default=False)
-    ] = None,
+    slots: Annotated[int | None, option("--slots N", "For correlated: stretches of a set; by default one a class.")] = None,
+    orders: Annotated[int | None, option("--orders N", "For random-orders: how many; 10 by default.")] = None,
     seed: Seed = 0,
     samples: Samples = None,
     per_class: PerClass = None,

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ..errors import ParameterError
-from .options import AsJson, Sets, split_globs
+from .options import AsJson, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json, put_notes, put_rows
 
 if TYPE_CHECKING:
@@ -32,49 +30,30 @@ MOST_SETS = 40
 
 
 def score(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of a finished build (the one that holds manifest.json).")],
+    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
     predictions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PREDICTIONS", help="A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them."
-        ),
+        Path, argument("PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them.")
     ],
     baseline: Annotated[
         str | None,
-        typer.Option(
-            "--baseline",
-            metavar="PREDICTIONS",
-            help="What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as published).",
-            show_default=False,
+        option(
+            "--baseline PREDICTIONS",
+            "What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as published).",
         ),
     ] = None,
     condition: Annotated[
         str | None,
-        typer.Option(
-            "--condition",
-            metavar="CONDITION",
-            help="Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one "
+        option(
+            "--condition CONDITION",
+            "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one "
             "has right.",
-            show_default=False,
         ),
     ] = None,
     sets: Sets = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the resamples that intervals come from.")] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Receives scores.json and sets.csv, for compare and report.", show_default=False
-        ),
-    ] = None,
+    seed: Annotated[int, option("--seed N", "Of the resamples that intervals come from.")] = 0,
+    out: Annotated[Path | None, option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.")] = None,
     maps: Annotated[
-        int | None,
-        typer.Option(
-            "--maps",
-            metavar="N",
-            min=1,
-            help="Of regions at every position: pictures of the first N images in FOLDER/maps.",
-            show_default=False,
-        ),
+        int | None, option("--maps N", "Of regions at every position: pictures of the first N images in FOLDER/maps.", min=1)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,8 +79,7 @@ def score(
             progress=progress,
         )
     if as_json:
-        put_json(scores.as_json() | {"resamples": None})
-        return
+        return put_json(scores.as_json() | {"resamples": None})
     put_scores(scores)
     if out is not None:
         put(f"Written:   {out}" + (f", maps of {drawn} image{'s' * (drawn > 1)}" if drawn else ""))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from .options import AsJson, split_globs
+from .options import AsJson, argument, option, split_globs
 from .output import put, put_json, put_notes, put_rows
 
 if TYPE_CHECKING:
@@ -15,23 +13,12 @@ if TYPE_CHECKING:
 
 
 def score_table(
-    table: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."),
-    ],
+    table: Annotated[Path, argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}.")],
     corruptions: Annotated[
         list[str] | None,
-        typer.Option(
-            "--corruptions",
-            metavar="LIST",
-            help="What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
-            show_default=False,
-        ),
+        option("--corruptions LIST", "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Receives score-table.json and score-table.csv.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, option("--out -o FOLDER", "Receives score-table.json and score-table.csv.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a detector or segmenter: mean and relative performance under corruption (mPC, rPC), from its metrics on each set.
@@ -42,8 +29,7 @@ def score_table(
 
     scores = run(table, corruptions=split_globs(corruptions), out=out)
     if as_json:
-        put_json(scores.as_json())
-        return
+        return put_json(scores.as_json())
     put_table_scores(scores)
     if out is not None:
         put(f"Written: {out}")

@@ -6,13 +6,11 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-import typer
-
 from ..errors import first_few
 from ..manifests.records.report import printable
 from ..quantities import size
 from . import completion
-from .options import AsJson, Plugins
+from .options import AsJson, Plugins, argument, option
 from .output import chain, put, put_json, put_rows, settings, value
 
 METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
@@ -22,19 +20,16 @@ METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
 def show(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME",
-            help="A corruption, recipe (or recipe file), calibration, or the directory of a build.",
-            autocompletion=completion.shown,
+        argument(
+            "NAME", "A corruption, recipe (or recipe file), calibration, or the directory of a build.", autocompletion=completion.shown
         ),
     ],
     ladder: Annotated[
         Literal["evaluated", "text"] | None,
-        typer.Option(
+        option(
             "--ladder",
-            help="Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
+            "Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
             "or of its text; by default evaluated.",
-            show_default=False,
         ),
     ] = None,
     plugins: Plugins = None,

@@ -5,51 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from ..errors import ParameterError
 from ..quantities import size
-from .options import AsJson, Jobs, Labels, PerClass, Samples, Seed, SkipBad, Source
+from .options import AsJson, Jobs, Labels, PerClass, Samples, Seed, SkipBad, Source, argument, option
 from .output import progress_of, put, put_json
 
 
 def stream(
-    recipe: Annotated[
-        str, typer.Argument(metavar="RECIPE", help="ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")
-    ],
+    recipe: Annotated[str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")],
     source: Source = "sample",
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="The tars go to DIR/<recipe>-<version>/baseline_..._seed_....")
-    ] = Path("corruptset-out"),
+    out: Annotated[Path, option("--out -o DIR", "The tars go to DIR/<recipe>-<version>/baseline_..._seed_....")] = Path("corruptset-out"),
     accuracies: Annotated[
         Path | None,
-        typer.Option(
-            "--accuracies",
-            metavar="FILE",
-            help="A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
-            show_default=False,
+        option(
+            "--accuracies FILE",
+            "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
         ),
     ] = None,
     grid: Annotated[
-        Path | None,
-        typer.Option(
-            "--grid",
-            metavar="FILE",
-            help="Write the recipe (.toml) of the sets whose accuracies are needed, and nothing else.",
-            show_default=False,
-        ),
+        Path | None, option("--grid FILE", "Write the recipe (.toml) of the sets whose accuracies are needed, and nothing else.")
     ] = None,
     seed: Seed = 0,
-    speed: Annotated[
-        int | None,
-        typer.Option(
-            "--speed", metavar="N", min=1, help="Images before the severities change; by default the recipe's.", show_default=False
-        ),
-    ] = None,
-    length: Annotated[
-        int | None,
-        typer.Option("--length", metavar="N", min=1, help="Images of the whole stream; by default the recipe's.", show_default=False),
-    ] = None,
+    speed: Annotated[int | None, option("--speed N", "Images before the severities change; by default the recipe's.", min=1)] = None,
+    length: Annotated[int | None, option("--length N", "Images of the whole stream; by default the recipe's.", min=1)] = None,
     jobs: Jobs = None,
     samples: Samples = None,
     per_class: PerClass = None,
@@ -99,18 +77,7 @@ def stream(
             progress=progress,
         )
     if as_json:
-        put_json(
-            {
-                "ok": True,
-                "directory": str(made.directory),
-                "digest": made.digest,
-                "images": made.images,
-                "made": made.made,
-                "steps": made.steps,
-                "tars": made.tars,
-            }
-        )
-        return
+        return put_json({"ok": True, **{name: value for name, value in vars(made).items() if name != "manifest"}})
     total = sum(file["bytes"] for file in made.manifest["files"])
     put(f"{made.images} images in {made.steps} steps, {made.tars} tars, {size(total)}; {made.made} images made by this call")
     put(f"Directory: {made.directory}")

@@ -11,7 +11,7 @@ import typer
 from ..errors import first_few
 from ..quantities import size
 from .build_options import REMAKE_OPTIONS, with_options
-from .options import AsJson, count_or_all
+from .options import AsJson, argument, count_or_all, option
 from .output import progress_of, put, put_json, put_notes, say
 
 if TYPE_CHECKING:
@@ -22,39 +22,19 @@ MOST_SHOWN = 50
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The directory of a build (it holds manifest.json) or of a view (VIEW.json).")
-    ],
+    directory: Annotated[Path, argument("DIR", "The directory of a build (it holds manifest.json) or of a view (VIEW.json).")],
     view: Annotated[
         Path | None,
-        typer.Option(
-            "--view",
-            metavar="PATH",
-            help="Check the view that was exported from this build to PATH, image by image, against the build's digests.",
-            show_default=False,
-        ),
+        option("--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests."),
     ] = None,
     rederive: Annotated[
-        str | None,
-        typer.Option(
-            "--rederive",
-            metavar="N|all",
-            help="Also make N samples again from the source under every set, and compare.",
-            show_default=False,
-        ),
+        str | None, option("--rederive N|all", "Also make N samples again from the source under every set, and compare.")
     ] = None,
     repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Make what is wrong or missing again from the source, leave the rest untouched, and verify again."),
+        bool, option("--repair", "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.")
     ] = False,
     calibration: Annotated[
-        str | None,
-        typer.Option(
-            "--calibration",
-            metavar="FILE",
-            help="For --rederive of a build with --scale side and a table of your own: that table.",
-            show_default=False,
-        ),
+        str | None, option("--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.")
     ] = None,
     as_json: AsJson = False,
     *,
