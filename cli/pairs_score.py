@@ -9,7 +9,7 @@ from .options import AsJson, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows
 
 if TYPE_CHECKING:
-    from ..scores.pairs.people_records import Gap, PeopleProfile, PeopleScores, Rate
+    from ..scores.pairs.study_records import Gap, PeopleProfile, PeopleScores, Rate
 
 
 def pairs_score(

@@ -14,10 +14,8 @@ from ..manifests.reader import DataSet
 from ..manifests.records.models import SetRecord
 from .estimates import Images, interval_of, value
 from .formulas import Estimate
-from .outcomes import Outcome, Predictions
+from .outcomes import CLEAN, Outcome, Predictions
 from .records import SetScore
-
-CLEAN = "clean"
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,13 @@ from ..errors import PredictionError, VerificationError
 from ..manifests.reader import DataSet
 from .formulas import Estimate
 from .intervals import Bootstrap, interval
-from .outcomes import Outcome
+from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from .records import Fragile, FragileRate
 
-CLEAN = "clean"
 TOP5_CLASSES = 1_000
 """From so many classes on a region is right where the true class is among the five most likely: the paper's measure on ImageNet."""
-RATES = ("loose_shift", "strict_shift", "loose_shrink", "strict_shrink", "label_change_shift")
+RATES = tuple(Fragile.model_fields)
 
 Rates = NDArray[np.float64]
 """(3, images): rate, positive, negative; NaN for an image without anchors."""
@@ -51,11 +50,6 @@ class FragileScores:
     """What to know of them, a sentence each."""
     estimates: dict[str, Estimate] = field(default_factory=dict)
     """Each rate, and in each resample of the source images, by ``fragile.<group>.<score>``; NaN in resamples of one image."""
-
-
-def fragile_scores(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0) -> dict[str, Fragile]:
-    """Return the fragile rates of each group of regions; `measure_fragile` says more of them."""
-    return measure_fragile(data, outcomes, seed).groups
 
 
 def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 0, *, top5: bool | None = None) -> FragileScores:

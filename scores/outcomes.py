@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+CLEAN = "clean"
+"""The id of the set of clean images."""
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -14,7 +14,8 @@ import numpy as np
 from ..errors import CorruptsetError
 from ..manifests.records.models import SetRecord
 from .estimates import value
-from .evaluation import CLEAN, Evaluation
+from .evaluation import Evaluation
+from .outcomes import CLEAN
 from .records import FirstBelow, Profile
 
 THRESHOLDS = (0.9, 0.5, 0.1)

@@ -19,8 +19,7 @@ from ..webpage.document import render
 from .comparison.differences import differences
 from .comparison.entries import Entry
 from .comparison.tables import Column, Table
-from .evaluation import CLEAN
-from .outcomes import Predictions
+from .outcomes import CLEAN, Predictions
 from .records import Scores
 from .results_page import failures as failed
 from .results_page import panels

@@ -19,10 +19,10 @@ from .comparability import comparability_notes, why_not_alexnet
 from .conditions import condition_of
 from .error_curves import ErrorCurves, alexnet_curves, error_curves
 from .estimates import Images, images_of, interval_of, replicates, value
-from .evaluation import CLEAN, Evaluation
+from .evaluation import Evaluation
 from .formulas import Estimate, rb_index
 from .fragile import FragileScores, measure_fragile
-from .outcomes import Predictions
+from .outcomes import CLEAN, Predictions
 from .prediction_files.reading import read_predictions
 from .profiles import Degradations, DescribeLevel
 from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES

@@ -14,10 +14,10 @@ from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.records.models import Record
 from .comparison.tables import Column, Table
+from .outcomes import CLEAN
 from .published import FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
 
 TABLE_SCORES_VERSION = 1
-CLEAN = "clean"
 SET_COLUMNS = ("set", "set_id")
 MOST_BYTES = 64 << 20
 
@@ -126,9 +126,6 @@ def score_table(
     if out is not None:
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(
-            folder / "score-table.json", json.dumps(scores.as_json(), ensure_ascii=False, indent=1, allow_nan=False).encode(), b"\n"
-        )
         text = json.dumps(scores.as_json(), ensure_ascii=False, indent=1, allow_nan=False)
         write_atomic(folder / "score-table.json", text.encode(), b"\n")
         write_atomic(folder / "score-table.csv", scores.table().csv().encode())

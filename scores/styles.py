@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .evaluation import CLEAN, Evaluation
+from .evaluation import Evaluation
 from .formulas import Estimate
+from .outcomes import CLEAN
 
 
 def style_accuracies(evaluation: Evaluation) -> dict[str, Estimate]:

@@ -12,8 +12,9 @@ import numpy as np
 from ..canonical import canonical
 from ..manifests.records.models import SetRecord, StageRecord
 from .estimates import interval_of, value
-from .evaluation import CLEAN, Evaluation
+from .evaluation import Evaluation
 from .formulas import Estimate, cv_percent
+from .outcomes import CLEAN
 from .records import OrderEffect, TwoFactor
 
 PAPER_NAME = "type "

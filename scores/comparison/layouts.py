@@ -9,6 +9,7 @@ from typing import Literal
 from ..published import EXTRA, FIFTEEN
 from ..records import FragileRate, Scores
 from .correlations import pearson, quadrant, reference_point, spearman
+from .curves import profile_names, profiles_of
 from .differences import Difference
 from .entries import Entry
 from .tables import Cell, Column, Table
@@ -143,26 +144,17 @@ def _by_model(
 
 def first_below(entries: Sequence[Entry]) -> Table | None:
     """Return the level at which the accuracy first falls below thresholds (Swingler 2022)."""
-    keys = [(name, threshold) for name in _profiles(entries) for threshold in ("0.9", "0.5", "0.1")]
+    keys = [(name, threshold) for name in profile_names(entries) for threshold in ("0.9", "0.5", "0.1")]
     columns = [Column("degradation", "text"), Column("accuracy below %", "whole"), *(Column(e.label, "whole") for e in entries)]
     rows = []
     for name, threshold in keys:
         levels: list[Cell] = []
         for e in entries:
-            profile = e.scores.mean_profile if name == MEAN else e.scores.profiles.get(name)
+            profile = profiles_of(e).get(name)
             below = None if profile is None else profile.first_below.get(threshold)
             levels.append(None if profile is None else "never" if below is None else below.level)
         rows.append([name, round(100 * float(threshold)), *levels])
     return Table("degradation", "First level at which the accuracy is below a threshold", columns, rows)
-
-
-MEAN = "mean"
-"""Of all degradations."""
-
-
-def _profiles(entries: Sequence[Entry]) -> list[str]:
-    names = _union(e.scores.profiles for e in entries)
-    return names + [MEAN] * any(e.scores.mean_profile is not None for e in entries)
 
 
 def changes(entries: Sequence[Entry]) -> Table | None:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...webpage.sheets.style import INK, LINE, SOFT
 from ..published import EXTRA, FIFTEEN, SEVERITIES
-from ..records import FragileRate, Profile
-from .correlations import quadrant, reference_point
+from ..records import FragileRate
+from .correlations import quadrant
+from .curves import MEAN_OF_FIFTEEN, profile_names, profiles_of, region_size, severity_errors, two_factor_points
 from .entries import Entry
 from .plot_style import WIDTH, figure, legend, look, short, styled, write
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 """Panels side by side."""
-MEAN = "mean"
-"""Of all degradations."""
 PANEL = (2.3, 1.9)
 """Inches of a panel among many."""
 
@@ -50,10 +49,9 @@ def write_plots(entries: Sequence[Entry], folder: Path) -> list[Path]:
 
 def accuracy_and_cv(entries: Sequence[Entry]) -> Figure | None:
     """Draw mean accuracy against its coefficient of variation, the reference point and the four quadrants."""
-    shown = [(n, e, t, t.cv_percent) for n, e in enumerate(entries) if (t := e.scores.two_factor) is not None and t.cv_percent is not None]
-    if not shown:
+    shown, reference = two_factor_points(entries)
+    if reference is None:
         return None
-    reference = reference_point([cv for _, _, _, cv in shown], [t.mean_accuracy for _, _, t, _ in shown])
     drawn = figure(WIDTH, 4.4)
     axes = drawn.add_subplot()
     for number, entry, t, cv in shown:
@@ -80,36 +78,29 @@ def accuracy_and_cv(entries: Sequence[Entry]) -> Figure | None:
 
 def profiles(entries: Sequence[Entry], measure: str) -> Figure | None:
     """Draw a measure against the level of each gradual degradation, and of their mean."""
-    means = [{} if (mean := e.scores.mean_profile) is None else {MEAN: mean} for e in entries]
-    of_entry: list[dict[str, Profile]] = [e.scores.profiles | mean for e, mean in zip(entries, means, strict=True)]
-    names = list(dict.fromkeys([n for own in of_entry for n in own if n != MEAN] + [n for own in means for n in own]))
     unit, factor = {"accuracy": ("accuracy, %", 100), "rank": ("classes above the true one", 1), "probability": ("probability, %", 100)}[
         measure
     ]
     lines = {
         name: [
             (n, own[name].levels, [factor * v for v in values])
-            for n, own in enumerate(of_entry)
+            for n, own in enumerate(map(profiles_of, entries))
             if name in own and (values := getattr(own[name], measure)) is not None
         ]
-        for name in names
+        for name in profile_names(entries)
     }
     return _panels(entries, lines, "level", unit, top=100 if factor == 100 else None)
 
 
 def error_and_severity(entries: Sequence[Entry]) -> Figure | None:
     """Draw the error against the severity of each corruption, and of the mean over the fifteen."""
-    lines: dict[str, list[tuple[int, list[int], list[float]]]] = {}
-    for number, entry in enumerate(entries):
-        curves = {c: [entry.scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA)}
-        errors = {c: [100 * (1 - one.accuracy) for one in sets if one is not None] for c, sets in curves.items() if None not in sets}
-        if errors.keys() >= set(FIFTEEN):
-            errors["mean of fifteen"] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
-        start = [] if entry.clean is None else [100 * (1 - entry.clean)]
-        for name, values in errors.items():
-            lines.setdefault(name, []).append((number, [*([0] * len(start)), *SEVERITIES], start + values))
-    order = [name for name in (*FIFTEEN, *EXTRA, "mean of fifteen") if name in lines]
-    return _panels(entries, {name: lines[name] for name in order}, "severity", "error, %", top=100)
+    titles = {name: name for name in (*FIFTEEN, *EXTRA)} | {MEAN_OF_FIFTEEN: "mean of fifteen"}
+    lines = {
+        titles[name]: [(number, list(errors), list(errors.values())) for number, errors in of_model.items()]
+        for name, of_model in severity_errors(entries).items()
+        if name in titles
+    }
+    return _panels(entries, lines, "severity", "error, %", top=100)
 
 
 def _panels(
@@ -217,16 +208,12 @@ def fragile(entries: Sequence[Entry]) -> Figure | None:
             places = [groups.index(group) + offset for group in some]
             panel.errorbar(places, values, yerr=arms, color=style.color, marker=style.marker, linestyle=style.linestyle, elinewidth=0.8)
         panel.set_title(RATES[name])
-        panel.set_xticks(range(len(groups)), [_size(group) for group in groups])
+        panel.set_xticks(range(len(groups)), [region_size(group) for group in groups])
     panels[0].set_ylim(bottom=-0.03 * panels[0].get_ylim()[1])
     drawn.supxlabel("side of the regions", fontsize=9)
     drawn.supylabel("fragile anchors, %", fontsize=9)
     _legend_of_models(drawn, panels[0], entries, sorted({number for own in points.values() for number, _, _ in own}))
     return drawn
-
-
-def _size(group: str) -> str:
-    return f"{group[1:]} %" if group.startswith("p") else group[1:]
 
 
 def order_effects(entries: Sequence[Entry]) -> Figure | None:

@@ -10,8 +10,7 @@ from pathlib import Path
 from ...errors import StudyError, listed
 from ...files import read_regular, reason
 from ...manifests.records.parsing import record_or_mistakes
-from .people_records import Refusal
-from .sheet_records import AnswerSheet, StudyKey
+from .study_records import AnswerSheet, Refusal, StudyKey
 
 MOST_BYTES = 16 << 20
 """Of a key, and of one person's answers."""

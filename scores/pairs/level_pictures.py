@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from ...errors import StudyError
 from ...manifests.reader import DataSet
-from .seeded_order import in_turn, shuffled
-from .sheet_records import Group, Trial
-from .shown_pictures import Draw, Pixels
-
-CLEAN = "clean"
+from ...quantities import spans
+from ..outcomes import CLEAN
+from .draw import Draw, Pixels, in_turn, shuffled
+from .study_records import Group, Trial
 
 
 class LevelPictures:
@@ -38,7 +36,9 @@ class LevelPictures:
                 self.sets_at.setdefault(level, []).append(set_id)
         absent = sorted(set(levels or ()) - self.sets_at.keys())
         if absent and self.sets_at:
-            raise StudyError(f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {_spans(self.sets_at)}.")
+            raise StudyError(
+                f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {spans(sorted(self.sets_at))}."
+            )
         if levels is not None:
             self.sets_at = {level: ids for level, ids in self.sets_at.items() if level in levels}
 
@@ -63,27 +63,12 @@ class LevelPictures:
             )
         levels = shuffled(self.sets_at, draw.seed, "levels")
         sets = {level: shuffled(ids, draw.seed, f"sets {level}") for level, ids in self.sets_at.items()}
+        turns: list[tuple[Group, int]] = [("A", 0), ("B", (len(levels) + 1) // 2)]
         for unit, source in enumerate(shuffled(sources, draw.seed, "units")):
-            for group, ahead in (("A", 0), ("B", (len(levels) + 1) // 2)):
+            for group, ahead in turns:
                 level = levels[(unit + ahead) % len(levels)]
                 set_id = sets[level][(2 * (unit // len(levels)) + (ahead > 0)) % len(sets[level])]
                 sample = samples[source]
-                trial = Trial(
-                    id=draw.trial_id(group, set_id, source),
-                    group=cast(Group, group),
-                    unit=unit,
-                    source=source,
-                    sample=source,
-                    set=set_id,
-                    category=draw.choices.of_label[sample.class_index],
-                    member=None,
-                    change=None,
-                    right=None,
-                    corruption=self.corruption_of[set_id],
-                    level=level,
-                )
+                known = {"unit": unit, "source": source, "category": draw.choices.of_label[sample.class_index], "level": level}
+                trial = draw.trial(group, set_id, source, **known, corruption=self.corruption_of[set_id])
                 yield trial, self._data[set_id].image(sample.index)
-
-
-def _spans(levels: dict[int, list[str]]) -> str:
-    return f"{min(levels)} to {max(levels)}" if len(levels) > 2 else " and ".join(map(str, sorted(levels)))

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ...errors import StudyError, listed
+from ..outcomes import CLEAN
+from ..profiles import THRESHOLDS
 from .answer_files import read_answers, read_key
-from .level_pictures import CLEAN
-from .people import CLUSTERS, THRESHOLDS, People
-from .people_records import Gap, PeopleProfile, PeopleScores, Rate
-from .sheet_records import STUDY_VERSION, StudyKey, Trial
+from .people import CLUSTERS, People
+from .study_records import STUDY_VERSION, Gap, PeopleProfile, PeopleScores, Rate, StudyKey, Trial
 
 FEW = 5
 """People below which an interval is said to be narrow by chance."""

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..intervals import Bootstrap, interval
-from .people_records import Gap, PeopleBelow, Rate
-from .sheet_records import Answer, AnswerSheet, StudyKey, Trial
+from ..profiles import THRESHOLDS
+from .study_records import Answer, AnswerSheet, Gap, PeopleBelow, Rate, StudyKey, Trial
 
-THRESHOLDS = (0.9, 0.5, 0.1)
 CLUSTERS = "people and images, each drawn anew and independently of the other"
 
 Floats = NDArray[np.float64]

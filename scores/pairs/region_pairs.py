@@ -17,15 +17,12 @@ from ...manifests.layout import REGIONS
 from ...manifests.reader import DataSet
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.grids import region_id
-from .seeded_order import hash_of, in_turn, shuffled
-from .sheet_records import Change, Group, Trial
-from .shown_pictures import Draw, Pixels
+from ..places import SHIFTS, SHRINKS, Step
+from .draw import Draw, Pixels, hash_of, in_turn, shuffled
+from .study_records import Change, Group, Trial
 
-OFFSETS: dict[Change, tuple[tuple[int, int, int], ...]] = {
-    "shift": tuple((0, y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if y or x),
-    "shrink": tuple((-2, y, x) for y in (0, 1, 2) for x in (0, 1, 2)),
-}
-"""From an anchor to its partners: steps of side, y and x."""
+STEPS: dict[Change, tuple[Step, ...]] = {"shift": SHIFTS, "shrink": SHRINKS}
+"""From an anchor to its partners."""
 
 Place = tuple[int, int]
 """Numbers of an anchor and of its partner among the regions of an image."""
@@ -48,7 +45,7 @@ class SourceRegions:
             if not r.anchor or (sizes is not None and r.group not in sizes):
                 continue
             for change in changes:
-                for side, y, x in OFFSETS[change]:
+                for side, y, x in STEPS[change]:
                     j = number.get((r.side + side, r.y + y, r.x + x))
                     if j is not None and (self.right is None or self.right[i] != self.right[j]):
                         found.setdefault((change, r.group), []).append((i, j))
@@ -163,21 +160,10 @@ class RegionPairs:
             for group, member in zip(groups, pair.members(), strict=True):
                 record = pair.regions.records[member]
                 sample = region_id(pair.source, record.side, record.y, record.x)
-                trial = Trial(
-                    id=draw.trial_id(group, self._set, sample),
-                    group=group,
-                    unit=unit,
-                    source=pair.source,
-                    sample=sample,
-                    set=self._set,
-                    category=pair.category,
-                    member="anchor" if member == pair.place[0] else "partner",
-                    change=pair.change,
-                    right=None if pair.regions.right is None else bool(pair.regions.right[member]),
-                    corruption=None,
-                    level=None,
-                )
-                yield trial, pair.regions.image(member)
+                known = {"unit": unit, "source": pair.source, "category": pair.category, "change": pair.change}
+                known["member"] = "anchor" if member == pair.place[0] else "partner"
+                right = None if pair.regions.right is None else bool(pair.regions.right[member])
+                yield draw.trial(group, self._set, sample, **known, right=right), pair.regions.image(member)
 
 
 def _place_name(record: RegionRecord) -> str:

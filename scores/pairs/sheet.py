@@ -18,16 +18,17 @@ from ...manifests.reader import DataSet
 from ...manifests.reader import open as open_data_set
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
+from ..outcomes import CLEAN
 from ..prediction_files.reading import read_predictions
 from ..records import Scores
 from ..scores_file import load_scores
 from ..set_choice import choose
 from .answer_choices import answer_choices
-from .level_pictures import CLEAN, LevelPictures
+from .draw import Draw, Pixels
+from .level_pictures import LevelPictures
 from .region_pairs import RegionPairs
 from .sheet_page import Instructions, read_instructions, sheet_page
-from .sheet_records import STUDY_VERSION, StudyKey, Trial
-from .shown_pictures import Draw, Pixels
+from .study_records import STUDY_VERSION, StudyKey, Trial
 
 SHOWN = 256
 """Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page of 320."""

@@ -13,8 +13,8 @@ from PIL import Image
 from ...errors import StudyError
 from ...files import read_text, reason
 from ...webpage.document import render, source_hash, text_file, visible
-from .sheet_records import STUDY_VERSION, StudyKey
-from .shown_pictures import Pixels
+from .draw import Pixels
+from .study_records import STUDY_VERSION, StudyKey
 
 PACKAGE = "corruptset.scores.pairs"
 END = "---"

@@ -93,8 +93,6 @@ class Scored:
         return np.asarray(powers[images, classes] / np.einsum("ij->i", powers))
 
 
-_INFINITE = 0x7C00
-"""Bits of float16's infinity."""
 _MINUS_ZERO = -0x8000
 
 

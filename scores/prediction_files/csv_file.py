@@ -31,15 +31,6 @@ _TYPES = {"U": np.dtype(np.str_), "iu": np.dtype(np.int64), "f": np.dtype(np.flo
 class CsvFile:
     """An open CSV file.
 
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    path : Path
-    columns : dict of str to Column
-
     Raises
     ------
     BadTable
@@ -49,7 +40,6 @@ class CsvFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._file = io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="")
         try:
             self._names = next(self._lines(), [])

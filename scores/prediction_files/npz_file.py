@@ -36,17 +36,6 @@ _BAD_HEADER = (ValueError, EOFError, OverflowError, SyntaxError, TypeError, KeyE
 class NpzFile:
     """An open .npz archive.
 
-    Parameters
-    ----------
-    path : Path
-
-    Attributes
-    ----------
-    path : Path
-    columns : dict of str to Column
-    shapes : dict of str to (shape, type, bytes before the elements)
-        Of the arrays that are known.
-
     Raises
     ------
     BadTable
@@ -56,7 +45,6 @@ class NpzFile:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._file = _Guarded(open_regular(path))
         try:
             with _damage():
@@ -64,6 +52,7 @@ class NpzFile:
             self._arrays = {info.filename[:-4]: info for info in self._archive.infolist() if info.filename.endswith(".npy")}
             self._check_members()
             self.shapes = {name: self._read_header(name) for name in (*NAMES, *HEAD_FIELDS) if name in self._arrays}
+            """Shape, type, and bytes before the elements."""
             self.columns = {name: _column(name, *self.shapes[name]) for name in NAMES if name in self.shapes}
         except BaseException:
             self._file.close()
@@ -107,11 +96,6 @@ class NpzFile:
         with _damage(), self._archive.open(self._arrays[name]) as stream:
             return str(np.frombuffer(stream.read()[begin:], dtype)[0])
 
-    def bytes_of(self, name: str) -> _Stored | _Deflated:
-        """Return the bytes of an array, from its header on."""
-        info = self._arrays[name]
-        return _Stored(self._file, info) if info.compress_type == zipfile.ZIP_STORED else _Deflated(self._archive, info)
-
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield some columns, a block of rows at a time; a block's arrays are used again for the next one.
 
@@ -122,11 +106,20 @@ class NpzFile:
         """
         count = block_rows([self.columns[name] for name in names])
         with _damage():
-            streams = {name: _Rows(self, name, count) for name in names}
-            for first in range(0, self.columns[names[0]].rows or 0, count):
-                yield {name: stream.take(first) for name, stream in streams.items()}
-            for stream in streams.values():
-                stream.finish()
+            for parts in zip(*(self._rows(name, count) for name in names), strict=True):
+                yield dict(zip(names, parts, strict=True))
+
+    def _rows(self, name: str, most: int) -> Iterator[NDArray[Any]]:
+        """Yield the rows of an array, a block at a time in memory that is used again; at its end the checksum is compared."""
+        shape, dtype, begin = self.shapes[name]
+        info, memory = self._arrays[name], np.empty((most, *shape[1:]), dtype)
+        stored = _Stored(self._file, info, begin) if info.compress_type == zipfile.ZIP_STORED else _Deflated(self._archive, info, begin)
+        for first in range(0, shape[0], most):
+            block = memory[: shape[0] - first]
+            if not stored.fill(block):
+                raise BadTable(f"is cut off in {name}")
+            yield block.astype(dtype.newbyteorder("="), copy=False)
+        stored.finish()
 
     def place(self, row: int) -> str:
         """Return where a row stands in the file."""
@@ -150,43 +143,20 @@ class _Guarded(io.BufferedReader):
         return data
 
 
-class _Rows:
-    """The rows of an array in an archive, in their order, a block at a time in memory that is used again."""
-
-    def __init__(self, archive: NpzFile, name: str, most: int) -> None:
-        self._shape, dtype, begin = archive.shapes[name]
-        self._block = np.empty((most, *self._shape[1:]), dtype)
-        self._native = dtype.newbyteorder("=")
-        self._name = name
-        self._bytes = archive.bytes_of(name)
-        self._bytes.skip(begin)
-
-    def take(self, first: int) -> NDArray[Any]:
-        block = self._block[: self._shape[0] - first]
-        if not self._bytes.fill(block):
-            raise BadTable(f"is cut off in {self._name}")
-        return block.astype(self._native, copy=False)
-
-    def finish(self) -> None:
-        self._bytes.finish()
-
-
 class _Stored:
-    """The bytes of a member that is not compressed, read where they lie: `zipfile` copies each twice and needs fresh memory for it.
+    """The bytes of an array that is not compressed, read where they lie: `zipfile` copies each twice and needs fresh memory for it.
 
     The checksum is zlib-ng's: zlib's own is a fifth of the time of reading logits.
     """
 
-    def __init__(self, file: io.BufferedReader, info: zipfile.ZipInfo) -> None:
-        self._file, self._crc, self._expected = file, 0, info.CRC
+    def __init__(self, file: io.BufferedReader, info: zipfile.ZipInfo, begin: int) -> None:
+        self._file, self._expected = file, info.CRC
         file.seek(info.header_offset)
         head = file.read(_LOCAL_HEADER)
         self._at = info.header_offset + len(head) + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
-
-    def skip(self, count: int) -> None:
-        self._file.seek(self._at)
-        self._crc = crc32(self._file.read(count))
-        self._at += count
+        file.seek(self._at)
+        self._crc = crc32(file.read(begin))
+        self._at += begin
 
     def fill(self, block: NDArray[Any]) -> bool:
         self._file.seek(self._at)
@@ -202,13 +172,11 @@ class _Stored:
 
 
 class _Deflated:
-    """The bytes of a member that is compressed."""
+    """The bytes of an array that is compressed."""
 
-    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, begin: int) -> None:
         self._stream = archive.open(info)
-
-    def skip(self, count: int) -> None:
-        self._stream.read(count)
+        self._stream.read(begin)
 
     def fill(self, block: NDArray[Any]) -> bool:
         data = np.frombuffer(self._stream.read(block.nbytes), np.uint8)

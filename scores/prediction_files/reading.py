@@ -19,8 +19,7 @@ from .gathering import Gathering
 from .head import HEAD, head_problems, read_head
 from .npz_file import HEAD_FIELDS, NpzFile
 from .row_reader import RowReader
-from .set_files import files_of_sets
-from .set_names import SetNames
+from .set_names import SetNames, files_of_sets
 from .table import BadTable, Layout, Table, layout
 
 READERS: dict[str, Callable[[Path], Table]] = {".npz": NpzFile, ".csv": CsvFile}

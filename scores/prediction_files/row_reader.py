@@ -21,16 +21,7 @@ _NOT_READ, _UNKNOWN = -1, -2
 
 
 class RowReader:
-    """Reads tables into a gathering.
-
-    Parameters
-    ----------
-    data : DataSet
-    names : SetNames
-    gathering : Gathering
-    tell : callable
-        Is told how many rows more were read.
-    """
+    """Reads tables into a gathering; `tell` is told how many rows more were read."""
 
     def __init__(self, data: DataSet, names: SetNames, gathering: Gathering, tell: Callable[[int], None]) -> None:
         samples = data.samples

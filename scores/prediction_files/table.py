@@ -85,7 +85,7 @@ def layout(table: Table, classes: int) -> tuple[Layout | None, list[str]]:
     columns = table.columns
     kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]
     if not kinds:
-        return None, [f"holds no predictions: it has {_listed(columns) or 'no column that is known'}; expected {_EXPECTED}"]
+        return None, [f"holds no predictions: it has {', '.join(columns) or 'no column that is known'}; expected {_EXPECTED}"]
     problems = []
     if len(kinds) > 1:
         given = " and ".join(name for kind in kinds for name in COLUMNS[kind] if name in columns)
@@ -129,10 +129,6 @@ def _remedy(name: str, dtype: np.dtype[Any]) -> str:
     if dtype.kind in "iuf":
         return f": array.astype({'np.float32' if NAMES[name] == 'f' else 'np.int64'})"
     return ""
-
-
-def _listed(columns: Mapping[str, Column]) -> str:
-    return ", ".join(columns)
 
 
 def block_rows(columns: Sequence[Column]) -> int:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ...manifests.records.models import ClassRecord, SampleRecord
 from ..comparison.tables import Cell, Column, Table
-from ..evaluation import CLEAN
-from ..outcomes import Outcome, Predictions
+from ..outcomes import CLEAN, Outcome, Predictions
 from .page_pictures import Place
 
 MOST_SETS = 96

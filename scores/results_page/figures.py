@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from ..comparison.correlations import quadrant, reference_point
+from ..comparison.correlations import quadrant
+from ..comparison.curves import profile_names, profiles_of, region_size, severity_errors, two_factor_points
 from ..comparison.entries import Entry
-from ..comparison.layouts import MEAN
-from ..published import EXTRA, FIFTEEN, SEVERITIES
-from ..records import FragileRate, Profile
+from ..records import FragileRate
 from .charts import Bar, Line, LineChart, Point, QuadrantChart, Spot, apart, look, rising
 
-MEAN_OF_FIFTEEN = "mean of the fifteen"
 PER_CENT = (0.0, 100.0)
 RATES = {
     "loose_shift": "shift, any neighbour differs (loose)",
@@ -22,30 +18,6 @@ RATES = {
     "strict_shrink": "shrink, all differ (strict)",
     "label_change_shift": "shift, another label",
 }
-
-
-def severity_errors(entries: Sequence[Entry]) -> dict[str, dict[int, dict[int, float]]]:
-    """Return errors, in per cent: corruption -> place of the model -> severity (0 is clean) -> error.
-
-    A corruption has a curve where a model has all its severities; the mean is of models that have all fifteen.
-    """
-    found: dict[str, dict[int, dict[int, float]]] = {}
-    for number, entry in enumerate(entries):
-        curves = {c: [entry.scores.sets.get(f"{c}/{s}") for s in SEVERITIES] for c in (*FIFTEEN, *EXTRA, *_others(entry))}
-        errors = {c: [100 * (1 - one.accuracy) for one in sets if one is not None] for c, sets in curves.items() if None not in sets}
-        if errors.keys() >= set(FIFTEEN):
-            errors[MEAN_OF_FIFTEEN] = np.mean([errors[c] for c in FIFTEEN], axis=0).tolist()
-        start = {} if entry.clean is None else {0: 100 * (1 - entry.clean)}
-        for name, values in errors.items():
-            found.setdefault(name, {})[number] = start | dict(zip(SEVERITIES, values, strict=True))
-    first = [*FIFTEEN, *EXTRA]
-    last = {MEAN_OF_FIFTEEN: len(first) + 1}
-    return dict(sorted(found.items(), key=lambda item: first.index(item[0]) if item[0] in first else last.get(item[0], len(first))))
-
-
-def _others(entry: Entry) -> list[str]:
-    """Return whatever else has severities, such as chains of one strength: what AUDE knows."""
-    return [name for name in entry.scores.aude if name not in FIFTEEN and name not in EXTRA]
 
 
 def severity_charts(entries: Sequence[Entry]) -> list[LineChart]:
@@ -60,18 +32,6 @@ def severity_charts(entries: Sequence[Entry]) -> list[LineChart]:
         )
         for name, of_model in severity_errors(entries).items()
     ]
-
-
-def profiles_of(entry: Entry) -> dict[str, Profile]:
-    """Return the degradation profiles of a model, their mean last."""
-    mean = entry.scores.mean_profile
-    return entry.scores.profiles | ({} if mean is None else {MEAN: mean})
-
-
-def profile_names(entries: Sequence[Entry]) -> list[str]:
-    """Return the degradations of all models, the mean last."""
-    names = list(dict.fromkeys(name for entry in entries for name in profiles_of(entry)))
-    return [name for name in names if name != MEAN] + [MEAN] * (MEAN in names)
 
 
 MEASURES = {"accuracy": "accuracy, %", "rank": "classes above the true one", "probability": "probability of the true class, %"}
@@ -104,18 +64,13 @@ def fragile_charts(entries: Sequence[Entry]) -> list[LineChart]:
             points = [_rate_point(groups.index(g) + beside[number], rate) for g, rate in rates.items() if rate is not None]
             if points:
                 lines.setdefault(title, []).append(Line(number, entry.label, points))
-    labels = {float(place): size(group) for place, group in enumerate(groups)}
+    labels = {float(place): region_size(group) for place, group in enumerate(groups)}
     return [LineChart(title, "side of the regions", "fragile, %", own, _from_zero([own]), labels) for title, own in lines.items()]
 
 
 def _rate_point(x: float, rate: FragileRate) -> Point:
     ends = (None, None) if rate.interval is None else (100 * rate.interval[0], 100 * rate.interval[1])
     return Point(x, 100 * rate.rate, *ends)
-
-
-def size(group: str) -> str:
-    """Return the size of a group of regions for people."""
-    return f"{group[1:]} %" if group.startswith("p") else group[1:]
 
 
 def _from_zero(charts: Sequence[Sequence[Line]]) -> tuple[float, float]:
@@ -125,10 +80,9 @@ def _from_zero(charts: Sequence[Sequence[Line]]) -> tuple[float, float]:
 
 def quadrant_charts(entries: Sequence[Entry]) -> list[QuadrantChart]:
     """Return mean accuracy against its coefficient of variation over two-factor sets (Dai & Berleant 2021)."""
-    shown = [(n, e, t, t.cv_percent) for n, e in enumerate(entries) if (t := e.scores.two_factor) is not None and t.cv_percent is not None]
-    if not shown:
+    shown, reference = two_factor_points(entries)
+    if reference is None:
         return []
-    reference = reference_point([cv for _, _, _, cv in shown], [t.mean_accuracy for _, _, t, _ in shown])
     spots = [
         Spot(
             n,

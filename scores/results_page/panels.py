@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...manifests.records.models import SetRecord
 from ..comparison.entries import Entry
-from ..evaluation import CLEAN
+from ..outcomes import CLEAN
 from ..profiles import THRESHOLDS
 from ..records import FirstBelow, Profile
 from .page_pictures import Place

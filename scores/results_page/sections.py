@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..comparison.curves import profile_names, profiles_of, severity_errors
 from ..comparison.differences import Difference
 from ..comparison.entries import Entry
 from ..comparison.layouts import tables
 from ..comparison.tables import Cell, Column, Table
 from .charts import Bar, LineChart, QuadrantChart
-from .figures import (
-    MEASURES,
-    fragile_charts,
-    maude_bars,
-    order_matrix,
-    profile_charts,
-    profile_names,
-    profiles_of,
-    quadrant_charts,
-    severity_charts,
-    severity_errors,
-)
+from .figures import MEASURES, fragile_charts, maude_bars, order_matrix, profile_charts, quadrant_charts, severity_charts
 from .page_tables import PageTable, page_table
 
 STEPS = 3

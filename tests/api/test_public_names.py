@@ -20,9 +20,8 @@ from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import FileRecord
 from corruptset.manifests.release.bag import Bag, PackedArchive
 from corruptset.manifests.release.unpack import Unpacked
-from corruptset.scores.pairs.people_records import PeopleScores
 from corruptset.scores.pairs.sheet import Sheet
-from corruptset.scores.pairs.sheet_records import StudyKey
+from corruptset.scores.pairs.study_records import PeopleScores, StudyKey
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUNCTIONS = [name for name in corruptset.__all__ if name != "__version__"]

@@ -14,8 +14,9 @@ from slow_regions import SAMPLED, SIZES, photograph, small_images, write_recipe,
 
 import corruptset
 from corruptset.errors import PredictionError, VerificationError
-from corruptset.scores.fragile import RATES, crop_scores, fragile_scores, measure_fragile
+from corruptset.scores.fragile import RATES, crop_scores, measure_fragile
 from corruptset.scores.outcomes import Outcome
+from corruptset.scores.records import Fragile
 
 SHIFT_RATES = ("loose_shift", "strict_shift", "label_change_shift")
 
@@ -24,12 +25,16 @@ def outcome_of(right: Any, predicted: Any = None, **more: Any) -> Outcome:
     return Outcome(np.array(right, bool), predicted=None if predicted is None else np.array(predicted, np.int32), **more)
 
 
+def groups_of(data: Any, outcomes: dict[str, Outcome], seed: int = 0) -> dict[str, Fragile]:
+    return measure_fragile(data, outcomes, seed).groups
+
+
 def check(data: Any, right: Any, predicted: Any, *, shrunk: bool = True, seed: int = 0) -> None:
     """Hold the scores of a data set to the slow version's."""
     records = [s.region for s in data.samples]
     rows = slow_flips(records, right, predicted, shrunk)
     sources = list(dict.fromkeys(r.source for r in records))
-    found = fragile_scores(data, {"clean": outcome_of(right, predicted)}, seed)
+    found = groups_of(data, {"clean": outcome_of(right, predicted)}, seed)
     assert set(found) == {r.group for r in records}
     for group, scores in found.items():
         for name in RATES:
@@ -78,7 +83,7 @@ def test_the_published_definition_by_hand():
     # 3x3 positions of side 3 in an image of 5x5, the middle alone is right; the shrunk ones are all wrong
     records = exhaustive("a", 5, [3])
     right = [r.anchor and (r.y, r.x) == (1, 1) for r in records]
-    scores = fragile_scores(data_of(records), {"clean": outcome_of(right)})["s3"]
+    scores = groups_of(data_of(records), {"clean": outcome_of(right)})["s3"]
     assert scores.loose_shift.model_dump() == {"rate": 1, "positive": 1 / 9, "negative": 8 / 9, "interval": None, "anchors": 9}
     # a corner has three neighbours; of none but the middle do all differ
     assert (scores.strict_shift.rate, scores.strict_shift.positive) == (1 / 9, 1 / 9)
@@ -90,7 +95,7 @@ def test_the_published_definition_by_hand():
 @pytest.mark.parametrize("right", [True, False])
 def test_a_model_that_is_always_right_or_always_wrong_is_never_fragile(right):
     records = exhaustive("a", 8, [3, 5]) + exhaustive("b", 8, [3, 5])
-    for scores in fragile_scores(data_of(records), {"clean": outcome_of([right] * len(records), [7] * len(records))}).values():
+    for scores in groups_of(data_of(records), {"clean": outcome_of([right] * len(records), [7] * len(records))}).values():
         for name in RATES:
             rate = getattr(scores, name)
             assert (rate.rate, rate.positive, rate.negative, rate.interval) == (0, 0, 0, (0, 0))
@@ -98,13 +103,13 @@ def test_a_model_that_is_always_right_or_always_wrong_is_never_fragile(right):
 
 def test_labels_that_change_without_becoming_right():
     records = exhaustive("a", 6, [3])
-    scores = fragile_scores(data_of(records), {"clean": outcome_of([False] * len(records), range(len(records)))})["s3"]
+    scores = groups_of(data_of(records), {"clean": outcome_of([False] * len(records), range(len(records)))})["s3"]
     assert (scores.loose_shift.rate, scores.label_change_shift.rate, scores.label_change_shift.negative) == (0, 1, 1)
 
 
 def test_a_region_without_neighbours_counts_in_no_shift():
     records = exhaustive("a", 5, [5])
-    scores = fragile_scores(data_of(records), {"clean": outcome_of([r.anchor for r in records], range(len(records)))})["s5"]
+    scores = groups_of(data_of(records), {"clean": outcome_of([r.anchor for r in records], range(len(records)))})["s5"]
     assert scores.loose_shift is scores.strict_shift is scores.label_change_shift is None
     assert (scores.strict_shrink.rate, scores.strict_shrink.anchors) == (1, 1)
 
@@ -112,13 +117,13 @@ def test_a_region_without_neighbours_counts_in_no_shift():
 def test_images_count_alike_however_many_anchors_they_have():
     records = exhaustive("a", 5, [3]) + exhaustive("b", 9, [3])
     right = [r.source == "a" and (r.y, r.x, r.side) == (0, 0, 3) for r in records]
-    scores = fragile_scores(data_of(records), {"clean": outcome_of(right)})["s3"]
+    scores = groups_of(data_of(records), {"clean": outcome_of(right)})["s3"]
     assert (scores.loose_shift.anchors, scores.loose_shift.rate) == (9 + 49, pytest.approx((4 / 9 + 0) / 2))
 
 
 def test_regions_of_different_images_are_no_neighbours():
     records = [region("a", 3, 0, 0), region("b", 3, 0, 1), region("b", 3, 1, 0)]
-    found = fragile_scores(data_of(records, kind="embed"), {"clean": outcome_of([True, False, False])})["s3"]
+    found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True, False, False])})["s3"]
     assert (found.loose_shift.anchors, found.loose_shift.rate) == (2, 0)
 
 
@@ -126,7 +131,7 @@ def test_embedded_images_have_no_shrunk_regions_though_sides_are_two_apart():
     records = [r for side in (10, 12) for r in exhaustive("a", 14, [side], shrunk=False)]
     right = [r.side == 12 for r in records]
     check(data_of(records, kind="embed"), right, right, shrunk=False)
-    found = fragile_scores(data_of(records, kind="embed"), {"clean": outcome_of(right, right)})
+    found = groups_of(data_of(records, kind="embed"), {"clean": outcome_of(right, right)})
     assert found["s12"].loose_shrink is None
     assert found["s12"].strict_shrink is None
 
@@ -139,7 +144,7 @@ def test_an_image_without_a_group_counts_in_the_others():
 
 def test_groups_stand_by_size():
     records = [region("a", side, 0, 0, group=group) for side, group in [(9, "p80"), (75, "p5"), (3, "p20")]]
-    assert list(fragile_scores(data_of(records, kind="embed"), {"clean": outcome_of([True] * 3)})) == ["p5", "p20", "p80"]
+    assert list(groups_of(data_of(records, kind="embed"), {"clean": outcome_of([True] * 3)})) == ["p5", "p20", "p80"]
 
 
 def test_five_most_likely_classes_count_from_a_thousand_classes_on():
@@ -175,16 +180,16 @@ def test_notes_and_estimates():
 def test_predictions_that_do_not_fit():
     records = exhaustive("a", 6, [3])
     with pytest.raises(PredictionError, match=r"3 predictions of 52 samples, 52 of them regions"):
-        fragile_scores(data_of(records), {"clean": outcome_of([True] * 3)})
+        groups_of(data_of(records), {"clean": outcome_of([True] * 3)})
     found = measure_fragile(data_of(records), {"fog/1": outcome_of([True] * 52)})
     assert (found.groups, len(found.notes)) == ({}, 1)
     left = [r for r in records if (r.side, r.y, r.x) != (1, 0, 1)]
     with pytest.raises(VerificationError, match="2 anchors lack shrunk regions"):
-        fragile_scores(data_of(left), {"clean": outcome_of([True] * len(left))})
+        groups_of(data_of(left), {"clean": outcome_of([True] * len(left))})
     with pytest.raises(VerificationError, match="9 anchors lack shrunk regions"):
-        fragile_scores(data_of(exhaustive("a", 6, [4], shrunk=False)), {"clean": outcome_of([True] * 9)})
+        groups_of(data_of(exhaustive("a", 6, [4], shrunk=False)), {"clean": outcome_of([True] * 9)})
     with pytest.raises(VerificationError, match="a sample twice"):
-        fragile_scores(data_of([*records, records[0]]), {"clean": outcome_of([True] * 53)})
+        groups_of(data_of([*records, records[0]]), {"clean": outcome_of([True] * 53)})
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +235,7 @@ def test_embedded_images_of_a_build(images, tmp_path):
     rng = np.random.default_rng(4)
     right, predicted = rng.random(len(data.samples)) < 0.8, rng.integers(0, 3, len(data.samples))
     check(data, right, predicted, shrunk=False)
-    found = fragile_scores(data, {"clean": outcome_of(right, predicted)})
+    found = groups_of(data, {"clean": outcome_of(right, predicted)})
     assert {name: [getattr(s, name) is None for s in found.values()] for name in RATES} == {
         name: [name not in SHIFT_RATES] * 2 for name in RATES
     }

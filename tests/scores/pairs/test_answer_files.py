@@ -12,7 +12,7 @@ from studies import save, sheet_of
 from corruptset.errors import StudyError
 from corruptset.scores.pairs.answer_files import read_answers, read_key
 from corruptset.scores.pairs.sheet import Sheet
-from corruptset.scores.pairs.sheet_records import StudyKey
+from corruptset.scores.pairs.study_records import StudyKey
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def test_levels_and_degradations_are_as_often_as_each_other(levels_sheet: Sheet)
 def test_levels_and_sets_are_chosen(levels: DataSet, tmp_path: Path) -> None:
     key = pairs_sheet(levels, tmp_path / "p.html", n=10, sets=["posterize/*", "clean"], levels=[0, 4]).key
     assert {trial.set for trial in key.trials} == {"clean", "posterize/04"}
-    with pytest.raises(StudyError, match="has no set at level 3, 9; there are levels 0 to 4"):
+    with pytest.raises(StudyError, match="has no set at level 3, 9; there are levels 0-2,4"):
         pairs_sheet(levels, tmp_path / "q.html", n=10, levels=[1, 3, 4, 9])
 
 

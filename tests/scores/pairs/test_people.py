@@ -11,9 +11,10 @@ import pytest
 from studies import sheet_of
 
 from corruptset.scores.intervals import Bootstrap
-from corruptset.scores.pairs.people import THRESHOLDS, People
+from corruptset.scores.pairs.people import People
 from corruptset.scores.pairs.sheet import Sheet
-from corruptset.scores.pairs.sheet_records import AnswerSheet, StudyKey, Trial
+from corruptset.scores.pairs.study_records import AnswerSheet, StudyKey, Trial
+from corruptset.scores.profiles import THRESHOLDS
 
 
 def people_of(key: StudyKey, groups: str, seed: int = 3) -> list[AnswerSheet]:

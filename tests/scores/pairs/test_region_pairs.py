@@ -15,7 +15,7 @@ from corruptset.generate.build import build
 from corruptset.manifests.reader import DataSet
 from corruptset.scores.pairs.region_pairs import SourceRegions
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
-from corruptset.scores.pairs.sheet_records import StudyKey, Trial
+from corruptset.scores.pairs.study_records import StudyKey, Trial
 
 
 def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:
