@@ -19,76 +19,41 @@ TYPE_CHECKING = False  # typing's own would be the larger part of what an import
 if TYPE_CHECKING:
     from typing import Any
 
-    from .corruptions.call import corrupt
-    from .corruptions.plugins import load_plugin
-    from .corruptions.transforms import Corrupt, RandomCorrupt
-    from .generate.again.page_again import page
-    from .generate.again.rebuild import rebuild
-    from .generate.again.rederive import verify
-    from .generate.build import build
-    from .generate.calibration.calibrate import calibrate
-    from .generate.catalogue import names, recipes
-    from .generate.commit.abandon import abandon
-    from .generate.contract import check_corruption
-    from .generate.plan.plan import plan
-    from .generate.preview import preview
-    from .generate.recipes.two_factor import pairs
-    from .generate.schedules import schedule
-    from .generate.show import show
-    from .generate.streams.stream import stream
-    from .generate.views.export import export
-    from .manifests.distribution.fetch import fetch
-    from .manifests.distribution.publish import publish
-    from .manifests.reader import open
-    from .manifests.release.pack import pack
-    from .manifests.release.unpack import unpack
-    from .models.surrogate import load_surrogate
-    from .scores.compare import compare
-    from .scores.pairs.pairs_score import pairs_score
-    from .scores.pairs.sheet import pairs_sheet
-    from .scores.predict import predict
-    from .scores.report import report
-    from .scores.score import score
-    from .scores.score_table import score_table
+    from .corruptions.call import corrupt as corrupt
+    from .corruptions.plugins import load_plugin as load_plugin
+    from .corruptions.transforms import Corrupt as Corrupt
+    from .corruptions.transforms import RandomCorrupt as RandomCorrupt
+    from .generate.again.page_again import page as page
+    from .generate.again.rebuild import rebuild as rebuild
+    from .generate.again.rederive import verify as verify
+    from .generate.build import build as build
+    from .generate.calibration.calibrate import calibrate as calibrate
+    from .generate.catalogue import names as names
+    from .generate.catalogue import recipes as recipes
+    from .generate.commit.abandon import abandon as abandon
+    from .generate.contract import check_corruption as check_corruption
+    from .generate.plan.plan import plan as plan
+    from .generate.preview import preview as preview
+    from .generate.recipes.two_factor import pairs as pairs
+    from .generate.schedules import schedule as schedule
+    from .generate.show import show as show
+    from .generate.streams.stream import stream as stream
+    from .generate.views.export import export as export
+    from .manifests.distribution.fetch import fetch as fetch
+    from .manifests.distribution.publish import publish as publish
+    from .manifests.reader import open as open
+    from .manifests.release.pack import pack as pack
+    from .manifests.release.unpack import unpack as unpack
+    from .models.surrogate import load_surrogate as load_surrogate
+    from .scores.compare import compare as compare
+    from .scores.pairs.pairs_score import pairs_score as pairs_score
+    from .scores.pairs.sheet import pairs_sheet as pairs_sheet
+    from .scores.predict import predict as predict
+    from .scores.report import report as report
+    from .scores.score import score as score
+    from .scores.score_table import score_table as score_table
 
     __version__: str
-
-__all__ = [
-    "Corrupt",
-    "RandomCorrupt",
-    "__version__",
-    "abandon",
-    "build",
-    "calibrate",
-    "check_corruption",
-    "compare",
-    "corrupt",
-    "export",
-    "fetch",
-    "load_plugin",
-    "load_surrogate",
-    "names",
-    "open",
-    "pack",
-    "page",
-    "pairs",
-    "pairs_score",
-    "pairs_sheet",
-    "plan",
-    "predict",
-    "preview",
-    "publish",
-    "rebuild",
-    "recipes",
-    "report",
-    "schedule",
-    "score",
-    "score_table",
-    "show",
-    "stream",
-    "unpack",
-    "verify",
-]
 
 _HOMES = {
     "Corrupt": "corruptions.transforms",
@@ -125,7 +90,7 @@ _HOMES = {
     "verify": "generate.again.rederive",
     "open": "manifests.reader",
 }
-
+__all__ = sorted(["__version__", *_HOMES])
 
 _SUPPLIED = {
     "open": {"family_of": "corruptions.registry", "open_virtual": "generate.again.virtual"},
@@ -170,4 +135,4 @@ def _supply(function: Any, homes: dict[str, str]) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

@@ -39,32 +39,10 @@ from .verify import verify
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
-    list_,
-    show,
-    plan,
-    build,
-    verify,
-    rebuild,
-    export,
-    page,
-    pack,
-    unpack,
-    publish,
-    fetch,
-    schedule,
-    predict,
-    score,
-    score_table,
-    compare,
-    report,
-    pairs_sheet,
-    pairs_score,
-    corrupt,
-    preview,
-    stream,
-    calibrate,
-    check_corruption,
-]
+    list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
+    schedule, predict, score, score_table, compare, report, pairs_sheet, pairs_score,
+    corrupt, preview, stream, calibrate, check_corruption,
+]  # fmt: skip
 
 app = typer.Typer(
     name="corruptset",

@@ -159,21 +159,7 @@ def parse_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 # The names that the public call keeps for itself.
-_RESERVED = {
-    "image",
-    "name",
-    "severity",
-    "level",
-    "calibration",
-    "ladder",
-    "scale",
-    "coupling",
-    "seed",
-    "key",
-    "surrogate",
-    "label",
-    "labels",
-}
+_RESERVED = set("image name severity level calibration ladder scale coupling seed key surrogate label labels".split())
 
 
 def _value(name: str, text: str) -> Any:

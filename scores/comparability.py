@@ -1,17 +1,26 @@
-"""Why a score may not be laid beside a published one, in words; nothing where it may."""
+"""Why a score cannot be had, and why it may not be laid beside a published one, in words; nothing where it may."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sized
 
 from ..errors import first_few
 from ..manifests.reader import DataSet
 from ..published_frost import PUBLISHED_FROST
-from .published import ALEXNET, BENCHMARKS, IMAGENET_C, IMAGENET_IMAGES, Benchmark, definition, encoding_of
+from .error_curves import ErrorCurves
+from .evaluation import Evaluation
+from .published import ALEXNET, BENCHMARKS, FIFTEEN, IMAGENET_C, IMAGENET_IMAGES, Benchmark, definition, encoding_of
 
 VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 """The id of one of ImageNet's validation images."""
+KINDS = {
+    "profiles": "degradation profiles (no set has a level)",
+    "two_factor": "two-factor scores (no set has two stages to test on)",
+    "style": "accuracy by group (no sample has a group, or no set is clean)",
+    "fragile": "fragile recognition (no sample is a region)",
+}
+"""Scores that only some data sets are made for, and what others lack."""
 
 
 def why_not_alexnet(data: DataSet, condition: str | None) -> list[str]:
@@ -126,3 +135,42 @@ def _number(count: int, what: str) -> str:
 
 def _encoding(encoding: tuple[str | int, ...]) -> str:
     return "PNG" if encoding[0] == "png" else f"JPEG of quality {encoding[1]} ({encoding[2]})"
+
+
+def absence_notes(evaluation: Evaluation, curves: ErrorCurves, no_baseline: list[str], kinds: Mapping[str, Sized]) -> Iterator[str]:
+    """Yield why scores are null or empty.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    curves : ErrorCurves
+        The model's.
+    no_baseline : list of str
+        Why there are no errors that corruption errors are relative to; empty where there are.
+    kinds : mapping of str to what was scored
+        Of each of `KINDS`.
+    """
+    if curves.errors and curves.clean is None:
+        yield "AUDE, relative CE and the RB-index need predictions of the clean images: add clean.npz."
+    if curves.errors and no_baseline:
+        yield (
+            f"No CE, no mCE: AlexNet's published errors are no baseline for this data set: {'; '.join(no_baseline)}. Give another model's "
+            "predictions of it as --baseline."
+        )
+    if 0 < len(curves.missing) < len(FIFTEEN):
+        yield (
+            "mAUDE and mCE are means over the fifteen corruptions of ImageNet-C, at five severities, to test on; "
+            f"{len(curves.missing)} of them are missing: {first_few(curves.missing)}."
+        )
+    for role in ("validation", "train"):
+        others = [record.id for record in evaluation.records if record.role == role]
+        if others:
+            yield f"Sets of role {role} are in no mean over test sets; here these are {len(others)}: {first_few(others)}."
+    silent = [name for name in ("top5", "rank", "probability") if any(getattr(o, name) is None for o in evaluation.outcomes.values())]
+    if silent:
+        yield f"The predictions do not say the {', '.join(silent)} of every set."
+    nothing = [] if curves.errors else ["AUDE and CE (no corruption has five severities)"]
+    nothing += [] if evaluation.tests else ["the RB-index and the mean accuracy (no set but clean is to test on)"]
+    nothing += [text for kind, text in KINDS.items() if not kinds.get(kind)]
+    if nothing:
+        yield f"Not scored, because the data set is not made for it: {'; '.join(nothing)}."

@@ -14,10 +14,9 @@ from ..errors import PredictionError, first_few
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..progress import shows_progress, told
-from .absences import absence_notes
-from .comparability import comparability_notes, why_not_alexnet
+from .comparability import absence_notes, comparability_notes, why_not_alexnet
 from .conditions import condition_of
-from .error_curves import ErrorCurves, alexnet_curves, error_curves
+from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
 from .estimates import Images, images_of, interval_of, replicates, value
 from .evaluation import Evaluation
 from .formulas import Estimate, rb_index
@@ -29,7 +28,6 @@ from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES
 from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
 from .set_choice import choose
-from .severity_curves import severity_curves
 from .styles import style_accuracies, style_gap
 from .two_factor import two_factor, two_factor_estimates
 

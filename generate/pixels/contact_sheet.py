@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...webpage.sheets.sheet import Cell, Line, sheet
+from ...webpage.sheets.sheet import Cell, Line, Picture, sheet
 from ...webpage.sheets.style import LARGEST
-from ...webpage.sheets.tile import Picture
 
 SEVERITIES_A_LINE = 6
 LEVELS_A_LINE = 10

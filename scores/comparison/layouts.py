@@ -22,22 +22,9 @@ ENDS: tuple[Literal["low", "high"], ...] = ("low", "high")
 def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
     """Return all tables that models have scores for."""
     makers: list[Callable[[Sequence[Entry]], Table | None]] = [
-        summary,
-        aude,
-        aude_of_others,
-        ce,
-        relative_ce,
-        families,
-        accuracy,
-        first_below,
-        changes,
-        two_factor,
-        correlations,
-        order_effects,
-        fragile,
-        fragile_parts,
-        style,
-    ]
+        summary, aude, aude_of_others, ce, relative_ce, families, accuracy, first_below,
+        changes, two_factor, correlations, order_effects, fragile, fragile_parts, style,
+    ]  # fmt: skip
     made = [make(entries) for make in makers]
     return [table for table in [*made, differences_table(found)] if table is not None and table.rows]
 

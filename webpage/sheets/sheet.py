@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from .letters import BOLD, LEADING, REGULAR, fitted, width, write
 from .png import png
-from .style import GAP, INK, LARGEST, PAPER, READABLE, SOFT, Colour, rgb
-from .tile import Picture, put, tile
+from .style import GAP, INK, LARGEST, LINE, PAPER, READABLE, SOFT, Colour, rgb
 
+Picture = NDArray[np.uint8]
+"""(H, W, C), RGB or grey."""
 Cell = tuple[str, Picture | None]
 """What is written below, and the picture, if there is one."""
 NONE = "–"
@@ -65,7 +68,7 @@ def sheet(lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str,
     for line in lines:
         y = _put_line(canvas, y, line, frame)
     for x, down, (name, colour) in frame.swatches(y):
-        put(canvas, x, down + 3, np.full((_SWATCH, _SWATCH, 3), colour, np.uint8))
+        _put_tile(canvas, x, down + 3, np.full((_SWATCH, _SWATCH, 3), colour, np.uint8))
         write(canvas, x + _SWATCH + GAP, down, name, rgb(INK))
     return png(canvas)
 
@@ -86,7 +89,7 @@ def _put_line(canvas: Picture, y: int, line: Line, frame: _Frame) -> int:
         if picture is None:
             write(canvas, x + (frame.tile_width - width(NONE)) // 2, middle - LEADING // 2, NONE, rgb(SOFT))
         elif picture.size:
-            put(canvas, x, top, tile(picture, frame.tile_width, frame.tile_height))
+            _put_tile(canvas, x, top, tile(picture, frame.tile_width, frame.tile_height))
         _put_text(canvas, x, top + frame.tile_height + 3, frame.name(name), SOFT)
     return y + frame.height_of(line)
 
@@ -161,3 +164,24 @@ class _Frame:
 
     def _legend_height(self) -> int:
         return max((y + LEADING + GAP for _, y, _ in self.swatches(0)), default=0)
+
+
+def tile(picture: Picture, width: int, height: int) -> Picture:
+    """Return a picture as RGB that fits a place: its pixels as squares of a whole number of pixels, or reduced by the mean over boxes."""
+    high, wide = picture.shape[:2]
+    factor = min(width // wide, height // high)
+    if factor:
+        fitting = picture.repeat(factor, axis=0).repeat(factor, axis=1) if factor > 1 else picture
+    else:
+        share = min(width / wide, height / high)
+        size = max(1, int(wide * share)), max(1, int(high * share))
+        image = Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture)
+        fitting = np.asarray(image.resize(size, Image.Resampling.BOX)).reshape(size[1], size[0], picture.shape[2])
+    return np.broadcast_to(fitting, (*fitting.shape[:2], 3))
+
+
+def _put_tile(canvas: Picture, x: int, y: int, drawn: Picture) -> None:
+    """Put a tile on a canvas, its upper left pixel at (x, y), with an edge around it."""
+    height, width = drawn.shape[:2]
+    canvas[y - 1 : y + height + 1, x - 1 : x + width + 1] = rgb(LINE)
+    canvas[y : y + height, x : x + width] = drawn

@@ -18,9 +18,8 @@ from zlib_ng import zlib_ng
 from corruptset.webpage.sheets import png as png_module
 from corruptset.webpage.sheets.letters import LEADING, fitted, width
 from corruptset.webpage.sheets.png import png
-from corruptset.webpage.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet
+from corruptset.webpage.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet, tile
 from corruptset.webpage.sheets.style import GAP, INK, LINE, PAPER, READABLE, SOFT, rgb
-from corruptset.webpage.sheets.tile import tile
 from pictures import painted
 
 WHITE, EDGE = rgb(PAPER), rgb(LINE)

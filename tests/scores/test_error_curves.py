@@ -7,7 +7,7 @@ from typing import Any
 import unbuilt
 
 from corruptset.manifests.records.models import SetRecord
-from corruptset.scores.severity_curves import severity_curves
+from corruptset.scores.error_curves import severity_curves
 
 
 def record(id: str, *stages: tuple[str, int | None], level: int | None = None) -> SetRecord:
