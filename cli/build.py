@@ -23,7 +23,7 @@ from .options import (
     option,
     split_globs,
 )
-from .output import chain, progress_of, put, put_json, put_notes, put_rows
+from .output import chain, progress_of, put, put_json, put_notes, put_table
 from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
@@ -202,11 +202,9 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
-        put_rows([f"set ({len(rows)})", "role", "stages"], rows)
-        put()
+        put_table([f"set ({len(rows)})", "role", "stages"], rows)
     groups = [[family, str(len(sets)), first_few(corruptions_of(sets), MOST_NAMED)] for family, sets in planned.families().items()]
-    put_rows(["family", "sets", "corruptions"], groups, right=["sets"])
-    put()
+    put_table(["family", "sets", "corruptions"], groups, right=["sets"])
     each = "" if list_sets else " (each of them: --list-sets)"
     put(f"Sets:    {len(planned.sets)} of {planned.recipe} {planned.version}{each}")
     of_images = f" (regions of {planned.source_images} images)" if planned.store == "images" else ""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .options import AsJson, argument, option
-from .output import put, put_json, put_notes, put_rows
+from .output import put, put_json, put_notes, put_table
 
 SHOWN = ("summary", "degradation", "correlations", "fragile")
 """The tables that are printed; all are written."""
@@ -31,8 +31,7 @@ def compare(
             headings = [table.columns[i].heading for i in kept]
             words = [table.columns[i].heading for i in kept if table.columns[i].kind == "text"]
             rows = [[table.columns[i].shown(row[i]) for i in kept] for row in table.rows]
-            put_rows(headings, rows, right=[heading for heading in headings if heading not in words])
-            put()
+            put_table(headings, rows, right=[heading for heading in headings if heading not in words])
     exceeding = [d for d in done.differences if d.exceeds]
     paired = [d for d in done.differences if d.exceeds is not None]
     if paired:

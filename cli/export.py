@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ..quantities import size
 from . import completion
-from .options import AnyShape, AsJson, Sets, argument, option, split_globs
+from .options import AnyShape, AsJson, FinishedBuild, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json, put_notes
 
 
@@ -21,7 +21,7 @@ def export(
             autocompletion=completion.views,
         ),
     ],
-    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    directory: FinishedBuild,
     out: Annotated[Path, option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty.")],
     sets: Sets = None,
     severities: Annotated[

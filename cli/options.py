@@ -25,6 +25,7 @@ def argument(name: str, help: str, **more: Any) -> Any:
     return typer.Argument(metavar=name, help=help, **more)
 
 
+FinishedBuild = Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")]
 AsJson = Annotated[bool, option("--json", "Print one JSON object on standard output and nothing else there.")]
 Source = Annotated[
     str,

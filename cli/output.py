@@ -116,6 +116,12 @@ def put_rows(
         out.print(table)
 
 
+def put_table(columns: Sequence[str], rows: Iterable[Iterable[str]], right: Collection[str] = ()) -> None:
+    """Write a table to standard output as `put_rows` does, and an empty line."""
+    put_rows(columns, rows, right)
+    put()
+
+
 def put_json(value: Any) -> None:
     """Write one JSON object to standard output."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

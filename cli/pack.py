@@ -10,12 +10,12 @@ import typer
 from ..digests import digits
 from ..errors import first_few
 from ..quantities import size
-from .options import AsJson, argument, option
+from .options import AsJson, FinishedBuild, argument, option
 from .output import progress_of, put, put_json, put_notes
 
 
 def pack(
-    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    directory: FinishedBuild,
     out: Annotated[Path, option("--out -o DIR2", "Receives the archives and what goes with them; new or empty.")],
     by: Annotated[
         Literal["family", "corruption", "set"],

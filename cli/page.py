@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from ..quantities import size
-from .options import AsJson, Groups, Images, Labels, OriginalSource, argument, option
+from .options import AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, option
 from .output import progress_of, put, put_json, put_notes
 
 
 def page(
-    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    directory: FinishedBuild,
     source: OriginalSource = None,
     out: Annotated[Path | None, option("--out -o FILE", "Write the page there, and leave the data set as it is.")] = None,
     labels: Labels = None,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from .options import AsJson, argument, option
-from .output import progress_of, put, put_json, put_notes, put_rows
+from .output import progress_of, put, put_json, put_notes, put_table
 
 if TYPE_CHECKING:
     from ..scores.pairs.study_records import Gap, PeopleProfile, PeopleScores, Rate
@@ -42,19 +42,16 @@ def put_people_scores(scored: PeopleScores) -> None:
         names = {"right": f"{scored.model} right", "wrong": f"{scored.model} wrong"} if of_model else {}
         columns = ["member", "answers", "accuracy", "95 % interval", "cannot tell", "median time"]
         rows = ([names.get(name, name), *_cells(rate)] for name, rate in scored.members.items())
-        put_rows(columns, rows, right=["answers", "accuracy", "cannot tell", "median time"])
-        put()
+        put_table(columns, rows, right=["answers", "accuracy", "cannot tell", "median time"])
     if scored.gap is not None:
         gaps = {"all pairs": scored.gap, **(scored.gaps if len(scored.gaps) > 1 else {})}
-        put_rows(
+        put_table(
             ["gap", "pairs", "points", "95 % interval"], ([name, *_gap_cells(gap)] for name, gap in gaps.items()), right=["pairs", "points"]
         )
-        put()
     for name, profile in _profiles(scored).items():
         _put_profile(name, profile, scored)
     if scored.refused:
-        put_rows(["does not count", ""], ([one.file, one.reason] for one in scored.refused))
-        put()
+        put_table(["does not count", ""], ([one.file, one.reason] for one in scored.refused))
     put_notes(scored.notes)
     put(f"Intervals: resamples of {scored.clusters}")
     put(f"Study:     {scored.study}")
@@ -74,15 +71,13 @@ def _put_profile(name: str, profile: PeopleProfile, scored: PeopleScores) -> Non
     if model is not None:
         columns.append(str(scored.model))
         rows = [[*row, "-" if share is None else f"{share:.1%}"] for row, share in zip(rows, model, strict=True)]
-    put_rows(columns, rows, right=[c for c in columns if c != "95 % interval"])
-    put()
+    put_table(columns, rows, right=[c for c in columns if c != "95 % interval"])
     columns = ["first below", "people", "95 % interval"] + ([str(scored.model)] if profile.model_first_below is not None else [])
     below = []
     for threshold, found in profile.first_below.items():
         row = [f"{float(threshold):.0%}", _level(found.level), f"{_level(found.interval[0])} to {_level(found.interval[1])}"]
         below.append(row + ([_level(profile.model_first_below[threshold])] if profile.model_first_below is not None else []))
-    put_rows(columns, below)
-    put()
+    put_table(columns, below)
 
 
 def _level(level: int | None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..quantities import size
-from .options import AsJson, Seed, Sets, argument, numbers, option, split_globs
+from .options import AsJson, FinishedBuild, Seed, Sets, numbers, option, split_globs
 from .output import progress_of, put, put_json
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pairs_sheet(
-    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    directory: FinishedBuild,
     out: Annotated[Path, option("--out -o FILE", "The page (.html); its key goes beside it.")] = Path("pairs.html"),
     n: Annotated[int, option("--n N", "Pictures that each person sees: pairs, or source images.", min=1)] = 40,
     seed: Seed = 0,

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ..quantities import duration
-from .options import AsJson, Sets, argument, option, split_globs
+from .options import AsJson, FinishedBuild, Sets, option, split_globs
 from .output import progress_of, put, put_json, put_rows
 
 Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, cuda, cuda:1.")]
 
 
 def predict(
-    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    directory: FinishedBuild,
     model: Annotated[Path, option("--model FILE", "The model file (TOML); docs/models.md describes it.")],
     out: Annotated[Path, option("--out -o FOLDER", "Receives predictions.json and <set id>.npz for each set; the same resumes.")],
     sets: Sets = None,

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..errors import ParameterError
-from .options import AsJson, Sets, argument, option, split_globs
-from .output import progress_of, put, put_json, put_notes, put_rows
+from .options import AsJson, FinishedBuild, Sets, argument, option, split_globs
+from .output import progress_of, put, put_json, put_notes, put_rows, put_table
 
 if TYPE_CHECKING:
-    from ..scores.records import Fragile, FragileRate, Interval, Profile, Scores, SetScore, TwoFactor
+    from ..scores.records import Fragile, FragileRate, Interval, Profile, Scores, TwoFactor
 
 HEADLINES = {
     "mAUDE": "maude",
@@ -30,7 +30,7 @@ MOST_SETS = 40
 
 
 def score(
-    directory: Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")],
+    directory: FinishedBuild,
     predictions: Annotated[
         Path, argument("PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them.")
     ],
@@ -122,11 +122,10 @@ def _put_headlines(scores: Scores) -> None:
         number = getattr(scores, name)
         if number is not None:
             words += f" (over {scores.baseline})" if name.endswith("mce") else ""
-            show = _percent if name in PER_CENT else _number
+            show = _percent if name in PER_CENT else "{:.4f}".format
             rows.append([words, show(number), _interval(scores.intervals.get(name), show)])
     rows += [[f"{family} accuracy", _percent(accuracy), ""] for family, accuracy in scores.families.items()]
-    put_rows(["score", "value", "95 % interval"], rows, right=["value"])
-    put()
+    put_table(["score", "value", "95 % interval"], rows, right=["value"])
 
 
 def _put_corruptions(scores: Scores) -> None:
@@ -136,9 +135,11 @@ def _put_corruptions(scores: Scores) -> None:
         columns = ["accuracy %", "1", "2", "3", "4", "5", "AUDE", "CE", "rel. CE"]
         tables = {"AUDE": scores.aude, "CE": scores.ce, "rel. CE": scores.relative_ce}
         columns = [c for c in columns if tables.get(c, columns)]
-        rows = [[name, *(_short(one.accuracy) for one in at), *_curve_scores(scores, name)] for name, at in curves.items()]
-        put_rows(columns, rows, right=columns[1:])
-        put()
+        rows = [
+            [name, *(_short(one.accuracy) for one in at), *(_short(t[name]) if name in t else "-" for t in tables.values() if t)]
+            for name, at in curves.items()
+        ]
+        put_table(columns, rows, right=columns[1:])
     chains = {name: area for name, area in scores.aude.items() if name not in curves}
     if chains:
         put_rows(["AUDE of chains", "%"], ([name, _short(area)] for name, area in list(chains.items())[:MOST_SETS]), right=["%"])
@@ -150,11 +151,6 @@ def _single_curves(scores: Scores) -> list[str]:
     return [name for name in names if all(f"{name}/{s}" in scores.sets for s in range(1, 6))]
 
 
-def _curve_scores(scores: Scores, name: str) -> list[str]:
-    tables = [table for table in (scores.aude, scores.ce, scores.relative_ce) if table]
-    return [_short(table[name]) if name in table else "-" for table in tables]
-
-
 def _put_profiles(scores: Scores) -> None:
     profiles: dict[str, Profile] = dict(scores.profiles)
     if scores.mean_profile is not None and len(profiles) > 1:
@@ -163,8 +159,7 @@ def _put_profiles(scores: Scores) -> None:
         return
     levels = [level for level in SHOWN_LEVELS if any(level in profile.levels for profile in profiles.values())]
     columns = ["accuracy % at level", *map(str, levels)]
-    put_rows(columns, ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()), right=columns[1:])
-    put()
+    put_table(columns, ([name, *_at(profile.levels, profile.accuracy, levels)] for name, profile in profiles.items()), right=columns[1:])
     rows = [
         [name, f"{float(threshold):.0%}", str(below.level), below.change, "-" if below.changed is None else f"{below.changed:.0%}"]
         for name, profile in profiles.items()
@@ -172,8 +167,7 @@ def _put_profiles(scores: Scores) -> None:
         if below is not None
     ]
     if rows:
-        put_rows(["first below", "", "level", "what it does", "pixels"], rows, right=["", "level", "pixels"])
-        put()
+        put_table(["first below", "", "level", "what it does", "pixels"], rows, right=["", "level", "pixels"])
 
 
 def _at(levels: Sequence[int], values: Sequence[float], wanted: Iterable[int]) -> list[str]:
@@ -185,8 +179,7 @@ def _put_two_factor(scored: TwoFactor) -> None:
         [f"{scored.names} names", _percent(scored.mean_accuracy), _interval(scored.mean_accuracy_interval), _cv(scored.cv_percent)],
         [f"{scored.distinct} sets", _percent(scored.distinct_mean_accuracy), "", _cv(scored.distinct_cv_percent)],
     ]
-    put_rows(["two factors: over", "mean accuracy", "95 % interval", "CV"], rows, right=["mean accuracy", "CV"])
-    put()
+    put_table(["two factors: over", "mean accuracy", "95 % interval", "CV"], rows, right=["mean accuracy", "CV"])
     effects = sorted(scored.order_effects, key=lambda effect: -abs(effect.difference))
     if effects:
         kept = [[e.first, e.second, f"{100 * e.difference:+.1f}", _interval(e.interval, lambda v: f"{100 * v:+.1f}")] for e in effects]
@@ -207,16 +200,14 @@ def _put_styles(scores: Scores) -> None:
 def _put_fragile(groups: Mapping[str, Fragile]) -> None:
     rates: list[tuple[str, str, FragileRate]] = []
     for group, scored in groups.items():
-        kinds = ("loose_shift", "strict_shift", "loose_shrink", "strict_shrink", "label_change_shift")
-        rates += [(group, kind, rate) for kind in kinds if (rate := getattr(scored, kind)) is not None]
+        rates += [(group, kind, rate) for kind in type(scored).model_fields if (rate := getattr(scored, kind)) is not None]
     if rates:
         cells = (
             [group, kind.replace("_", " "), _percent(r.rate), _short(r.positive), _short(r.negative), _interval(r.interval), str(r.anchors)]
             for group, kind, r in rates
         )
         columns = ["fragile", "", "rate", "pos. %", "neg. %", "95 % interval", "anchors"]
-        put_rows(columns, cells, right=["rate", "pos. %", "neg. %", "anchors"])
-        put()
+        put_table(columns, cells, right=["rate", "pos. %", "neg. %", "anchors"])
 
 
 def _put_other_sets(scores: Scores) -> None:
@@ -225,15 +216,12 @@ def _put_other_sets(scores: Scores) -> None:
     shown |= {name for name in scores.sets if name.rpartition("/")[0] in scores.profiles}
     others = {name: one for name, one in scores.sets.items() if name not in shown}
     if others:
-        put_rows(
-            ["set", "accuracy", "95 % interval", "top-5"], map(_set_row, list(others.items())[:MOST_SETS]), right=["accuracy", "top-5"]
+        rows = (
+            [name, _percent(one.accuracy), _interval(one.interval), "-" if one.top5 is None else _percent(one.top5)]
+            for name, one in list(others.items())[:MOST_SETS]
         )
+        put_rows(["set", "accuracy", "95 % interval", "top-5"], rows, right=["accuracy", "top-5"])
         _put_more(len(others))
-
-
-def _set_row(named: tuple[str, SetScore]) -> list[str]:
-    name, one = named
-    return [name, _percent(one.accuracy), _interval(one.interval), "-" if one.top5 is None else _percent(one.top5)]
 
 
 def _put_more(count: int, shown: int = MOST_SETS) -> None:
@@ -246,10 +234,6 @@ def _percent(share: float) -> str:
 
 def _short(share: float) -> str:
     return f"{100 * share:.1f}"
-
-
-def _number(number: float) -> str:
-    return f"{number:.4f}"
 
 
 def _cv(percent: float | None) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from .options import AsJson, argument, option, split_globs
-from .output import put, put_json, put_notes, put_rows
+from .output import put, put_json, put_notes, put_table
 
 if TYPE_CHECKING:
-    from ..scores.score_table import Performance, TableScores
+    from ..scores.score_table import TableScores
 
 
 def score_table(
@@ -38,19 +38,15 @@ def score_table(
 def put_table_scores(scores: TableScores) -> None:
     """Print the scores of all metrics, then the means of families and corruptions."""
     rows = [[name, _value(one.clean), _value(one.mpc), _percent(one.rpc)] for name, one in scores.metrics.items()]
-    put_rows(["metric", "clean", "mPC", "rPC"], rows, right=["clean", "mPC", "rPC"])
-    put()
+    put_table(["metric", "clean", "mPC", "rPC"], rows, right=["clean", "mPC", "rPC"])
     columns = [title for name in scores.metrics for title in (name, f"{name} / clean")]
     for kind in ("families", "corruptions"):
         of_metric = [getattr(one, kind) for one in scores.metrics.values()]
-        cells = [[name, *(text for one in of_metric for text in _cells(one[name]))] for name in of_metric[0]]
-        put_rows(["family" if kind == "families" else "corruption", *columns], cells, right=columns)
-        put()
+        cells = [
+            [name, *(text for one in of_metric for text in (_value(one[name].mean), _percent(one[name].relative)))] for name in of_metric[0]
+        ]
+        put_table(["family" if kind == "families" else "corruption", *columns], cells, right=columns)
     put_notes(scores.notes)
-
-
-def _cells(one: Performance) -> tuple[str, str]:
-    return _value(one.mean), _percent(one.relative)
 
 
 def _value(value: float | None) -> str:

@@ -11,7 +11,7 @@ from ..manifests.records.report import printable
 from ..quantities import size
 from . import completion
 from .options import AsJson, Plugins, argument, option
-from .output import chain, put, put_json, put_rows, settings, value
+from .output import chain, put, put_json, put_rows, put_table, settings, value
 
 METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
 """Columns of a build's sets: heading -> field, decimals."""
@@ -105,8 +105,7 @@ def _put_calibration(record: Mapping[str, Any]) -> None:
 def _put_parameters(first: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
     """Print a table of parameters by severity or ladder, and an empty line."""
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
-    put_rows([first, *columns], ([name, *(value(row.get(c, "")) for c in columns)] for name, row in rows.items()))
-    put()
+    put_table([first, *columns], ([name, *(value(row.get(c, "")) for c in columns)] for name, row in rows.items()))
 
 
 def _put_recipe(record: Mapping[str, Any]) -> None:

@@ -45,7 +45,7 @@ class Degradations:
         if not levels:
             return None
         columns = {
-            part: _mean([[getattr(profile, part)[profile.levels.index(level)] for level in levels] for profile in averaged])
+            part: np.mean([[getattr(p, part)[p.levels.index(level)] for level in levels] for p in averaged], axis=0).tolist()
             if all(getattr(profile, part) is not None for profile in averaged)
             else None
             for part in ("accuracy", "rank", "probability")
@@ -107,7 +107,3 @@ def _first_below(levels: Sequence[int], accuracy: Sequence[float], threshold: fl
 
 def _all_or_none(values: list[float | None]) -> list[float] | None:
     return None if None in values else [v for v in values if v is not None]
-
-
-def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
-    return [float(one) for one in np.mean(rows, axis=0)]

@@ -5,12 +5,12 @@ Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from ..canonical import canonical
-from ..manifests.records.models import SetRecord, StageRecord
+from ..manifests.records.models import SetRecord
 from .estimates import interval_of, value
 from .evaluation import Evaluation
 from .formulas import Estimate, cv_percent
@@ -62,23 +62,15 @@ def times_named(record: SetRecord) -> int:
 def _counted(evaluation: Evaluation) -> list[tuple[Estimate, int]]:
     """Return the accuracy on each set to test on, clean included, and how often it counts."""
     counted = [(evaluation.accuracies[record.id], times_named(record)) for record in evaluation.tests]
-    return counted if evaluation.clean is None else [(evaluation.clean, _times_clean(evaluation)), *counted]
-
-
-def _times_clean(evaluation: Evaluation) -> int:
-    return next((times_named(record) for record in evaluation.records if record.id == CLEAN), 1)
+    times_clean = next((times_named(record) for record in evaluation.records if record.id == CLEAN), 1)
+    return counted if evaluation.clean is None else [(evaluation.clean, times_clean), *counted]
 
 
 def _order_effects(evaluation: Evaluation) -> Iterator[OrderEffect]:
     """Yield each pair of sets of the same two stages in both orders."""
-    pairs = {_keys(record.stages): record.id for record in evaluation.tests if len(record.stages) == 2}
+    pairs = {tuple(canonical(stage.as_json()) for stage in r.stages): r.id for r in evaluation.tests if len(r.stages) == 2}
     for (a, b), first in sorted(pairs.items(), key=lambda pair: pair[1]):
         second = pairs.get((b, a))
         if second is not None and first < second:
             difference = evaluation.accuracies[first] - evaluation.accuracies[second]
             yield OrderEffect(first=first, second=second, difference=float(difference[0]), interval=interval_of(difference))
-
-
-def _keys(stages: Sequence[StageRecord]) -> tuple[bytes, bytes]:
-    first, second = (canonical(stage.as_json()) for stage in stages)
-    return first, second

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 TEMPLATES = "corruptset.webpage"
 """The package whose folder ``templates/`` has the layout and the macros that all pages share."""
-_SPACES = re.compile(r"\n[ \t\n]+")
 
 
 def render(template: str, package: str, **values: Any) -> bytes:
@@ -43,10 +42,6 @@ def text_file(name: str, package: str = TEMPLATES) -> str:
     return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
-def _has(package: str, name: str) -> bool:
-    return (resources.files(package) / "templates" / name).is_file()
-
-
 def visible(value: object) -> object:
     """Return a value as a template writes it out: of text, all that cannot be seen becomes an escape such as ``\\u202e``."""
     if not isinstance(value, str) or hasattr(value, "__html__") or value.isprintable():
@@ -68,16 +63,13 @@ def _environment(package: str) -> Environment:
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, finalize=visible, trim_blocks=True, lstrip_blocks=True
     )
-    own = [text_file(name, package) if _has(package, name) else "" for name in ("own.css", "own.js")]
-    style, script = _squeezed(text_file("page.css") + own[0]), text_file("page.js") + own[1]
+    folder = resources.files(package) / "templates"
+    own = [text_file(name, package) if (folder / name).is_file() else "" for name in ("own.css", "own.js")]
+    # a style needs no indentation
+    style, script = re.sub(r"\n[ \t\n]+", "\n", text_file("page.css") + own[0]).strip() + "\n", text_file("page.js") + own[1]
     policy = (
         f"default-src 'none'; img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
     environment.globals.update(style=Markup(style), script=Markup(script), policy=policy)
     return environment
-
-
-def _squeezed(css: str) -> str:
-    """Return a style without its indentation."""
-    return _SPACES.sub("\n", css).strip() + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -21,12 +21,27 @@ ENDS: tuple[Literal["low", "high"], ...] = ("low", "high")
 
 def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]:
     """Return all tables that models have scores for."""
-    makers: list[Callable[[Sequence[Entry]], Table | None]] = [
-        summary, aude, aude_of_others, ce, relative_ce, families, accuracy, first_below,
-        changes, two_factor, correlations, order_effects, fragile, fragile_parts, style,
-    ]  # fmt: skip
-    made = [make(entries) for make in makers]
-    return [table for table in [*made, differences_table(found)] if table is not None and table.rows]
+    made = [
+        summary(entries),
+        # laid out as table 1 of Hendrycks & Dietterich 2018
+        _of_fifteen(entries, "aude", "AUDE by corruption", {"mAUDE": "maude", "relative mAUDE": "relative_maude"}),
+        _by_model("aude_others", "AUDE of other curves", "curve", entries, _other_curves),
+        # laid out as table 1 of Hendrycks & Dietterich 2019
+        _of_fifteen(entries, "ce", _named("CE", entries), {"mCE": "mce"}),
+        _of_fifteen(entries, "relative_ce", _named("relative CE", entries), {"relative mCE": "relative_mce"}),
+        _by_model("families", "Mean accuracy by family of corruptions", "family", entries, lambda s: s.families),
+        _by_model("accuracy", "Accuracy by set", "set", entries, lambda s: {n: one.accuracy for n, one in s.sets.items()}),
+        first_below(entries),
+        changes(entries),
+        two_factor(entries),
+        correlations(entries),
+        order_effects(entries),
+        fragile(entries),
+        fragile_parts(entries),
+        _by_model("style", "Accuracy by group of samples", "group", entries, lambda s: s.style),
+        differences_table(found),
+    ]
+    return [table for table in made if table is not None and table.rows]
 
 
 def summary(entries: Sequence[Entry]) -> Table:
@@ -52,81 +67,36 @@ def summary(entries: Sequence[Entry]) -> Table:
     return Table("summary", "Scores that are one number, with intervals of 95 % over resamples of the images", columns, rows)
 
 
-def aude(entries: Sequence[Entry]) -> Table | None:
-    """Return areas under the distortion error curves, laid out as table 1 of Hendrycks & Dietterich 2018."""
-    return _of_fifteen(
-        entries, "aude", "AUDE by corruption", lambda s: s.aude, {"mAUDE": lambda s: s.maude, "relative mAUDE": lambda s: s.relative_maude}
-    )
-
-
-def ce(entries: Sequence[Entry]) -> Table | None:
-    """Return corruption errors, laid out as table 1 of Hendrycks & Dietterich 2019."""
-    return _of_fifteen(entries, "ce", _named("CE", entries), lambda s: s.ce, {"mCE": lambda s: s.mce})
-
-
-def relative_ce(entries: Sequence[Entry]) -> Table | None:
-    """Return relative corruption errors."""
-    title = _named("relative CE", entries)
-    return _of_fifteen(entries, "relative_ce", title, lambda s: s.relative_ce, {"relative mCE": lambda s: s.relative_mce})
-
-
 def _named(title: str, entries: Sequence[Entry]) -> str:
     baselines = list(dict.fromkeys(e.scores.baseline for e in entries if e.scores.baseline is not None))
     return f"{title} by corruption, relative to {' or '.join(baselines)}"
 
 
-def _of_fifteen(
-    entries: Sequence[Entry],
-    name: str,
-    title: str,
-    get: Callable[[Scores], Mapping[str, float]],
-    means: Mapping[str, Callable[[Scores], float | None]],
-) -> Table | None:
+def _of_fifteen(entries: Sequence[Entry], name: str, title: str, means: Mapping[str, str]) -> Table | None:
     """Return a row a model: clean error, means, and the fifteen corruptions and the extra four, as far as there are."""
-    there = [c for c in (*FIFTEEN, *EXTRA) if any(c in get(e.scores) for e in entries)]
+    there = [c for c in (*FIFTEEN, *EXTRA) if any(c in getattr(e.scores, name) for e in entries)]
     if not there:
         return None
     columns = [MODEL, Column("clean error"), *map(Column, means), *map(Column, there)]
     rows: list[list[Cell]] = [
-        [e.label, None if e.clean is None else 1 - e.clean, *(mean(e.scores) for mean in means.values()), *map(get(e.scores).get, there)]
+        [e.label, None if e.clean is None else 1 - e.clean, *(getattr(e.scores, mean) for mean in means.values())]
+        + [getattr(e.scores, name).get(corruption) for corruption in there]
         for e in entries
     ]
     return Table(name, title, columns, rows)
 
 
-def aude_of_others(entries: Sequence[Entry]) -> Table | None:
+def _other_curves(scores: Scores) -> Mapping[str, Cell]:
     """Return the AUDE of whatever else has five severities: other corruptions, and chains."""
-    names = _union(e.scores.aude for e in entries)
-    return _by_model(
-        "aude_others", "AUDE of other curves", "curve", [n for n in names if n not in (*FIFTEEN, *EXTRA)], entries, lambda s: s.aude
-    )
+    return {name: area for name, area in scores.aude.items() if name not in (*FIFTEEN, *EXTRA)}
 
 
-def families(entries: Sequence[Entry]) -> Table | None:
-    """Return mean accuracy by family."""
-    rows = _union(e.scores.families for e in entries)
-    return _by_model("families", "Mean accuracy by family of corruptions", "family", rows, entries, lambda s: s.families)
-
-
-def accuracy(entries: Sequence[Entry]) -> Table | None:
-    """Return accuracy on every set."""
-    rows = _union(e.scores.sets for e in entries)
-    return _by_model("accuracy", "Accuracy by set", "set", rows, entries, lambda s: {name: one.accuracy for name, one in s.sets.items()})
-
-
-def style(entries: Sequence[Entry]) -> Table | None:
-    """Return accuracy by group of samples."""
-    rows = _union(e.scores.style for e in entries)
-    return _by_model("style", "Accuracy by group of samples", "group", rows, entries, lambda s: s.style)
-
-
-def _by_model(
-    name: str, title: str, of: str, rows: Iterable[str], entries: Sequence[Entry], get: Callable[[Scores], Mapping[str, Cell]]
-) -> Table:
+def _by_model(name: str, title: str, of: str, entries: Sequence[Entry], get: Callable[[Scores], Mapping[str, Cell]]) -> Table:
     """Return a row a name, a column a model."""
     values = [get(e.scores) for e in entries]
     columns = [Column(of, "text"), *(Column(e.label) for e in entries)]
-    return Table(name, title, columns, [[row, *(own.get(row) for own in values)] for row in rows])
+    rows = [[row, *(own.get(row) for own in values)] for row in dict.fromkeys(row for own in values for row in own)]
+    return Table(name, title, columns, rows)
 
 
 def first_below(entries: Sequence[Entry]) -> Table | None:
@@ -269,8 +239,3 @@ def _with_ends(column: Column) -> list[Column]:
 
 def _ends(interval: tuple[float, float] | None) -> tuple[float | None, float | None]:
     return interval or (None, None)
-
-
-def _union(names: Iterable[Iterable[str]]) -> list[str]:
-    """Return names in the order in which they first stand."""
-    return list(dict.fromkeys(name for some in names for name in some))

@@ -77,7 +77,8 @@ def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool
     for file, sheet in sorted(read, key=lambda one: (one[1].started, str(one[0]))):
         before = first.setdefault(_person(sheet), (file, sheet))
         if before[0] != file:
-            refused.append(Refusal(file=str(file), reason=_again(before, sheet)))
+            again = f"is the same as {before[0]}" if before[1] == sheet else f"is of {sheet.person!r}, who began {before[0]} earlier"
+            refused.append(Refusal(file=str(file), reason=again))
     stopped = [(file, sheet) for file, sheet in first.values() if not sheet.finished]
     if not unfinished:
         of_all = {group: sum(trial.group == group for trial in key.trials) for group in ("A", "B")}
@@ -99,12 +100,6 @@ def _files(paths: Iterable[str | Path]) -> list[Path]:
 
 def _person(sheet: AnswerSheet) -> str:
     return sheet.person.strip().casefold()
-
-
-def _again(before: tuple[Path, AnswerSheet], sheet: AnswerSheet) -> str:
-    if before[1] == sheet:
-        return f"is the same as {before[0]}"
-    return f"is of {sheet.person!r}, who began {before[0]} earlier"
 
 
 def _read(file: Path, key: StudyKey) -> tuple[AnswerSheet | None, str]:

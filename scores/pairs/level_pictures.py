@@ -13,16 +13,7 @@ from .study_records import Group, Trial
 
 
 class LevelPictures:
-    """The sets of a data set that are levels of gradual degradations, and the clean images as level 0.
-
-    Parameters
-    ----------
-    data : DataSet
-    ids : sequence of str
-        The sets that may be shown.
-    levels : sequence of int, optional
-        Only these.
-    """
+    """The sets that may be shown and are levels of gradual degradations, or only of some levels; the clean images are level 0."""
 
     def __init__(self, data: DataSet, ids: Sequence[str], levels: Sequence[int] | None) -> None:
         self._data = data

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...files import open_regular
-from .table import NAMES, BadTable, Column
+from .table import NAMES, BadTable, Column, Table
 
 MOST_LINE = 1 << 20
 """Characters of a line."""
@@ -28,7 +28,7 @@ _NUMBERED = {
 _TYPES = {"U": np.dtype(np.str_), "iu": np.dtype(np.int64), "f": np.dtype(np.float64)}
 
 
-class CsvFile:
+class CsvFile(Table):
     """An open CSV file.
 
     Raises
@@ -61,13 +61,6 @@ class CsvFile:
             raise BadTable(f"is not a CSV file in UTF-8 ({e})") from None
 
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield some columns, a block of rows at a time.
-
-        Raises
-        ------
-        BadTable
-            A line has other cells than the first one, or a cell is not a number.
-        """
         lines = islice(self._lines(), 1, None)
         count, first = max(1, BLOCK_CELLS // len(self._names)), 0
         while block := list(islice(lines, count)):
@@ -95,10 +88,6 @@ class CsvFile:
     def place(self, row: int) -> str:
         """Return where a row stands in the file, where no line is empty or has a line break within quotes."""
         return f"line {row + 2:,}"
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _bounded(file: io.TextIOWrapper) -> Iterator[str]:

@@ -21,15 +21,7 @@ FIELDS: dict[str, type[np.generic]] = {
 
 
 class Gathering:
-    """A place for what a model made of every image of some sets.
-
-    Parameters
-    ----------
-    sets : sequence of str
-        Their ids.
-    images : int
-        Of each set.
-    """
+    """A place for what a model made of every image of some sets, by their ids."""
 
     def __init__(self, sets: Sequence[str], images: int) -> None:
         self.sets = list(sets)

@@ -18,7 +18,7 @@ from zlib_ng.zlib_ng import crc32
 
 from ...files import open_regular
 from ...manifests.images.arrays import MOST_HEADER
-from .table import NAMES, BadTable, Column, block_rows
+from .table import NAMES, BadTable, Column, Table, block_rows
 
 HEAD_FIELDS = ("model", "digest")
 """Texts that an archive may hold beside its columns."""
@@ -33,7 +33,7 @@ _BAD_HEADER = (ValueError, EOFError, OverflowError, SyntaxError, TypeError, KeyE
 """What numpy raises on headers: they are Python text, and deep nesting is out of memory for Python's parser."""
 
 
-class NpzFile:
+class NpzFile(Table):
     """An open .npz archive.
 
     Raises
@@ -97,13 +97,6 @@ class NpzFile:
             return str(np.frombuffer(stream.read()[begin:], dtype)[0])
 
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield some columns, a block of rows at a time; a block's arrays are used again for the next one.
-
-        Raises
-        ------
-        BadTable
-            The file is damaged.
-        """
         count = block_rows([self.columns[name] for name in names])
         with _damage():
             for parts in zip(*(self._rows(name, count) for name in names), strict=True):
@@ -122,12 +115,7 @@ class NpzFile:
         stored.finish()
 
     def place(self, row: int) -> str:
-        """Return where a row stands in the file."""
         return f"row {row:,}"
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 class _Guarded(io.BufferedReader):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from ...errors import PredictionError, listed
 from ...files import file_problem, reason
 from ...manifests.layout import MANIFEST
 from ...manifests.reader import DataSet
+from ...progress import told
 from ..outcomes import Predictions
 from .csv_file import CsvFile
 from .findings import Findings
@@ -69,32 +69,18 @@ def read_predictions(
         findings.add(problem)
     gathering = Gathering(names.read, len(data.samples))
     if not foreign:
-        rows = _Rows(progress or (lambda phase, done, total: None), 0 if None in files else len(files) * len(data.samples))
-        _read_all(path, files, RowReader(data, names, gathering, rows.more), findings)
+        total = 0 if None in files else len(files) * len(data.samples)
+        tell = told(progress)
+        reader = RowReader(data, names, gathering, lambda done: tell("reading predictions", done, total))
+        _read_all(path, files, reader, findings)
     if findings:
         lines = findings.lines()
         raise PredictionError(
             f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n{listed(lines)}\n"
             "docs/evaluate.md shows how such files are written."
         )
-    return Predictions(str(said.get("model") or _name(path)), said.get("digest"), gathering.outcomes())
-
-
-@dataclass
-class _Rows:
-    """How many rows were read, of how many."""
-
-    progress: Callable[[str, int, int], None]
-    total: int
-    done: int = 0
-
-    def more(self, count: int) -> None:
-        self.done += count
-        self.progress("reading predictions", self.done, self.total)
-
-
-def _name(path: Path) -> str:
-    return path.resolve().name if path.is_dir() else path.stem
+    model = said.get("model") or (path.resolve().name if path.is_dir() else path.stem)
+    return Predictions(str(model), said.get("digest"), gathering.outcomes())
 
 
 def _refuse_what_is_none(path: Path) -> None:

@@ -29,13 +29,7 @@ NOT_FINITE = "with values that are not finite (NaN or infinite; a masked class g
 
 
 class Reduction:
-    """Brings blocks of predictions down to outcomes, in working memory that it keeps.
-
-    Parameters
-    ----------
-    classes : int
-        K, how many classes the data set has.
-    """
+    """Brings blocks of predictions of K classes down to outcomes, in working memory that it keeps."""
 
     def __init__(self, classes: int) -> None:
         self._classes = classes

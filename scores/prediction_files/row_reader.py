@@ -21,12 +21,12 @@ _NOT_READ, _UNKNOWN = -1, -2
 
 
 class RowReader:
-    """Reads tables into a gathering; `tell` is told how many rows more were read."""
+    """Reads tables into a gathering; `tell` is told how many rows were read."""
 
     def __init__(self, data: DataSet, names: SetNames, gathering: Gathering, tell: Callable[[int], None]) -> None:
         samples = data.samples
         self.names, self.classes, self.images = names, len(data.classes), gathering.images
-        self._gathering, self._tell = gathering, tell
+        self._gathering, self._tell, self._done = gathering, tell, 0
         self._labels = np.array([sample.class_index for sample in samples], np.int64)
         self._ids = [sample.id for sample in samples]
         self._row_of: dict[str, int] = {}
@@ -54,7 +54,8 @@ class RowReader:
                 if number >= 0:
                     self._put(outcome, number, rows, numbers == number if len(present) > 1 else None, layout.key, findings)
             first += size
-            self._tell(size)
+            self._done += size
+            self._tell(self._done)
         lines = findings.lines()
         if unknown:
             lines.append(f"has {sum(unknown.values()):,} rows of sets that the data set does not have: {few(unknown)}")

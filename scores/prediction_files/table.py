@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,31 +39,29 @@ class Column:
     """None where only reading tells."""
 
 
-class Table(Protocol):
-    """A file of predictions."""
+class Table(ABC):
+    """An open file of predictions, with the columns that it has of `NAMES`."""
 
-    @property
-    def columns(self) -> Mapping[str, Column]:
-        """The columns that it has of `NAMES`."""
-        ...
+    columns: Mapping[str, Column]
+    _file: Any
 
+    @abstractmethod
     def blocks(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield some columns, a block of rows at a time; a block's arrays are used again for the next one.
+        """Yield some columns, a block of rows at a time; a block's arrays may be used again for the next one.
 
         Raises
         ------
         BadTable
-            The file is damaged.
+            The file is damaged, a line has other cells than the first one, or a cell is not a number.
         """
-        ...
 
+    @abstractmethod
     def place(self, row: int) -> str:
         """Return where a row stands in the file: ``row 7``, ``line 9``."""
-        ...
 
     def close(self) -> None:
         """Close the file."""
-        ...
+        self._file.close()
 
 
 @dataclass(frozen=True)

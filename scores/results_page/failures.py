@@ -41,15 +41,7 @@ class FailedSet:
 
 
 class Failures:
-    """Where the models whose predictions are known flip.
-
-    Parameters
-    ----------
-    predictions : mapping of str to Predictions
-        By the model's label; all have ``clean``.
-    samples, classes
-        Of the data set.
-    """
+    """Where the models whose predictions are known flip; predictions are by the model's label, and all have ``clean``."""
 
     def __init__(self, predictions: Mapping[str, Predictions], samples: Sequence[SampleRecord], classes: Sequence[ClassRecord]) -> None:
         self._predictions = predictions

@@ -12,7 +12,6 @@ from ...manifests.records.models import SetRecord
 from ..comparison.entries import Entry
 from ..outcomes import CLEAN
 from ..profiles import THRESHOLDS
-from ..records import FirstBelow, Profile
 from .page_pictures import Place
 
 
@@ -94,14 +93,8 @@ def _panel(entry: Entry, threshold: float, ids: dict[tuple[str, int | None], str
         else:
             set_id = ids.get((name, below.level))
             place = None if set_id is None else Place(set_id, index)
-            pictures.append(PanelPicture(name, place, below.level, _accuracy(profile, below), _change(below)))
+            known = below.level in profile.levels
+            accuracy = f"{100 * profile.accuracy[profile.levels.index(below.level)]:.1f} %" if known else "not known"
+            changed = "" if below.changed is None else f", {100 * below.changed:.0f} % of pixels changed"
+            pictures.append(PanelPicture(name, place, below.level, accuracy, f"{below.change}{changed}"))
     return Panel(entry.label, pictures, never)
-
-
-def _accuracy(profile: Profile, below: FirstBelow) -> str:
-    return f"{100 * profile.accuracy[profile.levels.index(below.level)]:.1f} %" if below.level in profile.levels else "not known"
-
-
-def _change(below: FirstBelow) -> str:
-    changed = "" if below.changed is None else f", {100 * below.changed:.0f} % of pixels changed"
-    return f"{below.change}{changed}"
