@@ -11,30 +11,23 @@ import typer
 
 from .build import build, plan
 from .calibrate import calibrate
-from .check_corruption import check_corruption
-from .compare import compare
-from .corrupt import corrupt
+from .compare import compare, report
+from .corrupt import check_corruption, corrupt, preview
 from .export import export
 from .failures import fail, guarded, stop
-from .fetch import fetch
 from .hints import HintedCommand
-from .list import list_
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
 from .page import page
-from .pairs_score import pairs_score
-from .pairs_sheet import pairs_sheet
 from .predict import predict
-from .preview import preview
-from .publish import publish
-from .rebuild import rebuild
-from .report import report
+from .publish import fetch, publish
 from .schedule import schedule
 from .score import score
 from .score_table import score_table
-from .show import show
+from .show import list_, show
 from .stream import stream
-from .verify import verify
+from .study import pairs_score, pairs_sheet
+from .verify import rebuild, verify
 
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]

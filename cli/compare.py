@@ -1,12 +1,13 @@
-"""`corruptset compare SCORES...`: models side by side."""
+"""`corruptset compare` and `corruptset report`: models side by side, as tables and plots, and as a page of results."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
+from ..quantities import size
 from .options import AsJson, argument, option
-from .output import put, put_json, put_notes, put_table
+from .output import progress_of, put, put_json, put_notes, put_table
 
 SHOWN = ("summary", "degradation", "correlations", "fragile")
 """The tables that are printed; all are written."""
@@ -40,3 +41,34 @@ def compare(
     if out is not None:
         put(f"Files:     {len(done.files)} ({len(done.tables)} tables as CSV, Markdown and LaTeX; plots as SVG and PNG)")
         put(f"Directory: {out}")
+
+
+def report(
+    directory: Annotated[Path, argument("DIR", "The data set that the scores are of: pictures come from it.")],
+    scores: Annotated[list[Path], argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote.")],
+    out: Annotated[Path, option("--out -o FILE", "The HTML file, which is replaced where it is there.")] = Path("report.html"),
+    predictions: Annotated[
+        list[str] | None,
+        option(
+            "--predictions [NAME=]PATH",
+            "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
+            "where the predictions do not say it.",
+        ),
+    ] = None,
+    sample: Annotated[str | None, option("--sample ID", "The sample that stands under every degradation.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a page of results: models side by side on one data set, with figures, tables that sort, and pictures.
+
+    It is one HTML file that fetches nothing.
+    """
+    with progress_of("report") as progress:
+        from ..scores.report import report as run
+
+        done = run(directory, scores, out, predictions=predictions or (), sample=sample, progress=progress)
+    if as_json:
+        return put_json({"ok": True, **vars(done)})
+    put(f"Models:   {', '.join(done.models)}")
+    put(f"Sections: {', '.join(done.sections)}")
+    put(f"Digest:   {done.digest}")
+    put(f"File:     {done.file} ({size(done.bytes)}, {done.pictures} pictures)")

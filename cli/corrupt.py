@@ -1,4 +1,4 @@
-"""`corruptset corrupt IMAGE NAME`: one corruption or chain on one picture."""
+"""`corruptset corrupt`, `preview` and `check-corruption`: a picture under a corruption or under all; whether one keeps its contract."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, argument, option
-from .output import put, put_json
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option, split_globs
+from .output import progress_of, put, put_json, say
 
 Picture = Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")]
 Key = Annotated[
@@ -182,3 +184,92 @@ def _value(name: str, text: str) -> Any:
         if math.isfinite(number):
             return number
     return text
+
+
+def preview(
+    image: Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs.")] = "sample:astronaut",
+    out: Annotated[Path, option("--out -o FILE", "Where to write the contact sheet (.png).")] = Path("preview.png"),
+    recipe: Annotated[
+        str | None,
+        option(
+            "--recipe RECIPE",
+            "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
+            autocompletion=completion.recipes,
+        ),
+    ] = None,
+    sets: Sets = None,
+    seed: Seed = 0,
+    key: Key = None,
+    calibration: Calibration = None,
+    coupling: Coupling = "independent",
+    scale: Scale = None,
+    frost_textures: FrostTextures = None,
+    regions: Annotated[
+        bool, option("--regions", "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.")
+    ] = False,
+    plugins: Plugins = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a contact sheet: one picture under every corruption at every severity.
+
+    Without --recipe the picture's short side chooses it: up to 28 px and grey mnist-c, up to 48 cifar10-c, up to 96
+    tiny-imagenet-c, else imagenet-c-all. Where --sets is not given, gradual degradations are shown at levels 1, 5, 10 and so on.
+    """
+    with progress_of("preview") as progress:
+        from ..generate.preview import preview as run
+
+        shown = run(
+            image,
+            recipe,
+            sets=split_globs(sets),
+            out=out,
+            force=force,
+            seed=seed,
+            key=key,
+            calibration=calibration,
+            coupling=coupling,
+            scale=scale,
+            frost_textures=frost_textures,
+            regions=regions,
+            plugins=plugins,
+            progress=progress,
+        )
+    names = {"sets": list(shown.images)} if shown.images else {}
+    if as_json:
+        put_json({"ok": True, "path": str(out), "recipe": shown.recipe, **names, "key": shown.key, "seed": seed})
+    else:
+        what = f"{len(shown.images)} sets of {shown.recipe} on" if names else f"regions of {shown.recipe} of"
+        put(f"{out}: {what} {shown.key!r}")
+
+
+def check_corruption(
+    name: Annotated[str, argument("NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions)],
+    param: Annotated[
+        list[str] | None,
+        option(
+            "--param -p NAME=VALUE", "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated."
+        ),
+    ] = None,
+    large: Annotated[bool, option("--large/--no-large", "Also look at one image of 4000x6000.")] = True,
+    plugins: Plugins = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold a corruption to its contract: pure, alike in any batch and process, drawn from the keys alone, any size, uint8.
+
+    Prints one sentence a failure, and leaves with 1 where there is one.
+    """
+    from ..generate.contract import check_corruption as run
+
+    checked = run(name, parameters=parse_parameters(param or []), plugins=plugins, large=large)
+    if as_json:
+        record = {"ok": checked.ok, "corruption": name, "plugin": checked.plugin, "failures": list(checked.failures)}
+        put_json(record | {"checks": list(checked.checks), "seconds": round(checked.seconds, 6) if checked.ok else None})
+    elif checked.ok:
+        for check in checked.checks:
+            put(f"  {check}")
+        put(f"{name} keeps the contract; {checked.seconds:.2g} s an image of 224x224", style="green")
+    else:
+        for failure in checked.failures:
+            say(failure, style="red")
+    raise typer.Exit(0 if checked.ok else 1)

@@ -1,4 +1,4 @@
-"""`corruptset verify DIR`: is a data set what its manifest says."""
+"""`corruptset verify` and `corruptset rebuild`: is a data set what its manifest says; and one made again from its records."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import first_few
-from ..quantities import size
+from ..quantities import duration, size
 from .build_options import REMAKE_OPTIONS, with_options
-from .options import AsJson, argument, count_or_all, option
+from .options import AsJson, Sets, argument, count_or_all, option, split_globs
 from .output import progress_of, put, put_json, put_notes, say
 
 if TYPE_CHECKING:
     from ..manifests.records.report import VerificationReport
 
 MOST_SHOWN = 50
+MOST_OTHER = 5
+"""Files of other bytes that are named of a data set that was made again."""
 
 
 @with_options(REMAKE_OPTIONS)
@@ -89,3 +91,43 @@ def _put_first(lines: Sequence[str], more: str) -> None:
         put(line)
     if len(lines) > MOST_SHOWN:
         put(f"... and {len(lines) - MOST_SHOWN} {more} (all of them with --json)")
+
+
+@with_options(REMAKE_OPTIONS)
+def rebuild(
+    manifest: Annotated[Path, argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote.")],
+    out: Annotated[Path, option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.")] = Path("corruptset-out"),
+    sets: Sets = None,
+    as_json: AsJson = False,
+    *,
+    given: Mapping[str, Any],
+) -> None:
+    """Make a data set again from its records and its source, and check it image by image against its digests.
+
+    For releases without pixels. The same command resumes one that was stopped.
+    """
+    with progress_of("rebuild") as progress:
+        from ..generate.again.rebuild import rebuild as run
+
+        rebuilt = run(manifest, out=out, sets=split_globs(sets), progress=progress, **given)
+    built = rebuilt.built
+    if as_json:
+        compared = {name: getattr(rebuilt, name) for name in ("whole", "identical", "other_files", "other_images")}
+        made = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
+        return put_json({"ok": True, "directory": built.directory, "digest": built.digest, **compared, **made})
+    total = sum(s.bytes for s in built.manifest.sets)
+    count = sum(s.count for s in built.manifest.sets)
+    put(f"{len(built.manifest.sets)} sets, {count} images, {size(total)}: the pixels of the manifest, in {duration(built.seconds)}")
+    put(f"Directory: {built.directory}")
+    put(
+        f"Digest:    {built.digest}{' (the manifest’s)' if rebuilt.whole else ' (of these sets)'}", style="green" if rebuilt.whole else None
+    )
+    if rebuilt.identical:
+        put("Every file has the bytes that the manifest lists.")
+    else:
+        more = f" and {len(rebuilt.other_files) - MOST_OTHER} more" if len(rebuilt.other_files) > MOST_OTHER else ""
+        put(
+            f"The pixels are the same, some bytes are not: {rebuilt.other_images} images are encoded otherwise; "
+            f"{', '.join(rebuilt.other_files[:MOST_OTHER])}{more} differ. {rebuilt.advice}",
+            style="yellow",
+        )

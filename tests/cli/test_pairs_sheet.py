@@ -10,7 +10,7 @@ import pytest
 from slow_regions import small_images, write_recipe, write_rows
 from studies import save, sheet_of
 
-from corruptset.cli.pairs_sheet import answer_categories
+from corruptset.cli.study import answer_categories
 from corruptset.generate.build import build
 from corruptset.generate.sources.super_categories import read_super_categories
 from corruptset.manifests.reader import DataSet
