@@ -43,7 +43,7 @@ def resample(images: int, sets: int) -> Timed:
     """Resample the images of sets, as intervals are made; how many values there are."""
     import numpy as np
 
-    from corruptset.scores.intervals import Bootstrap
+    from corruptset.scores.estimates import Bootstrap
 
     right = np.random.default_rng(0).random((images, sets)) < ACCURACY
     return lambda: int(Bootstrap(images).means(right).size)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import PredictionError, VerificationError
 from ..manifests.reader import DataSet
+from .estimates import Bootstrap, interval
 from .formulas import Estimate
-from .intervals import Bootstrap, interval
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places, Step
 from .records import Fragile, FragileRate

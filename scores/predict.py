@@ -96,8 +96,7 @@ def predict(
         What is kept of each image. ``logits`` and ``probs``: (N, classes) float32. ``top``: (N, 5) int64, the classes from the most likely
         down. ``rank``: `rank_true` (N,) int64, how many classes are above the true one, and `p_true` (N,) float32, its probability.
     progress : callable or bool, optional
-        Told (phase, images done, images in all). By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Told (phase, images done, images in all). By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------

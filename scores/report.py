@@ -80,8 +80,7 @@ def report(
         The id of the sample that stands under every degradation; by default the first that all models whose predictions are known have
         right when it is clean, or the first.
     progress : callable or bool, optional
-        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------

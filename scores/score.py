@@ -15,10 +15,9 @@ from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..progress import shows_progress, told
 from .comparability import absence_notes, comparability_notes, why_not_alexnet
-from .conditions import condition_of
 from .error_curves import ErrorCurves, alexnet_curves, error_curves, severity_curves
 from .estimates import Images, images_of, interval_of, replicates, value
-from .evaluation import Evaluation
+from .evaluation import Evaluation, condition_of
 from .formulas import Estimate, rb_index
 from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, Predictions
@@ -69,8 +68,7 @@ def score(
     out : str or Path, optional
         A folder that gets ``scores.json`` and ``sets.csv``.
     progress : callable or bool, optional
-        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Told (phase, done, total). By default a bar is shown in a terminal and in a notebook; False shows none.
     describe_level : callable, optional
         Says in words what a level of a gradual degradation does; `corruptset.score` supplies it.
 

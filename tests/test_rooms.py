@@ -120,10 +120,10 @@ FLOORS = {
         "verify", "release", "distribution", "schema",
     ),
     "scores": (
-        "outcomes", "intervals", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
+        "outcomes", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
         "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "error_curves", "profiles", "two_factor", "styles",
-        "conditions", "comparability", "score", "comparison", "score_table", "compare", "results_page", "report", "pairs",
+        "comparability", "score", "comparison", "score_table", "compare", "results_page", "report", "pairs",
     ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""

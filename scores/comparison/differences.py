@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..conditions import CORRECT
-from ..intervals import interval
+from ..estimates import interval
+from ..evaluation import CORRECT
 from ..records import Scores
 from .entries import Entry
 

@@ -119,11 +119,11 @@ def figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def legend(drawn: Figure, axes: Axes, columns: int = 1) -> None:
+def legend(drawn: Figure, axes: Axes) -> None:
     """Put the legend of some axes right of all panels."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        drawn.legend(handles, labels, loc="outside right upper", ncols=columns)
+        drawn.legend(handles, labels, loc="outside right upper")
 
 
 def write(drawn: Figure, folder: Path, name: str) -> list[Path]:

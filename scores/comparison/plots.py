@@ -145,12 +145,13 @@ def _legend_of_models(drawn: Figure, axes: Axes, entries: Sequence[Entry], numbe
 
 def maude(entries: Sequence[Entry]) -> Figure | None:
     """Draw mAUDE as bars, the lowest on top."""
-    shown = [(m, n, e) for n, e in enumerate(entries) if (m := e.scores.maude) is not None]
+    found = [(m, n, e) for n, e in enumerate(entries) if (m := e.scores.maude) is not None]
+    shown = sorted(found, key=lambda one: one[0], reverse=True)
     if not shown:
         return None
     drawn = figure(WIDTH, 1.2 + 0.36 * len(shown))
     axes = drawn.add_subplot()
-    for place, (value, number, entry) in enumerate(sorted(shown, key=lambda one: one[0], reverse=True)):
+    for place, (value, number, entry) in enumerate(shown):
         ends = entry.scores.intervals.get("maude")
         arms = None if ends is None else _arms(100 * value, [100 * end for end in ends])
         axes.barh(
@@ -167,8 +168,7 @@ def maude(entries: Sequence[Entry]) -> Figure | None:
             axes.plot([100 * (1 - entry.clean)] * 2, [place - 0.33, place + 0.33], color=INK, linewidth=1.2)
         right = 100 * max(value, *(ends or (value,)))
         axes.text(right, place, f"  {100 * value:.1f}", va="center")
-    labels = [short(e.label) for _, _, e in sorted(shown, key=lambda one: one[0], reverse=True)]
-    axes.set_yticks(range(len(shown)), labels)
+    axes.set_yticks(range(len(shown)), [short(e.label) for _, _, e in shown])
     most = max(100 * max(m, *(e.scores.intervals.get("maude") or (m,))) for m, _, e in shown)
     axes.set(xlabel="mAUDE, % (dark line: clean error)", xlim=(0, 1.12 * most), title="Mean area under the distortion error curves")
     axes.grid(visible=False, axis="y")

@@ -10,7 +10,7 @@ from ..outcomes import CLEAN
 from ..profiles import THRESHOLDS
 from .answer_files import read_answers, read_key
 from .people import CLUSTERS, People
-from .study_records import STUDY_VERSION, Gap, PeopleProfile, PeopleScores, Rate, StudyKey, Trial
+from .study_records import STUDY_VERSION, Gap, PeopleProfile, PeopleScores, StudyKey, Trial
 
 FEW = 5
 """People below which an interval is said to be narrow by chance."""
@@ -64,7 +64,7 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
         answers=len(people.answers),
         unfinished=files.unfinished,
         chance=1 / len(study.categories),
-        members=_members(people, names) if of_pairs else {},
+        members={name: people.rate(lambda t, name=name: _member(t) == name) for name in names} if of_pairs else {},  # type: ignore[misc]
         gap=_gap(people, names) if of_pairs else None,
         gaps={change: _gap(people, names, change) for change in sorted({t.change for t in study.trials if t.change is not None})},
         profiles={} if of_pairs else {name: _profile(people, (name,)) for name in shown},
@@ -78,10 +78,6 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
 def _member(trial: Trial) -> str | None:
     """Return which member of its pair a picture is: for a model, or without one."""
     return trial.member if trial.right is None else "right" if trial.right else "wrong"
-
-
-def _members(people: People, names: tuple[str, str]) -> dict[str, Rate]:
-    return {name: people.rate(lambda trial, name=name: _member(trial) == name) for name in names}  # type: ignore[misc]
 
 
 def _gap(people: People, names: tuple[str, str], change: str | None = None) -> Gap:

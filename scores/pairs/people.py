@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..intervals import Bootstrap, interval
+from ..estimates import Bootstrap, interval
 from ..profiles import THRESHOLDS
 from .study_records import Answer, AnswerSheet, Gap, PeopleBelow, Rate, StudyKey, Trial
 

@@ -106,8 +106,7 @@ def pairs_sheet(
     smooth : bool
         The browser smooths enlarged pictures; by default each pixel is a square.
     progress : callable or bool, optional
-        Told (phase, done, in all). By default a bar is shown in a terminal and in a notebook;
-        False shows none.
+        Told (phase, done, in all). By default a bar is shown in a terminal and in a notebook; False shows none.
 
     Returns
     -------

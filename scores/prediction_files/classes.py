@@ -52,10 +52,6 @@ class Scored:
         """Return the class of the highest value of each row, the lowest of equal ones."""
         return np.asarray(self.values.argmax(axis=1))
 
-    def rows(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
-        """Return some rows, to be compared."""
-        return self.values[chosen]
-
     def above(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return how many values of each chosen row are above the row's value of a class."""
         taken = self._taken(self.values, chosen)
@@ -123,12 +119,8 @@ class Halves(Scored):
         if (negative := np.flatnonzero(highest < 0)).size:
             best[negative] = self._taken(self._unsigned, negative).argmin(axis=1)
         if (zero := np.flatnonzero(highest == 0)).size:
-            best[zero] = self.rows(zero).argmax(axis=1)  # -0 is equal to it
+            best[zero] = self.values[zero].astype(np.float32).argmax(axis=1)  # -0 is equal to it
         return best
-
-    def rows(self, chosen: NDArray[np.intp]) -> NDArray[Any]:
-        """Return some rows as float32, to be compared."""
-        return self.values[chosen].astype(np.float32)
 
     def above(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.int32]:
         """Return how many values of each chosen row are above the row's value of a class."""

@@ -15,10 +15,9 @@ from ...progress import told
 from ..outcomes import Predictions
 from .csv_file import CsvFile
 from .findings import Findings
-from .gathering import Gathering
 from .head import HEAD, head_problems, read_head
 from .npz_file import HEAD_FIELDS, NpzFile
-from .row_reader import RowReader
+from .row_reader import Gathering, RowReader
 from .set_names import SetNames, files_of_sets
 from .table import BadTable, Layout, Table, layout
 

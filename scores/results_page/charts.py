@@ -251,12 +251,6 @@ class Bar:
     """What the cells beside the bar say."""
 
 
-def rising(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Return bounds of an axis that have a length."""
-    low, high = bounds
-    return (low, high) if high > low else (low, low + 1)
-
-
 def apart(models: int) -> list[float]:
     """Return how far the points of models at one place of an axis of whole numbers stand beside each other.
 

@@ -8,7 +8,7 @@ from ..comparison.correlations import quadrant
 from ..comparison.curves import profile_names, profiles_of, region_size, severity_errors, two_factor_points
 from ..comparison.entries import Entry
 from ..records import FragileRate
-from .charts import Bar, Line, LineChart, Point, QuadrantChart, Spot, apart, look, rising
+from .charts import Bar, Line, LineChart, Point, QuadrantChart, Spot, apart, look
 
 PER_CENT = (0.0, 100.0)
 RATES = {
@@ -75,7 +75,8 @@ def _rate_point(x: float, rate: FragileRate) -> Point:
 
 def _from_zero(charts: Sequence[Sequence[Line]]) -> tuple[float, float]:
     values = [end for lines in charts for line in lines for p in line.points for end in (p.y, p.high) if end is not None]
-    return rising((0.0, max(values, default=0.0)))
+    # an axis has a length
+    return 0.0, max(values, default=0.0) or 1.0
 
 
 def quadrant_charts(entries: Sequence[Entry]) -> list[QuadrantChart]:

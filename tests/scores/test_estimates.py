@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corruptset.errors import ParameterError
-from corruptset.scores.estimates import COLUMNS, images_of, interval_of, replicates, value
-from corruptset.scores.intervals import Bootstrap
+from corruptset.scores.estimates import COLUMNS, Bootstrap, images_of, interval_of, replicates, value
 
 
 @pytest.fixture(scope="module")

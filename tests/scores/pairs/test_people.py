@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from studies import sheet_of
 
-from corruptset.scores.intervals import Bootstrap
+from corruptset.scores.estimates import Bootstrap
 from corruptset.scores.pairs.people import People
 from corruptset.scores.pairs.sheet import Sheet
 from corruptset.scores.pairs.study_records import AnswerSheet, StudyKey, Trial
