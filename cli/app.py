@@ -13,19 +13,16 @@ from .build import build, plan
 from .calibrate import calibrate
 from .compare import compare, report
 from .corrupt import check_corruption, corrupt, preview
-from .export import export
+from .export import export, page
 from .failures import fail, guarded, stop
 from .hints import HintedCommand
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
-from .page import page
-from .predict import predict
 from .publish import fetch, publish
-from .schedule import schedule
-from .score import score
+from .schedule import schedule, stream
+from .score import predict, score
 from .score_table import score_table
 from .show import list_, show
-from .stream import stream
 from .study import pairs_score, pairs_sheet
 from .verify import rebuild, verify
 

@@ -1,4 +1,4 @@
-"""`corruptset plan` and `corruptset build`: from a recipe and a source to a directory."""
+"""`corruptset plan` and `corruptset build`: from a recipe and a source to a directory; the recipe `pairs`, which the options make."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import first_few
+from ..errors import RecipeError, first_few
 from ..quantities import duration, size, spans
 from . import completion
-from .build_options import BUILD_OPTIONS, PAIR_OPTIONS, with_options
-from .options import (
-    DEFAULT_RECIPE,
-    AsJson,
-    DisjointFrom,
-    Source,
-    argument,
-    count_or_all,
-    option,
-    split_globs,
-)
+from .options import BUILD_OPTIONS, PAIR_OPTIONS, AsJson, Source, argument, count_or_all, numbers, option, split_globs, with_options
 from .output import chain, progress_of, put, put_json, put_notes, put_table
-from .pairs import chosen_recipe, first_samples
 
 if TYPE_CHECKING:
     from ..generate.built import PartBuilt
     from ..generate.plan.plan import Plan
+    from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
-Recipe = Annotated[
+DEFAULT_RECIPE = "imagenet-c"
+RecipeName = Annotated[
     str,
     argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
 Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store.")]
 PlannedOut = Annotated[Path | None, option("--out -o DIR", "Where the build would go: a store has notes.")]
 
+DisjointFrom = Annotated[
+    list[Path] | None,
+    option(
+        "--disjoint-from DIR",
+        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
+    ),
+]
 Scheduler = Annotated[
     str | None,
     option(
@@ -74,7 +72,7 @@ CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards"
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS)
 def plan(
-    recipe: Recipe = DEFAULT_RECIPE,
+    recipe: RecipeName = DEFAULT_RECIPE,
     source: Source = "sample",
     out: PlannedOut = None,
     list_sets: Annotated[bool, option("--list-sets", "Also list every set with its stages, above the summary.")] = False,
@@ -95,7 +93,7 @@ def plan(
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS | OF_BUILD_ALONE)
 def build(
-    recipe: Recipe = DEFAULT_RECIPE,
+    recipe: RecipeName = DEFAULT_RECIPE,
     source: Source = "sample",
     out: Out = Path("corruptset-out"),
     as_json: AsJson = False,
@@ -233,3 +231,51 @@ def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
             (stage,) = one.stages
             found |= {number for number in (stage.severity, stage.level) if number is not None}
     return [" ".join([name, spans(sorted(found))]).strip() for name, found in numbers.items()]
+
+
+PAIRS = "pairs"
+"""The name of the recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with that of the recipe."""
+EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
+
+
+def first_samples(given: Mapping[str, Any]) -> int | None:
+    """Return the number of samples that ``--first`` asks for."""
+    text = given["first"]
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text)):
+        pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" if text[:1].isalpha() else ""
+        raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}", param_hint="'--first'")
+    return int(text)
+
+
+def chosen_recipe(recipe: str, given: Mapping[str, Any]) -> str | Recipe:
+    """Return the recipe that a command means: by name, with other severities, or made of ``--first-stages`` and ``--second-stages``.
+
+    Raises
+    ------
+    RecipeError
+        Options of pairs without pairs, or pairs without stages.
+    """
+    first, second = (split_globs(given[name]) or [] for name in ("first_stages", "second_stages"))
+    severities, levels = numbers(given["severities"], "--severities"), numbers(given["levels"], "--levels")
+    if recipe == PAIRS:
+        if not first or not second:
+            raise RecipeError(f"The recipe 'pairs' is made of --first-stages and --second-stages, as in: {EXAMPLE}")
+        from ..generate.recipes.two_factor import calibration_for, pairs
+
+        options: dict[str, Any] = {"calibration": given["calibration"] or calibration_for(given["source"].partition(":")[0])}
+        options |= {"severities": severities} if severities else {}
+        options |= {"levels": levels} if levels else {}
+        options |= {"orders": given["orders"]} if given["orders"] else {}
+        return pairs(first, second, **options)
+    misplaced = ["--first-stages"] * bool(first) + ["--second-stages"] * bool(second) + ["--levels"] * bool(levels)
+    misplaced += ["--orders"] * (given["orders"] is not None)
+    if misplaced:
+        raise RecipeError(f"{' and '.join(misplaced)}: only with the recipe 'pairs'; the recipe here is {recipe!r}.")
+    if severities is None:
+        return recipe
+    from ..generate.recipes.recipe import load_recipe
+    from ..generate.recipes.two_factor import with_severities
+
+    return with_severities(load_recipe(recipe), severities)

@@ -1,4 +1,4 @@
-"""`corruptset export VIEW DIR`: a finished data set in the layout that a third-party loader opens."""
+"""`corruptset export` and `corruptset page`: a finished data set in the layout that a loader opens, and its page made again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ..quantities import size
 from . import completion
-from .options import AnyShape, AsJson, FinishedBuild, Sets, argument, option, split_globs
+from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option, split_globs
 from .output import progress_of, put, put_json, put_notes
 
 
@@ -64,3 +64,28 @@ def export(
     put_notes(done.notes)
     put(f"Path:   {done.top}")
     put(f"Digest: {done.digest}")
+
+
+def page(
+    directory: FinishedBuild,
+    source: OriginalSource = None,
+    out: Annotated[Path | None, option("--out -o FILE", "Write the page there, and leave the data set as it is.")] = None,
+    labels: Labels = None,
+    images: Images = None,
+    groups: Groups = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make the page of a finished data set, index.html: what it is, every set with pictures and curves, how to load it.
+
+    A build has one already, unless it was made with --no-page or by an earlier release. The data set's digest stays.
+    """
+    with progress_of("page") as progress:
+        from ..generate.again.page_again import page as make_page
+
+        made = make_page(directory, source, out=out, labels=labels, images=images, groups=groups, progress=progress)
+    if as_json:
+        return put_json({"ok": True, "page": str(made.path), "bytes": made.bytes, "clean": made.clean, "digest": made.digest})
+    if not made.clean:
+        put_notes(["it shows no clean images: the data set stores none, and no --source was named"])
+    put(f"Page:   {made.path} ({size(made.bytes)})")
+    put(f"Digest: {made.digest}")

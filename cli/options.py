@@ -1,16 +1,16 @@
-"""Options that several commands share, each described once."""
+"""Options that several commands share, each described once; those of a build, of pairs and of what is made again as one mapping."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from . import completion
-
-DEFAULT_RECIPE = "imagenet-c"
 
 
 def option(words: str, help: str, **more: Any) -> Any:
@@ -170,13 +170,6 @@ View = Annotated[
         autocompletion=completion.views,
     ),
 ]
-DisjointFrom = Annotated[
-    list[Path] | None,
-    option(
-        "--disjoint-from DIR",
-        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
-    ),
-]
 
 
 def split_globs(given: Iterable[str] | None) -> list[str] | None:
@@ -219,3 +212,69 @@ def numbers(text: str | None, option: str) -> list[int] | None:
             raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.", param_hint=f"'{option}'")
         values += range(int(low), int(high if dash else low) + 1)
     return list(dict.fromkeys(values))
+
+
+# Field of `BuildOptions` -> option and default, in the order of the help. A test compares the names.
+BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "seed": (Seed, 0),
+    "jobs": (Jobs, None),
+    "sets": (Sets, None),
+    "samples": (Samples, None),
+    "first": (First, None),
+    "per_class": (PerClass, None),
+    "ids": (Ids, None),
+    "per_super_category": (PerSuperCategory, None),
+    "format": (Format, None),
+    "optimize": (Optimize, False),
+    "skip_bad": (SkipBad, False),
+    "calibration": (Calibration, None),
+    "coupling": (Coupling, "independent"),
+    "scale": (Scale, None),
+    "metrics": (Metrics, None),
+    "labels": (Labels, None),
+    "split": (Split, None),
+    "groups": (Groups, None),
+    "hold_out": (HoldOut, None),
+    "train": (Train, False),
+    "images": (Images, None),
+    "frost_textures": (FrostTextures, None),
+    "surrogate": (Surrogate, None),
+    "device": (Device, None),
+    "surrogate_batch": (SurrogateBatch, None),
+    "view": (View, None),
+    "any_shape": (AnyShape, False),
+    "store": (Store, None),
+    "annotations": (Annotations, "copy"),
+    "page": (Page, True),
+    "plugins": (Plugins, None),
+}
+PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "first_stages": (FirstStages, None),
+    "second_stages": (SecondStages, None),
+    "severities": (Severities, None),
+    "levels": (Levels, None),
+    "orders": (Orders, None),
+}
+# Field of `RemakeOptions` -> option and default: but for the source those of a build.
+_AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
+REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {name: BUILD_OPTIONS[name] for name in _AGAIN}
+
+
+def with_options(added: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command many options, before the last of its parameters; the command gets their values as ``given``, a mapping."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapper(**arguments: Any) -> None:
+            given = {name: arguments.pop(name) for name in added}
+            command(**arguments, given=given)
+
+        *first, last = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        more = [inspect.Parameter(name, kind, default=default, annotation=option) for name, (option, default) in added.items()]
+        parameters = [*first, *more, last]
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+        return wrapper
+
+    return decorate

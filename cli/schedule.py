@@ -1,12 +1,14 @@
-"""`corruptset schedule DIR`: an order over the sets of a data set, as a file."""
+"""`corruptset schedule` and `corruptset stream`: an order over the sets of a data set, and a changing stream of corrupted images."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
 
-from .options import AsJson, Force, Ids, PerClass, Samples, Seed, Sets, argument, option, split_globs
-from .output import put, put_json
+from ..errors import ParameterError
+from ..quantities import size
+from .options import AsJson, Force, Ids, Jobs, Labels, PerClass, Samples, Seed, Sets, SkipBad, Source, argument, option, split_globs
+from .output import progress_of, put, put_json
 
 
 def schedule(
@@ -67,3 +69,76 @@ def schedule(
     else:
         put(f"{out}: {kind}, {len(made)} images in {len(made.shifts)} shifts of {len(made.sets)} sets, {resets} resets")
         put(f"Digest: {made.digest}")
+
+
+def stream(
+    recipe: Annotated[str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")],
+    source: Source = "sample",
+    out: Annotated[Path, option("--out -o DIR", "The tars go to DIR/<recipe>-<version>/baseline_..._seed_....")] = Path("corruptset-out"),
+    accuracies: Annotated[
+        Path | None,
+        option(
+            "--accuracies FILE",
+            "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
+        ),
+    ] = None,
+    grid: Annotated[
+        Path | None, option("--grid FILE", "Write the recipe (.toml) of the sets whose accuracies are needed, and nothing else.")
+    ] = None,
+    seed: Seed = 0,
+    speed: Annotated[int | None, option("--speed N", "Images before the severities change; by default the recipe's.", min=1)] = None,
+    length: Annotated[int | None, option("--length N", "Images of the whole stream; by default the recipe's.", min=1)] = None,
+    jobs: Jobs = None,
+    samples: Samples = None,
+    per_class: PerClass = None,
+    labels: Labels = None,
+    skip_bad: SkipBad = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near to a baseline.
+
+    The same command resumes one that was stopped.
+    """
+    from ..generate.streams.stream_recipe import load_stream
+
+    if grid is not None:
+        from ..manifests.disk.atomic import write_atomic
+
+        loaded = load_stream(recipe)
+        write_atomic(grid, loaded.grid_recipe().encode())
+        pairs, steps = len(loaded.pairs()), len(loaded.severities) - 1
+        count = pairs * steps**2 + len(loaded.stream.corruptions) * steps
+        if as_json:
+            put_json({"ok": True, "path": str(grid), "sets": count})
+        else:
+            put(f"{grid}: a recipe of {count} sets, {pairs} ordered pairs of corruptions at {steps} severities each")
+        return
+    if accuracies is None:
+        raise ParameterError(
+            "--accuracies FILE is missing: the walk follows the accuracies of a reference model. --grid FILE.toml writes the recipe of the "
+            "sets that they are needed for."
+        )
+    with progress_of("stream") as progress:
+        from ..generate.streams.stream import stream as run
+
+        made = run(
+            load_stream(recipe),
+            source,
+            out,
+            accuracies=accuracies,
+            seed=seed,
+            speed=speed,
+            length=length,
+            jobs=jobs,
+            samples=samples,
+            per_class=per_class,
+            labels=labels,
+            skip_bad=skip_bad,
+            progress=progress,
+        )
+    if as_json:
+        return put_json({"ok": True, **{name: value for name, value in vars(made).items() if name != "manifest"}})
+    total = sum(file["bytes"] for file in made.manifest["files"])
+    put(f"{made.images} images in {made.steps} steps, {made.tars} tars, {size(total)}; {made.made} images made by this call")
+    put(f"Directory: {made.directory}")
+    put(f"Digest:    {made.digest}", style="green")

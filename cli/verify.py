@@ -10,8 +10,7 @@ import typer
 
 from ..errors import first_few
 from ..quantities import duration, size
-from .build_options import REMAKE_OPTIONS, with_options
-from .options import AsJson, Sets, argument, count_or_all, option, split_globs
+from .options import REMAKE_OPTIONS, AsJson, Sets, argument, count_or_all, option, split_globs, with_options
 from .output import progress_of, put, put_json, put_notes, say
 
 if TYPE_CHECKING:

@@ -27,28 +27,19 @@ class Mark:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line chart.
-
-    Attributes
-    ----------
-    title : str
-        What is measured, with its unit.
-    x : sequence of int or float
-        Severities or levels, upwards.
-    y : sequence of float or None
-        The value at each; None where there is none.
-    spread : sequence of float or None
-        How far the band goes to both sides of it.
-    bounds : tuple of float or None
-        Of the axis; None follows from the values.
-    """
+    """One line chart."""
 
     title: str
+    """What is measured, with its unit."""
     x_name: str
     x: Sequence[float]
+    """Severities or levels, upwards."""
     y: Sequence[float | None]
+    """The value at each; None where there is none."""
     spread: Sequence[float | None]
+    """How far the band goes to both sides of it."""
     bounds: tuple[float | None, float | None] = (None, None)
+    """Of the axis; None follows from the values."""
     marks: Sequence[Mark] = ()
 
     def summary(self) -> str:

@@ -120,8 +120,7 @@ def _panels(
     panels = drawn.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for panel, name in zip(panels.flat, names, strict=False):
         for number, x, y in lines[name]:
-            style = look(number)
-            panel.plot(x, y, color=style.color, marker=style.marker, linestyle=style.linestyle, markevery=max(1, len(x) // 6))
+            panel.plot(x, y, **look(number)._asdict(), markevery=max(1, len(x) // 6))
         panel.set_title(name)
         panel.tick_params(labelbottom=True)
     for panel in list(panels.flat)[len(names) :]:
@@ -138,8 +137,7 @@ def _panels(
 
 def _legend_of_models(drawn: Figure, axes: Axes, entries: Sequence[Entry], numbers: Sequence[int]) -> None:
     for number in numbers:
-        style = look(number)
-        axes.plot([], [], color=style.color, marker=style.marker, linestyle=style.linestyle, label=short(entries[number].label))
+        axes.plot([], [], **look(number)._asdict(), label=short(entries[number].label))
     legend(drawn, axes)
 
 
@@ -200,13 +198,13 @@ def fragile(entries: Sequence[Entry]) -> Figure | None:
     panels = drawn.subplots(1, len(names), squeeze=False, sharey=True)[0]
     for panel, name in zip(panels, names, strict=True):
         for number, some, own in points[name]:
-            style, values = look(number), [100 * rate.rate for rate in own]
+            values = [100 * rate.rate for rate in own]
             # side by side, so that intervals can be told apart
             offset = 0.08 * (number - (len(entries) - 1) / 2) * min(1, 8 / len(entries))
             ends = [[100 * end for end in rate.interval] for rate in own if rate.interval is not None]
             arms = np.hstack([_arms(value, pair) for value, pair in zip(values, ends, strict=True)]) if len(ends) == len(own) else None
             places = [groups.index(group) + offset for group in some]
-            panel.errorbar(places, values, yerr=arms, color=style.color, marker=style.marker, linestyle=style.linestyle, elinewidth=0.8)
+            panel.errorbar(places, values, yerr=arms, **look(number)._asdict(), elinewidth=0.8)
         panel.set_title(RATES[name])
         panel.set_xticks(range(len(groups)), [region_size(group) for group in groups])
     panels[0].set_ylim(bottom=-0.03 * panels[0].get_ylim()[1])

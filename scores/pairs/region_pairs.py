@@ -69,19 +69,7 @@ class Pair:
 
 
 class RegionPairs:
-    """The pairs of a data set of regions.
-
-    Parameters
-    ----------
-    data : DataSet
-    set_id : str
-        The set whose images are shown.
-    right : (N,) ndarray of bool, optional
-        Which images of the set a model has right.
-    changes : sequence of {"shift", "shrink"}
-    sizes : sequence of str, optional
-        Groups of regions, such as ``p40``; by default all.
-    """
+    """The pairs of a data set of regions, shown as a set has them; `right`, (N,), says which a model has right, `sizes` are as ``p40``."""
 
     def __init__(
         self, data: DataSet, set_id: str, right: NDArray[np.bool_] | None, changes: Sequence[Change], sizes: Sequence[str] | None

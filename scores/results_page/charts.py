@@ -66,26 +66,16 @@ class DrawnLine:
 
 @dataclass(frozen=True)
 class LineChart:
-    """Values of several models against a severity, a level or a size.
-
-    Attributes
-    ----------
-    title : str
-    x_name, y_name : str
-        The axes, with their units.
-    lines : sequence of Line
-    bounds : (float, float)
-        Of the y axis, the same for charts that stand side by side.
-    x_labels : mapping
-        Value on the x axis -> what stands there; where it is empty, whole numbers are chosen.
-    """
+    """Values of several models against a severity, a level or a size."""
 
     title: str
     x_name: str
     y_name: str
     lines: Sequence[Line]
     bounds: tuple[float, float]
+    """Of the y axis, the same for charts that stand side by side."""
     x_labels: Mapping[float, str] = field(default_factory=dict)
+    """Value on the x axis -> what stands there; where it is empty, whole numbers are chosen."""
     width, height = WIDTH, HEIGHT
     left, right, top, bottom = _LEFT, WIDTH - _RIGHT, _TOP, HEIGHT - _BOTTOM
 

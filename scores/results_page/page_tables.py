@@ -31,22 +31,16 @@ class PageColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table as a template writes it out.
-
-    Attributes
-    ----------
-    name : str
-        Its anchor.
-    left_out : int
-        Rows that are not shown.
-    """
+    """A table as a template writes it out."""
 
     name: str
+    """Its anchor."""
     title: str
     columns: Sequence[PageColumn]
     rows: Sequence[Sequence[PageCell]]
     notes: Sequence[str]
     left_out: int
+    """Rows that are not shown."""
 
     @property
     def is_tall(self) -> bool:

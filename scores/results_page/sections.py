@@ -40,21 +40,10 @@ class ChartGroup:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page.
-
-    Attributes
-    ----------
-    id : str
-        Its anchor.
-    about : sequence of str
-        Paragraphs.
-    bars, groups, quadrants, matrices
-        Its charts.
-    tables : sequence of PageTable
-        Every number of the charts is in them.
-    """
+    """A part of the page: paragraphs, charts, and tables with every number of the charts."""
 
     id: str
+    """Its anchor."""
     heading: str
     about: Sequence[str]
     tables: Sequence[PageTable]

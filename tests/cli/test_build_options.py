@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from corruptset.cli import options
-from corruptset.cli.build_options import BUILD_OPTIONS, REMAKE_OPTIONS
+from corruptset.cli.options import BUILD_OPTIONS, REMAKE_OPTIONS
 from corruptset.corruptions.stages import Coupling, Scale
 from corruptset.generate.again.remake_options import RemakeKeywords, RemakeOptions
 from corruptset.generate.plan.options import BuildKeywords, BuildOptions, Split

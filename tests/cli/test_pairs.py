@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corruptset.cli.pairs import PAIRS
+from corruptset.cli.build import PAIRS
 from corruptset.generate.recipes.two_factor import NAME
 
 
