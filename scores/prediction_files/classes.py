@@ -113,7 +113,6 @@ class Halves(Scored):
         return low, high
 
     def best(self) -> NDArray[np.intp]:
-        """Return the class of the highest value of each row, the lowest of equal ones."""
         best: NDArray[np.intp] = self._bits.argmax(axis=1)
         highest = self._bits[np.arange(len(best)), best]
         if (negative := np.flatnonzero(highest < 0)).size:
@@ -123,7 +122,6 @@ class Halves(Scored):
         return best
 
     def above(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.int32]:
-        """Return how many values of each chosen row are above the row's value of a class."""
         own = self._bits[chosen, classes]
         negative = (own < 0) & (own != _MINUS_ZERO)
         counts = np.empty(len(chosen), np.int32)
@@ -135,7 +133,6 @@ class Halves(Scored):
         return counts
 
     def equal(self, chosen: NDArray[np.intp], classes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Return which values of each chosen row are equal to the row's value of a class."""
         own = self._bits[chosen, classes]
         equal = np.asarray(self._taken(self._bits, chosen) == own[:, None])
         if (zero := np.flatnonzero((own == 0) | (own == _MINUS_ZERO))).size:
