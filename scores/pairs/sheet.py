@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ...canonical import canonical_sha256
 from ...errors import StudyError
 from ...manifests.disk.atomic import write_atomic
@@ -141,7 +138,11 @@ def pairs_sheet(
         right = None
         if predictions is not None:
             read = read_predictions(predictions, data, sets=[set_id], progress=tell)
-            model, right = read.model, _right(read.outcomes[set_id].correct if not top5 else read.outcomes[set_id].top5)
+            model, right = read.model, read.outcomes[set_id].top5 if top5 else read.outcomes[set_id].correct
+            if right is None:
+                raise StudyError(
+                    "These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs."
+                )
         tell("drawing pairs", 0, 0)
         regions = RegionPairs(data, set_id, right, (change,) if change != "both" else ("shift", "shrink"), sizes)
         drawn = list(regions.trials(regions.drawn(n, draw), draw))
@@ -159,11 +160,6 @@ def pairs_sheet(
         drawn = list(pictures.trials(n, draw))
     key = _key(data, drawn, draw, instructions, model, model_accuracy, enlargement, smooth)
     return _write(page, key, instructions, drawn)
-
-
-def key_path(page: Path) -> Path:
-    """Return where the key of a page lies."""
-    return page.with_name(f"{page.stem}-key.json")
 
 
 def _check(data: DataSet, page: Path, n: int, seed: int, enlargement: int | None) -> None:
@@ -191,12 +187,6 @@ def _one_set(data: DataSet, sets: Sequence[str] | None) -> str:
     if len(chosen) > 1:
         raise StudyError(f"Pairs are drawn from one set; {', '.join(sets)} means {len(chosen)}: {', '.join(chosen[:5])}, ...")
     return chosen[0]
-
-
-def _right(right: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    if right is None:
-        raise StudyError("These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs.")
-    return right
 
 
 def _profiles(scores: str | Path | Scores, data: DataSet, pictures: LevelPictures) -> tuple[str, dict[str, dict[str, float]]]:
@@ -250,8 +240,9 @@ def _key(
 
 
 def _write(page: Path, key: StudyKey, text: Instructions, drawn: Drawn) -> Sheet:
+    key_file = page.with_name(f"{page.stem}-key.json")
     files = {
-        key_path(page): (key.model_dump_json(indent=1) + "\n").encode(),
+        key_file: (key.model_dump_json(indent=1) + "\n").encode(),
         page: sheet_page(key, text, {trial.id: image for trial, image in drawn}),
     }
     for file, content in files.items():
@@ -260,4 +251,4 @@ def _write(page: Path, key: StudyKey, text: Instructions, drawn: Drawn) -> Sheet
     page.parent.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():
         write_atomic(file, content)
-    return Sheet(page, key_path(page), key, len(files[page]))
+    return Sheet(page, key_file, key, len(files[page]))
