@@ -22,7 +22,10 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         return VerificationReport(str(directory), "pixels", "sha256:0", found if directory.name == "bad" else [])
 
     monkeypatch.setattr("corruptset.generate.again.rederive.verify", verify)
-    bad = run("verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny", "--surrogate", "m.toml")
+    bad = run(
+        "verify", "bad", "--rederive", "4", "--source", "folder:x", "--jobs", "2", "--calibration", "tiny", "--surrogate", "m.toml",
+        "--labels", "x.csv", "--images", "y.csv", "--groups", "z.csv", "--frost-textures", "ice", "--device", "cuda",
+    )  # fmt: skip
     assert bad.code == 1
     assert "60 problems" in bad.err
     assert "missing: images/0.JPEG: is not there [b]" in bad.out
@@ -32,13 +35,13 @@ def test_verify_reports_problems_and_leaves_with_one(run: Any, monkeypatch: pyte
         "rederive": 4,
         "repair": False,
         "source": "folder:x",
-        "labels": None,
+        "labels": Path("x.csv"),
         "plugins": None,
-        "images": None,
-        "groups": None,
-        "frost_textures": None,
+        "images": "y.csv",
+        "groups": "z.csv",
+        "frost_textures": Path("ice"),
         "surrogate": Path("m.toml"),
-        "device": None,
+        "device": "cuda",
         "calibration_side": 64,
         "view": None,
         "jobs": 2,
