@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...digests import digest_of
 from ...errors import MachineError, StoreError
 
 T = TypeVar("T")
+Sent = Callable[[int], None]
+"""Told how many bytes are sent by now."""
 
 TRIES = 8
 """So often is one request made before it counts as failed."""
 FIRST_WAIT_S = 0.25
 """The wait after the first try; each later one is twice as long: 32 s in all, less a random part of up to half."""
+READ_AHEAD = 8 << 20
+"""Bytes of one request, of an object that is read piece by piece."""
 AT_ONCE = 8
 """Requests of one process that wait for the store at the same time."""
 
@@ -83,16 +89,31 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        self._s3 = url.startswith("s3")
 
     def at(self, path: str) -> str:
         """Return the URL of an object."""
         return f"{self.url}/{path}" if path else self.url
 
-    def read(self, path: str = "") -> bytes:
-        """Return an object's bytes, or raise FileNotFoundError."""
-        options = {"max_concurrency": 1} if self.url.startswith("s3") else {}  # else s3fs asks for the size first
-        data: bytes = self._tried("reading", path, lambda fs: fs.cat_file(self.at(path), **options))
+    def read(self, path: str = "", start: int | None = None, end: int | None = None) -> bytes:
+        """Return an object's bytes, all or those from `start` to `end`, or raise FileNotFoundError."""
+        options = {"max_concurrency": 1} if self._s3 else {}  # else s3fs asks for the size first
+        data: bytes = self._tried("reading", path, lambda fs: fs.cat_file(self.at(path), start=start, end=end, **options))
         return data
+
+    def pieces(self, path: str, start: int, size: int) -> Iterator[bytes]:
+        """Yield the bytes of an object of `size` bytes, from `start` on."""
+        for at in range(start, size, READ_AHEAD):
+            yield self.read(path, at, min(at + READ_AHEAD, size))
+
+    def sha256(self, path: str, size: int) -> str:
+        """Return the digest that is kept beside an object of `size` bytes, else that of its bytes."""
+        if self._s3 and (kept := self._tried("looking at", path, lambda fs: fs.metadata(self.at(path)).get("sha256"))):
+            return f"sha256:{kept}"
+        hashed = hashlib.sha256()
+        for piece in self.pieces(path, 0, size):
+            hashed.update(piece)
+        return digest_of(hashed)
 
     def files(self, below: str = "") -> dict[str, int]:
         """Return path -> bytes of all objects below a folder, in the order of their names: one request for a thousand of them."""
@@ -131,12 +152,23 @@ class Store:
                 part.unlink(missing_ok=True)
         return True
 
-    def put(self, path: str, data: bytes | Path) -> None:
-        """Write an object, in parts where it is large: it is there whole or not at all."""
-        if isinstance(data, Path):
-            self._tried("writing", path, lambda fs: fs.put_file(os.fspath(data), self.at(path)))
-        else:
-            self._tried("writing", path, lambda fs: fs.pipe_file(self.at(path), data))
+    def put(self, path: str, data: bytes | Path, *, sha256: str | None = None, sent: Sent = lambda done: None) -> None:
+        """Write an object, in parts where it is large: it is there whole or not at all.
+
+        On S3 the hexadecimal digits `sha256` are kept beside it. `sent` is told of a file on its way.
+        """
+        options: dict[str, Any] = {"Metadata": {"sha256": sha256}} if sha256 is not None and self._s3 else {}
+
+        def write(fs: Any) -> None:
+            from fsspec.callbacks import Callback
+
+            if isinstance(data, bytes):
+                fs.pipe_file(self.at(path), data, **options)
+            else:
+                told = Callback(hooks={"sent": lambda size, value: sent(value)})
+                fs.put_file(os.fspath(data), self.at(path), callback=told, **options)
+
+        self._tried("writing", path, write)
 
     def create(self, path: str, data: bytes) -> bool:
         """Write an object that is not there; return whether it is ours: the store lets one of several writers win."""
@@ -227,7 +259,10 @@ def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
             f"{where}: there are no credentials for this store. Set them as it documents: for s3:// AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY (and AWS_ENDPOINT_URL for a server other than Amazon's); FSSPEC_... and ~/.config/fsspec work too."
         ) from None
-    if isinstance(error, ImportError):
-        raise StoreError(f"{where}: this kind of store needs a library ({error}). pip install 'corruptset[cloud]' has s3://.") from None
+    if isinstance(error, ImportError) or "Protocol not known" in str(error):
+        raise StoreError(
+            f"{where}: this kind of place is not known here, or needs a library ({error}). Expected a folder, s3://, gs:// or hf://; "
+            "pip install 'corruptset[cloud]' has s3://."
+        ) from None
     if isinstance(error, ValueError | TypeError | NotImplementedError) or kind == "ParamValidationError":
         raise StoreError(f"{where}: {doing} is not possible there ({redacted(str(error)) or kind}).") from None

@@ -1,4 +1,4 @@
-"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores by fsspec."""
+"""Files of a release that are read from the network, from any byte on: over HTTP by the standard library, from stores."""
 
 from __future__ import annotations
 
@@ -15,17 +15,26 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from ...errors import ReleaseError
+from ...errors import MachineError, ReleaseError
+from ..disk.remote import Store, url_of
 from ..release.release_index import INDEX
 from .hub import SCHEME, hub_address
-from .places import Unreachable, file_system, talking_to
 
 SILENCE_S = 60.0
 """How long a server may say nothing before the connection counts as cut."""
-READ_AHEAD = 8 << 20
-"""Bytes of one request to a store."""
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+class Unreachable(MachineError):
+    """A server that does not answer, fails or cuts the connection: the same request may succeed later, after `wait` seconds.
+
+    `beyond` says that it has fewer bytes of a file than it was asked to skip.
+    """
+
+    def __init__(self, message: str, *, wait: float = 0.0, beyond: bool = False) -> None:
+        super().__init__(message)
+        self.wait, self.beyond = wait, beyond
 
 
 @dataclass(frozen=True)
@@ -208,27 +217,31 @@ class _Redirects(HTTPRedirectHandler):
 
 
 class StoreRemote:
-    """A release in a store that fsspec opens."""
+    """A release in an object store."""
 
     def __init__(self, url: str) -> None:
-        self.name = url.rstrip("/").removesuffix(f"/{INDEX}")
-        with talking_to(self.name):
-            self._files, self._root = file_system(self.name)
+        self.name = (url_of(url) or url).removesuffix(f"/{INDEX}")
+        self._store = Store(self.name)
 
     @contextmanager
     def open(self, path: str, start: int = 0, version: str | None = None) -> Iterator[Reply]:
         """Open an object at a byte."""
-        where = f"{self.name}/{path}"
-        with talking_to(where):
-            file = self._files.open(f"{self._root}/{path}", "rb", cache_type="readahead", block_size=READ_AHEAD)
-        with file:
-            now = getattr(file, "details", {}).get("ETag")
-            start = start if now == version else 0
-            file.seek(start)
+        found = self._store.version(path)
+        if found is None:
+            raise ReleaseError(f"{self.name}/{path} is not there. Check the address: it is that of the folder with {INDEX}.")
+        total, now = found
+        start = start if now == version else 0
+        pieces = self._store.pieces(path, start, total)
+        ahead = memoryview(b"")
 
-            def read(buffer: memoryview) -> int:
-                with talking_to(where):
-                    count: int = file.readinto(buffer)
-                    return count
+        def read(buffer: memoryview) -> int:
+            nonlocal ahead
+            try:
+                ahead = ahead or memoryview(next(pieces, b""))
+            except FileNotFoundError:
+                raise Unreachable(f"{self.name}/{path} was removed while it was read") from None
+            count = min(len(buffer), len(ahead))
+            buffer[:count], ahead = ahead[:count], ahead[count:]
+            return count
 
-            yield Reply(read, start, file.size, now)
+        yield Reply(read, start, total, now or None)

@@ -14,8 +14,8 @@ from typing import TypeVar
 from ...digests import digest_of
 from ...errors import CorruptsetError, MachineError, VerificationError
 from ..release.archives import CHUNK
-from .addresses import Remote
-from .places import Recorded, Unreachable
+from .addresses import Remote, Unreachable
+from .places import Recorded
 
 ATTEMPTS = 6
 """In a row that bring less than `CHUNK` bytes; then the server counts as gone."""

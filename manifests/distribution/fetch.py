@@ -116,6 +116,8 @@ def fetch(
     ------
     ReleaseError
         There is no release at that address, it may not be read, or something else is where it goes.
+    StoreError
+        The store is not there, or refuses.
     UnknownSet
         A pattern fits no set.
     VerificationError

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import CorruptsetError, MachineError, ReleaseError
+from ..disk.remote import Sent
 from ..release.release_index import INDEX
 from .layouts import PublishedFile
-from .places import Sent
 
 SCHEME = "hf://"
 _ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
@@ -68,7 +68,7 @@ class HubPlace:
 
     def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
         """Send the content of files one after the other, then one commit that names them all."""
-        operations = []
+        operations, done = [], 0
         with self._talking():
             self._api.create_repo(self.address.repository, repo_type="dataset", private=self._private or None, exist_ok=True)
             for f in files:
@@ -76,7 +76,8 @@ class HubPlace:
                 operations.append(self._library.CommitOperationAdd(path_in_repo=f.path, path_or_fileobj=content))
                 if isinstance(f.content, Path):  # the hub has it from here on, so an interrupted call is resumed with the next one
                     self._api.preupload_lfs_files(additions=operations[-1:], **self._where)
-                sent(f.bytes)
+                done += f.bytes
+                sent(done)
             self._api.create_commit(operations=operations, commit_message=f"Publish {len(files)} files ({INDEX})", **self._where)
 
     @contextmanager

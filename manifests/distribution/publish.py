@@ -111,6 +111,8 @@ def publish(
         The pack was interrupted.
     VerificationError
         Files of the release are missing or damaged; names all of them.
+    StoreError
+        The store is not there, or refuses.
     MachineError
         The place cannot be reached, or has too little space.
     """
@@ -136,15 +138,8 @@ def publish(
     if go:
         _check_archives(release, told_progress)
         total = sum(f.bytes for f in publication.to_send)
-        done = 0
-
-        def sent(count: int) -> None:
-            nonlocal done
-            done += count
-            told_progress("bytes", min(done, total), total)
-
         if publication.to_send:
-            place.put(publication.to_send, sent)
+            place.put(publication.to_send, lambda done: told_progress("bytes", min(done, total), total))
     return publication
 
 
@@ -152,7 +147,7 @@ def _place(target: str, directory: Path, private: bool) -> Place:
     if target.startswith(SCHEME):
         return HubPlace(target, private=private)
     if "://" in target:
-        return ObjectStore(target.rstrip("/"))
+        return ObjectStore(target)
     root = Path(target)
     if root.resolve() == directory.resolve() or directory.resolve() in root.resolve().parents:
         raise ReleaseError(f"{root} is inside the release. Choose another --to.")

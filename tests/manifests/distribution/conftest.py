@@ -9,6 +9,7 @@ import pytest
 from file_server import Serve, serving
 from packs import Make, packed
 
+from corruptset.manifests.disk import remote
 from corruptset.manifests.distribution import download
 from corruptset.manifests.release.bag import Bag
 
@@ -17,6 +18,7 @@ from corruptset.manifests.release.bag import Bag
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again at once."""
     monkeypatch.setattr(download, "FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.001)
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,7 @@ import pytest
 from file_server import Faults, Serve
 
 from corruptset.errors import ReleaseError
-from corruptset.manifests.distribution.addresses import HttpRemote, _named, _Redirects, _reply, remote_of
-from corruptset.manifests.distribution.places import Unreachable
+from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _named, _Redirects, _reply, remote_of
 from corruptset.manifests.release.bag import Bag
 
 

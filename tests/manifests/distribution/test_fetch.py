@@ -20,7 +20,7 @@ import pytest
 from file_server import Faults, FileServer, Serve
 from packs import OUTSIDE, TOP, tree, usage_of, write_archive
 
-from corruptset.errors import CorruptsetError, MachineError, ReleaseError, UnknownSet, VerificationError
+from corruptset.errors import CorruptsetError, MachineError, ReleaseError, StoreError, UnknownSet, VerificationError
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.partial import PARTIAL
 from corruptset.manifests.release.bag import Bag
@@ -249,13 +249,15 @@ def test_what_stands_where_it_goes(bag: Bag, serve: Serve, tmp_path: Path) -> No
     server.root = forged(bag, tmp_path / "r", lambda index: index.update(digest="sha256:" + "1" * 64))
     with pytest.raises(ReleaseError, match="holds another data set"):
         fetch(server.url, tmp_path)
-    for address, match in [
-        ("release", "corruptset unpack"),
-        ("ftp4://x", "not a place"),
-        ("hf://models/a/b", "is not hf://datasets"),
+    for address, error, match in [
+        ("release", ReleaseError, "corruptset unpack"),
+        ("ftp4://x", StoreError, "is not known here"),
+        ("s3://me:word-of-mine@bucket", StoreError, "a URL with a user name, a password"),
+        ("hf://models/a/b", ReleaseError, "is not hf://datasets"),
     ]:
-        with pytest.raises(ReleaseError, match=match):
+        with pytest.raises(error, match=match) as failed:
             fetch(address, tmp_path)
+        assert "word-of-mine" not in str(failed.value)
 
 
 def test_a_disk_that_is_too_small(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
