@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import IncompleteBuild, VerificationError, listed
+from ..errors import IncompleteBuild, VerificationError, first_few, listed
 from .disk.listing import read_small
 from .disk.mirror import Mirror, data_folder, place_name
 from .layout import MANIFEST, UNPACK_STATE, is_begun
@@ -88,11 +88,8 @@ def _incomplete(directory: Path) -> str:
     if len(inner) == 1:
         return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds one. Did you mean {inner[0]}?"
     if inner:
-        more = f" and {len(inner) - MOST_NAMED} more" if len(inner) > MOST_NAMED else ""
-        return (
-            f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. Name one of them: "
-            f"{', '.join(inner[:MOST_NAMED])}{more}."
-        )
+        some = first_few(inner, MOST_NAMED)
+        return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. Name one of them: {some}."
     return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its own command."
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...manifests.records.models import SampleRecord
 from ..plan.job import CheckedSample
 from ..plan.tree import Node
 from ..work.worker import batches, load_clean
@@ -29,23 +28,14 @@ class ImageMaker:
     def __init__(self, build: RecordedBuild) -> None:
         self._build = build
         tree = build.maker.tree(build.by_id[s] for s in build.asked)
-        self._chains = dict(_chains(tree, ()))
+        self.chains = dict(_chains(tree, ()))
+        """Set -> its chain, in the order of the walk."""
         self._kept: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
         self._kept_bytes = 0
 
-    @property
-    def set_ids(self) -> Sequence[str]:
-        """The sets, in the order of the walk."""
-        return list(self._chains)
-
-    @property
-    def records(self) -> Sequence[SampleRecord]:
-        """The samples."""
-        return self._build.records
-
     def clean(self, index: int) -> Pixels:
         """Return the clean image of a sample, (H, W, C); it is not to be changed."""
-        root = next(iter(self._chains.values()))[0]
+        root = next(iter(self.chains.values()))[0]
         return self._start((root,), index)[1]
 
     def images(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
@@ -56,7 +46,7 @@ class ImageMaker:
         SourceError
             A sample cannot be read, or is not the recorded one.
         """
-        chain = self._chains[set_id]
+        chain = self.chains[set_id]
         starts = [self._start(chain, index) for index in indices]
         made = [image for _, image in starts]
         for depth in sorted({depth for depth, _ in starts}):
@@ -74,7 +64,7 @@ class ImageMaker:
             if (image := self._kept.get((index, id(chain[depth])))) is not None:
                 self._kept.move_to_end((index, id(chain[depth])))
                 return depth, image
-        sample, record = self._build.selected[index], self.records[index]
+        sample, record = self._build.selected[index], self._build.records[index]
         image = load_clean(self._build.source, CheckedSample(sample, record.sha256, record.width, record.height), self._build.preprocessing)
         self._keep(chain[0], index, image)
         return 0, image
@@ -86,7 +76,7 @@ class ImageMaker:
         for number in range(depth + 1, len(chain)):
             below.children[b""] = below = replace(chain[number], set_id=str(number), children={})
         batch = made = np.stack(images)
-        for depth_made, made in self._build.maker.images(tree, batch, [self.records[i].id for i in indices]):
+        for depth_made, made in self._build.maker.images(tree, batch, [self._build.records[i].id for i in indices]):
             node = chain[int(depth_made)]
             if len(node.children) + (node.set_id is not None) > 1:
                 for index, image in zip(indices, made, strict=True):

@@ -11,12 +11,13 @@ from typing import Any, Unpack
 from blake3 import blake3
 
 from ...digests import digest_of
-from ...errors import BuildError, VerificationError, listed
+from ...errors import BuildError, VerificationError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.mirror import on_disk
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
+from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord, Manifest
-from ...manifests.release.release import Release, open_release, read_release
+from ...manifests.release.release import Release, read_release
 from ...progress import shows_progress, told
 from ...signatures import showing
 from ..build import Progress, make_build
@@ -32,7 +33,6 @@ from .remake_options import RemakeKeywords, RemakeOptions
 
 ENOUGH = 1000
 """After so many images that differ, the rest is not made."""
-SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def rebuild(
     """
     on_disk(out, "data sets are rebuilt")
     with resumable(Path(out)) as place:
-        data = open_release(release_folder(manifest))
+        data = DataSet(release_folder(manifest))
         place.directory = Path(out) / f"{data.manifest.name}-{data.manifest.version}"
         if place.directory.exists() and place.directory.resolve() == data.path.resolve():
             raise BuildError(
@@ -122,7 +122,7 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
         release = read_release(data, asked)
-        spec = recorded_build(data.manifest, release.samples, data.path, opened_source(data, remake), remake, sets=sets)
+        spec = recorded_build(data.manifest, data.samples, data.path, opened_source(data, remake), remake, sets=sets)
         comparison = Comparison(release, place.directory)
         built = make_build(spec, place.directory, told(progress), comparison)
     _refuse_other_sets(built, data.manifest)
@@ -150,7 +150,7 @@ class Comparison:
         first = record.first
         wrong = set()
         for i, pixels in enumerate(record.clean, first):
-            if pixels != self.release.samples[i].pixels:
+            if pixels != self.release.data.samples[i].pixels:
                 self.clean[i] = pixels
                 wrong.add(i)
         for set_id, entry in record.sets.items():
@@ -191,7 +191,7 @@ class Comparison:
         if wrong:
             different = [f"{s}: has {digest_of(hashes[s])}, recorded is {recorded[s]}" for s in wrong]
             raise VerificationError(
-                f"The clean images are those of {self.release.path}, and of {_count(len(wrong), 'set')} the pixels are not:\n"
+                f"The clean images are those of {self.release.data.path}, and of {_count(len(wrong), 'set')} the pixels are not:\n"
                 f"{listed(different)}\n{library_advice(self.release.data.manifest, *PIXEL_LIBRARIES)}\nThe release has one digest a "
                 f"set, so which image differs is not known. What is equal is kept in {self.directory}, without a manifest: once that is "
                 "mended, the same command makes the rest."
@@ -204,20 +204,23 @@ class Comparison:
         manifest = self.release.data.manifest
         lines: list[str] = []
         if self.clean:
-            some = [f"{self.release.samples[i].id} ({got}, recorded is {self.release.samples[i].pixels})" for i, got in self.clean.items()]
-            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(self.clean), 'sample')}: {_some(some)}")
+            some = [
+                f"{self.release.data.samples[i].id} ({got}, recorded is {self.release.data.samples[i].pixels})"
+                for i, got in self.clean.items()
+            ]
+            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(self.clean), 'sample')}: {first_few(some)}")
             lines.append(f"  {library_advice(manifest, 'pillow')}")
         by_set = Counter(set_id for set_id, _ in self.corrupted)
         if by_set:
             images, sets = _count(len(self.corrupted), "image"), _count(len(by_set), "set")
             lines.append(f"corruption: {images} of {sets}, where the clean pixels are right")
         for set_id, count in sorted(by_set.items()):
-            some = [self.release.samples[i].id for s, i in self.corrupted if s == set_id]
-            lines.append(f"  {set_id}: {count} ({_some(some)})")
+            some = [self.release.data.samples[i].id for s, i in self.corrupted if s == set_id]
+            lines.append(f"  {set_id}: {count} ({first_few(some)})")
         if by_set:
             lines.append(f"  {library_advice(manifest, *PIXEL_LIBRARIES)}")
         raise VerificationError(
-            f"The images differ from those of {self.release.path} ({self.compared} were compared). The first difference is in:\n"
+            f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first difference is in:\n"
             f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
             "command makes the rest."
         )
@@ -225,10 +228,6 @@ class Comparison:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
@@ -252,7 +251,7 @@ def _compared(built: Built, release: Release) -> Rebuilt:
     mine = {f.path: f.sha256 for f in built.manifest.files}
     other = tuple(sorted(path for path, sha256 in mine.items() if theirs.get(path, sha256) != sha256))
     whole = {s.id for s in built.manifest.sets} == {s.id for s in release.data.manifest.sets}
-    if whole and (built.directory / MANIFEST).read_bytes() != (release.path / MANIFEST).read_bytes():
+    if whole and (built.directory / MANIFEST).read_bytes() != (release.data.path / MANIFEST).read_bytes():
         other = (MANIFEST, *other)  # environment names other releases
     if not whole:
         other = tuple(path for path in other if path not in (CONTACT, PAGE, README))  # they show the sets that there are
@@ -260,7 +259,7 @@ def _compared(built: Built, release: Release) -> Rebuilt:
     for set_id in release.pixels:
         path = set_path(set_id)
         if path in other:
-            rows = zip(_rows(built.directory / path), _rows(release.path / path), strict=True)
+            rows = zip(_rows(built.directory / path), _rows(release.data.path / path), strict=True)
             images += sum(a != b for a, b in rows)
     return Rebuilt(built, whole, other, images, library_advice(release.data.manifest, "opencv-python-headless", "pillow", "corruptset"))
 

@@ -62,14 +62,9 @@ class Remake:
         """What workers need to know; nothing is measured."""
         return replace(self.build.job(self.root, [s.id for s in self.manifest.sets]), measured=frozenset())
 
-    @property
-    def runs(self) -> list[Run]:
-        """The runs of the build."""
-        return self.build.runs
-
     def parts(self, sets: Sequence[str], runs: Collection[Run]) -> list[Part]:
         """Return whole sets over runs, in groups that fit into memory."""
-        cut = groups(sets, run_count=len(self.runs), run_length=self.runs[0].count, stored_bytes=self.spec.stored_bytes)
+        cut = groups(sets, run_count=len(self.build.runs), run_length=self.build.runs[0].count, stored_bytes=self.spec.stored_bytes)
         return [Part(run, group) for run in runs for group in cut]
 
     def make(self, name: str, sinks: Sequence[Sink], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:

@@ -22,10 +22,10 @@ from .repaired_files import RepairedFiles
 
 def repair_rows(files: RepairedFiles, remake: Remake, sets: Sequence[str]) -> None:
     """Make the records (sets/*.jsonl) of sets again: whole sets are made for their rows."""
-    folder = remake.make("rows", remake.job.sinks, remake.parts(sets, remake.runs), lambda folder, part: None)
+    folder = remake.make("rows", remake.job.sinks, remake.parts(sets, remake.build.runs), lambda folder, part: None)
     lines = {(s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()}
     for set_id in sets:
-        text = b"".join(lines[set_id, run.number] for run in remake.runs)
+        text = b"".join(lines[set_id, run.number] for run in remake.build.runs)
         files.put_bytes(set_path(set_id), text, _encoders(files.manifest))
     shutil.rmtree(folder)
 
@@ -84,7 +84,7 @@ def _narrow_parts(remake: Remake, wanted: Mapping[int, set[str]]) -> list[Part]:
     for index in sorted(wanted):
         sets = tuple(s for s in remake.spec.by_id if s in wanted[index])
         last = parts[-1] if parts else None
-        if last is not None and last.sets == sets and last.run.stop == index and last.run.count < remake.runs[0].count:
+        if last is not None and last.sets == sets and last.run.stop == index and last.run.count < remake.build.runs[0].count:
             parts[-1] = Part(replace(last.run, stop=index + 1), sets)
         else:
             parts.append(Part(Run(len(parts), index, index + 1), sets))
@@ -98,7 +98,7 @@ def _repair_shared(files: RepairedFiles, remake: Remake, wanted: Mapping[str, Se
     for path, images in wanted.items():
         for sink in sinks:
             sets, indices = sink.span(path, list(dict.fromkeys(set_id for set_id, _ in images)), {index for _, index in images})
-            runs = [run for run in remake.runs if indices is None or not indices.isdisjoint(range(run.first, run.stop))]
+            runs = [run for run in remake.build.runs if indices is None or not indices.isdisjoint(range(run.first, run.stop))]
             parts |= {(part.run.number, part.sets): part for part in remake.parts(sets, runs)}
     whole = {path for sink in sinks for path in sink.shared_files()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,7 +57,7 @@ class VirtualDataSet(DataSet):
     """A data set whose images are made when they are asked for: all its sets but those that follow a model's gradients."""
 
     def __init__(self, images: VirtualImages, family_of: FamilyOf | None = None) -> None:
-        super().__init__(images.path, family_of=family_of, store_of=images.store, sets=images.open())
+        super().__init__(images.path, family_of=family_of, store_of=partial(VirtualSet, images), sets=images.open())
         self._samples = images.data._samples  # which are read once
 
     def _why_absent(self, set_id: str) -> str:
@@ -117,11 +117,7 @@ class VirtualImages:
             refuse_unrecorded_source(problems, [(r.id, r.label, r.sha256) for r in build.records], build.manifest, self.path)
         else:
             matched(self.data, build.source)
-        return self.maker.set_ids  # it is made here, so that forked workers share it
-
-    def store(self, record: SetRecord) -> VirtualSet:
-        """Return the store of a set."""
-        return VirtualSet(self, record)
+        return list(self.maker.chains)  # it is made here, so that forked workers share it
 
     def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
         """Yield images of a set as they are read from a disk: those of a JPEG set encoded and decoded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from abc import abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 BLOCK = 512
 """Images written at once."""
-
-
-def stacked(path: str, sets: Iterable[str], samples: Sequence[int]) -> list[SetSlice]:
-    """Return the slices of an array that holds the same samples of several sets, after each other."""
-    return [SetSlice(set_id, path, samples, k * len(samples)) for k, set_id in enumerate(sets)]
 
 
 class ArrayLayout(Layout):

@@ -8,14 +8,13 @@ so the order is never changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..recipes.expectations import Expects
-from .array_layout import ArrayLayout, stacked
-from .layout import SEVERITIES, ViewOptions, refuse
+from .array_layout import ArrayLayout
+from .layout import SEVERITIES, SetSlice, ViewOptions, refuse
 from .severities import grid
 from .subject import Subject
 
@@ -40,8 +39,10 @@ class CifarC(ArrayLayout):
         taken = [f"{name}: labels.npy holds the labels" for name in sets if name.casefold() == "labels"]
         refuse(self.view, taken, "Choose another name in the file of severities.")
         count = len(subject.samples)
-        arrays = (stacked(f"{top}/{name}.npy", ids, range(count)) for name, ids in sets.items())
-        super().__init__(subject, top, chain.from_iterable(arrays))
+        slices = (
+            SetSlice(set_id, f"{top}/{name}.npy", range(count), k * count) for name, ids in sets.items() for k, set_id in enumerate(ids)
+        )
+        super().__init__(subject, top, slices)
         self.notes += notes
         if count != ROBUSTBENCH:
             self.notes.append(

@@ -5,24 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
 
 from ...errors import BuildError, suggest
-from ..recipes.expectations import Expects, Named, refusal
+from ..recipes.expectations import Named, refusal
 from .layout import Layout, ViewOptions
 from .subject import Subject
-
-
-class ViewLayout(Protocol):
-    """The class of a view's layout."""
-
-    takes: ClassVar[tuple[str, ...]]
-    expects: ClassVar[Expects | None]
-    labelled: ClassVar[bool]
-    own_names: ClassVar[bool]
-
-    def __call__(self, subject: Subject, options: ViewOptions) -> Layout:
-        """Return where the view puts every image."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +49,10 @@ def get_view(name: str) -> View:
     return VIEWS[name]
 
 
-def layout_class(view: str) -> ViewLayout:
+def layout_class(view: str) -> type[Layout]:
     """Return the layout of a view; its module is imported now."""
     module, _, name = get_view(view).layout.partition(".")
-    layout: ViewLayout = getattr(importlib.import_module(f".{module}", __package__), name)
+    layout: type[Layout] = getattr(importlib.import_module(f".{module}", __package__), name)
     return layout
 
 
@@ -83,7 +70,7 @@ def make_layout(name: str, subject: Subject, options: ViewOptions) -> Layout:
     options.refuse_unused(name, layout.takes)
     if layout.labelled and not subject.classes:
         raise BuildError(f"The view {name} has a place for labels, and these images have none. Use source-tree.")
-    return layout(subject, options)
+    return layout(subject, options)  # type: ignore[call-arg, arg-type]  # those of views take these two
 
 
 def refuse_regions(name: str) -> None:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...errors import BuildError, listed, suggest
+from ...errors import BuildError, first_few, listed, suggest
 from ...files import read_text, reason
 from ..recipes.file_models import LONGEST_NAME
 from .layout import SEVERITIES, ViewOptions, refuse
@@ -160,8 +160,7 @@ def _advice(subject: Subject, option: str, example: tuple[str, str]) -> str:
 
 def _left_out(refs: Sequence[SetRef]) -> list[str]:
     ids = [ref.id for ref in refs]
-    more = f" and {len(ids) - 8} more" if len(ids) > 8 else ""
-    return [f"Left out, as the file of severities does not name them: {', '.join(ids[:8])}{more}."] if ids else []
+    return [f"Left out, as the file of severities does not name them: {first_few(ids, 8)}."] if ids else []
 
 
 def _numbers(values: Iterable[int]) -> str:

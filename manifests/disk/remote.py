@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import re
@@ -14,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...digests import digest_of
 from ...errors import MachineError, StoreError
+from ..records.digests import sha256_pieces
 
 T = TypeVar("T")
 Sent = Callable[[int], None]
@@ -110,10 +109,7 @@ class Store:
         """Return the digest that is kept beside an object of `size` bytes, else that of its bytes."""
         if self._s3 and (kept := self._tried("looking at", path, lambda fs: fs.metadata(self.at(path)).get("sha256"))):
             return f"sha256:{kept}"
-        hashed = hashlib.sha256()
-        for piece in self.pieces(path, 0, size):
-            hashed.update(piece)
-        return digest_of(hashed)
+        return sha256_pieces(self.pieces(path, 0, size))
 
     def files(self, below: str = "") -> dict[str, int]:
         """Return path -> bytes of all objects below a folder, in the order of their names: one request for a thousand of them."""

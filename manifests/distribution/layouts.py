@@ -15,7 +15,7 @@ from ..checksums import parse_sha256sums, sha256sums_bytes
 from ..layout import README, SAMPLES, SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.models import FileRecord
-from ..release.bag import PAYLOAD
+from ..release.bag import PAYLOAD, title
 from ..release.croissant import CROISSANT, TABLE
 from ..release.release_index import INDEX, index_bytes
 from .release_folder import ReleaseFolder
@@ -86,7 +86,7 @@ def _plain(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFi
 def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
     images = sum(s.count for s in release.manifest.sets)
     head: dict[str, Any] = {
-        "pretty_name": _title(release),
+        "pretty_name": title(release.manifest),
         "license": (attribution.license or "other").lower(),
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
@@ -128,7 +128,7 @@ def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedF
 def _zenodo_metadata(release: ReleaseFolder, attribution: Attribution) -> dict[str, Any]:
     """Return the metadata of a record, as Zenodo's deposit interface takes them."""
     m = release.manifest
-    about = str(m.recipe.get("description") or _title(release))
+    about = str(m.recipe.get("description") or title(m))
     lines = [
         about,
         f"{len(m.sets)} sets of corrupted images, {sum(s.count for s in m.sets)} images in {len(m.classes)} classes, made by corruptset.",
@@ -141,7 +141,7 @@ def _zenodo_metadata(release: ReleaseFolder, attribution: Attribution) -> dict[s
         creators.append({"name": name, **({"affiliation": affiliation} if affiliation else {})})
     return {
         "upload_type": "dataset",
-        "title": f"{_title(release)} ({m.name} {m.version})",
+        "title": f"{title(m)} ({m.name} {m.version})",
         "creators": creators,
         "description": "".join(f"<p>{html.escape(' '.join(line.split()))}</p>" for line in lines),
         "access_right": "open",
@@ -163,10 +163,6 @@ def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]
     if count > ZENODO_COUNT:
         notes.append(f"{count} files are more than the {ZENODO_COUNT} that Zenodo takes in a record: pack with --by family.")
     return notes
-
-
-def _title(release: ReleaseFolder) -> str:
-    return " ".join(str(release.manifest.recipe.get("title") or release.manifest.name).split())
 
 
 def _size_category(images: int) -> str:

@@ -28,29 +28,22 @@ class ImageStore(Protocol):
     @property
     def encoding(self) -> str:
         """``png`` or ``jpeg``: how the images are encoded, or would be if they were stored."""
-        ...
 
     @property
     def rows(self) -> list[ImageRecord]:
         """The records of the images, by index."""
-        ...
 
     def image(self, index: int) -> Pixels:
         """Return one image."""
-        ...
 
     def single(self, index: int) -> Pixels:
         """Return the same image, for a caller who wants a few: what is shared by all images is not read for it."""
-        ...
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
         """Yield images in the given order; neighbours may be read or made together, at most so many bytes at a time."""
-        ...
 
     def pixel_digest(self) -> str:
         """Return the set's digest, of the pixels of all images before they were encoded."""
-        ...
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
-        ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from ...canonical import canonical
-from ...digests import digest_of
 from ...errors import ScheduleError
 from ...files import reason
 from ..disk.atomic import write_atomic
+from ..records.digests import sha256_pieces
 from ..records.fields import Count, Free, SetId, Sha256
 from ..records.models import Record
 from ..records.parsing import record_or_mistakes
@@ -102,10 +101,7 @@ class Schedule:
     @cached_property
     def digest(self) -> str:
         """The schedule's name: the sha256 of its file without the head's key `digest`."""
-        digest = hashlib.sha256(canonical(self._head) + b"\n")
-        for line in self._lines:
-            digest.update(line)
-        return digest_of(digest)
+        return sha256_pieces([canonical(self._head), b"\n", *self._lines])
 
     def write(self, path: str | Path) -> None:
         """Write the file, in place of one that is there."""

@@ -26,16 +26,13 @@ class HasSets(Protocol):
     @property
     def digest(self) -> str:
         """Its name."""
-        ...
 
     @property
     def samples(self) -> list[SampleRecord]:
         """By index."""
-        ...
 
     def __getitem__(self, name: str, /) -> ImageSet:
         """Return a set by its id."""
-        ...
 
 
 class StreamItem(NamedTuple):

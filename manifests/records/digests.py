@@ -66,6 +66,14 @@ def sha256_bytes(data: bytes | memoryview) -> str:
     return digest_of(hashlib.sha256(data))
 
 
+def sha256_pieces(pieces: Iterable[bytes]) -> str:
+    """Return ``sha256:<hex>`` of bytes that come in pieces."""
+    hashed = hashlib.sha256()
+    for piece in pieces:
+        hashed.update(piece)
+    return digest_of(hashed)
+
+
 def sha256_file(path: Path) -> str:
     """Return ``sha256:<hex>`` of a file, read in pieces."""
     with open_regular(path) as f:

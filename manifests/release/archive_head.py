@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ..checksums import SUMS_CAP
 from ..layout import IMAGES, MANIFEST, PARTIAL, SAMPLES, SETS, SHA256SUMS, SHARDS, WORK_FOLDER, set_path, set_places
 from ..manifest_file import MANIFEST_CAP, parse_manifest
+from ..records.digests import sha256_pieces
 from ..records.models import FileRecord
 from ..records.parsing import record_or_mistakes
 from ..records.report import printable
@@ -110,10 +109,7 @@ def _read_head(archive: Path) -> ArchiveHead:
         raise BadArchive(archive, f"does not name {MANIFEST} first, or a very large one", member.name)
     member = expected_member(archive, members, f"{match[1]}/{MANIFEST}", record.files[0])
     # hashed before it is held in memory: a false manifest may be large
-    hashed = hashlib.sha256()
-    for chunk in member.chunks():
-        hashed.update(chunk)
-    if (digest := digest_of(hashed)) != record.files[0].sha256:
+    if (digest := sha256_pieces(member.chunks())) != record.files[0].sha256:
         raise BadArchive(archive, f"has {digest}, recorded is {record.files[0].sha256}", member.name)
     return ArchiveHead(archive, record, member.read(MANIFEST_CAP))
 

@@ -75,7 +75,7 @@ def tag_files(manifest: Manifest, archives: Sequence[PackedArchive], texts: Mapp
     info = {
         "Bag-Software-Agent": "corruptset",
         "External-Identifier": manifest.digest,
-        "External-Description": f"{_title(manifest)} ({manifest.name} {manifest.version})",
+        "External-Description": f"{title(manifest)} ({manifest.name} {manifest.version})",
         "Payload-Oxum": f"{sum(f.bytes for f in payload)}.{len(payload)}",
     }
     texts = {
@@ -137,7 +137,7 @@ def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, sampl
     template = files(__package__).joinpath(CARD).read_text("utf-8")
     text = template.format(
         m=manifest,
-        title=_title(manifest),
+        title=title(manifest),
         description=f"{_line(description)}\n\n" if description else "",
         sets=len(manifest.sets),
         samples=samples,
@@ -181,7 +181,8 @@ def _ranges(sets: Sequence[str]) -> list[str]:
     return [f"{start}/{lasts[0]}..{lasts[-1]}" if len(lasts) > 1 else f"{start}/{lasts[0]}".rstrip("/") for start, lasts in groups.items()]
 
 
-def _title(manifest: Manifest) -> str:
+def title(manifest: Manifest) -> str:
+    """Return the title of a data set, as one line."""
     return _line(manifest.recipe.get("title") or manifest.name)
 
 

@@ -19,7 +19,7 @@ from ..images.pictures import FORMATS
 from ..layout import SAMPLES, own_names, set_path, set_places
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
-from .bag import PackedArchive
+from .bag import PackedArchive, title
 from .division import Contents, top_folder
 
 CROISSANT = "croissant.json"
@@ -94,7 +94,6 @@ class CroissantDocument:
     def encode(self, about: str) -> bytes:
         """Return the bytes of croissant.json; `about` says in words what it describes."""
         m = self.manifest
-        title = " ".join(str(m.recipe.get("title") or m.name).split())
         value = {
             "@context": CONTEXT,
             "@type": "sc:Dataset",
@@ -102,7 +101,7 @@ class CroissantDocument:
             "name": top_folder(m),
             "description": f"{m.name} {m.version}: {about}, made by corruptset; digest {m.digest}.",
             "version": m.version,
-            "citeAs": f"{title} ({m.name} {m.version}), {m.digest}",
+            "citeAs": f"{title(m)} ({m.name} {m.version}), {m.digest}",
             **({"license": m.source.license} if m.source.license else {}),
             "distribution": [*self._files, *self._images],
             "recordSet": self._records,

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -20,7 +19,7 @@ from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ...progress import shows_progress, told
-from ..disk.atomic import fsync_folder, name_target, write_atomic
+from ..disk.atomic import replacing, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.mirror import ahead, data_folder, on_disk
@@ -265,9 +264,7 @@ class _Packer:
 
     def write(self, name: str, plan: ArchivePlan) -> FileRecord:
         """Write an archive and return its record."""
-        target = self.folder / name
-        part = target.with_name(name + ".part")
-        try:
+        with replacing(self.folder / name) as part:
             with part.open("wb") as file:
                 writer = ArchiveWriter(file, self.form)
                 self._write_members(writer, plan)
@@ -275,15 +272,7 @@ class _Packer:
                 file.flush()
                 os.fsync(file.fileno())
             # read again from the disk: zipfile completes headers after their members
-            record = FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
-            os.replace(part, target)
-        except BaseException as e:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-            name_target(e, part, target)
-            raise
-        fsync_folder(self.folder)
-        return record
+            return FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
 
     def _write_members(self, writer: ArchiveWriter, plan: ArchivePlan) -> None:
         small = self._small_files(plan)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from ..disk.listing import plain_file
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
 from ..reader import DataSet
 from ..records.digests import set_digest, sha256_file
-from ..records.models import ImageRecord, SampleRecord, SetRecord
+from ..records.models import ImageRecord, SetRecord
 from ..records.report import Problem
 from ..verify.rules import manifest_problems, sample_problems, sums_problems
 
@@ -36,22 +35,6 @@ class Release:
 
     data: DataSet
     pixels: dict[str, NDArray[np.uint8]]
-
-    @property
-    def path(self) -> Path:
-        """Its directory."""
-        return self.data.path
-
-    @property
-    def samples(self) -> list[SampleRecord]:
-        """The samples, by index."""
-        return self.data.samples
-
-
-def open_release(place: str | Path) -> DataSet:
-    """Return the data set of a manifest.json, or of the folder that holds it; only the manifest is read."""
-    path = Path(place)
-    return DataSet(path.parent if path.name == MANIFEST else path)
 
 
 def has_rows(data: DataSet, set_id: str) -> bool:

@@ -27,7 +27,7 @@ from ..records.report import LEVELS, Level, Problem, Progress, VerificationRepor
 from ..unfinished import SetFiles, extension_files
 from .region_rules import region_problems
 from .rules import manifest_problems, sample_problems, sums_problems
-from .set_tasks import SLICE_BYTES, check_sets, set_tasks
+from .set_tasks import check_sets, set_tasks
 from .sets import SetTask, read_rows
 
 Rederive = Callable[[DataSet, "int | None"], Iterable[Problem]]
@@ -41,7 +41,6 @@ def verify_directory(
     rederive: Rederive | None = None,
     rederive_count: int | None = None,
     jobs: int = 1,
-    slice_bytes: int = SLICE_BYTES,
     progress: Progress | None = None,
 ) -> VerificationReport:
     """Check that a data set is what its manifest says, and find everything that is not.
@@ -58,8 +57,6 @@ def verify_directory(
         How many samples; None is all.
     jobs : int
         Processes.
-    slice_bytes : int
-        Several processes check one set where its rows have more bytes.
     progress : callable, optional
         The steps are "files", "sets" and "rederive".
 
@@ -97,7 +94,7 @@ def verify_directory(
     if manifest is not None:
         report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])
         tasks, listing = _check_files(root, manifest, sha256, report, LEVELS.index(level), jobs, progress or (lambda *_: None))
-        for done, findings in enumerate(check_sets(tasks, listing, jobs, slice_bytes), 1):
+        for done, findings in enumerate(check_sets(tasks, listing, jobs), 1):
             report.add(findings.problems, findings.checked)
             if progress is not None:
                 progress("sets", done, len(tasks))

@@ -81,7 +81,7 @@ def _containers(manifest: Manifest, places: list[str]) -> tuple[str, ...]:
     return ("hdf5",) if places[0].endswith(".npy") else ("folder",)
 
 
-def check_sets(tasks: list[SetTask], listing: Listing, jobs: int, slice_bytes: int) -> Iterator[Findings]:
+def check_sets(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Findings]:
     """Yield the findings of each set, in order; one process works in this one."""
     if jobs == 1 or not tasks:
         yield from map(check_set, tasks)
@@ -92,7 +92,7 @@ def check_sets(tasks: list[SetTask], listing: Listing, jobs: int, slice_bytes: i
     slices = []
     for task in tasks:
         size = listing.files.get(set_path(task.record.id), 0)
-        parts = max(1, min(jobs, 2 * jobs // len(tasks), size // slice_bytes))
+        parts = max(1, min(jobs, 2 * jobs // len(tasks), size // SLICE_BYTES))
         slices += [replace(task, part=part, parts=parts) for part in range(parts)]
     with loky_workers_starting():  # it comes back when the workers are started
         results = Parallel(n_jobs=jobs, return_as="generator")(delayed(check_set)(t) for t in slices)

@@ -6,7 +6,6 @@ sha256 of every array, archive and text; for single images one sha256 a folder; 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -16,14 +15,14 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from ...digests import digest_of, digits
+from ...digests import digits
 from ...pixels import pixel_digest
 from ..checksums import hash_problem
 from ..disk.listing import empty_folders, list_files, read_small
 from ..images.arrays import ArrayFile, NotAShard
 from ..layout import MANIFEST
 from ..manifest_file import MANIFEST_CAP
-from ..records.digests import set_digest, sha256_file
+from ..records.digests import set_digest, sha256_file, sha256_pieces
 from ..records.fields import Blake3, Count, SafePath, Sha256
 from ..records.models import FileRecord, Record
 from ..records.parsing import record_or_mistakes
@@ -75,10 +74,8 @@ class ViewRecord(Record):
 def folder_record(path: str, images: Iterable[tuple[str, str, int]]) -> FolderRecord:
     """Return the record of a folder from (path, sha256, bytes) of its images."""
     rows = sorted(images)
-    hashed = hashlib.sha256()
-    for name, sha256, _ in rows:
-        hashed.update(f"{digits(sha256)}  {name}\n".encode())
-    return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=digest_of(hashed))
+    sha256 = sha256_pieces(f"{digits(sha256)}  {name}\n".encode() for name, sha256, _ in rows)
+    return FolderRecord(path=path, images=len(rows), bytes=sum(r[2] for r in rows), sha256=sha256)
 
 
 def is_view(directory: Path | str) -> bool:

@@ -22,6 +22,7 @@ from corruptset.manifests.manifest_file import load_manifest
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.models import SampleRecord
 from corruptset.manifests.records.report import Problem
+from corruptset.manifests.verify import set_tasks
 from corruptset.manifests.verify.ladder import verify_directory
 from corruptset.manifests.verify.sets import SetTask, check_set
 
@@ -195,6 +196,7 @@ def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytes
             edit_manifest(root, lambda m: None, reseal=True)
             flip(root / PNG_IMAGE)
             flip(root / "images/clean/1 a dog/plain_stem~1.png")  # in the second slice of its set
-        one, several = verify_directory(root.name), verify_directory(root.name, jobs=3, slice_bytes=500)  # with two a set is one slice
+        monkeypatch.setattr(set_tasks, "SLICE_BYTES", 500)
+        one, several = verify_directory(root.name), verify_directory(root.name, jobs=3)  # with two a set is one slice
         assert one.as_json() == several.as_json()
         assert len(one.problems) == 4 * damaged

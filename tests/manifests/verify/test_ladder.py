@@ -28,6 +28,7 @@ from damage import (
 
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.records.report import Problem, VerificationReport
+from corruptset.manifests.verify import set_tasks
 from corruptset.manifests.verify.ladder import verify_directory
 
 
@@ -319,13 +320,14 @@ def test_report_as_json() -> None:
 
 
 @pytest.mark.ci
-def test_several_processes_find_the_same(dataset: Make) -> None:
+def test_several_processes_find_the_same(dataset: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     root = dataset(repeat=20)
     remake_shard(root, assigned("images", 3))
     for path in [PNG_IMAGE, "images/clean/1 a dog/plain_stem~19.png", "contact.png", "hdf5/clean-00020.h5"]:
         flip(root / path)
     (root / "images/clean/new.png").write_bytes(b"")
-    one, several = verify_directory(root), verify_directory(root, jobs=2, slice_bytes=1000)
+    monkeypatch.setattr(set_tasks, "SLICE_BYTES", 1000)
+    one, several = verify_directory(root), verify_directory(root, jobs=2)
     assert len(one.problems) == 6
     assert one.as_json() == several.as_json()
 
