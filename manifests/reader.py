@@ -25,8 +25,7 @@ from .reading.set_group import SetGroup, matching, severities_of
 from .reading.stored_images import StoredImages
 from .reading.stream import Stream
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
-from .regions.crops import Crops
-from .regions.region_index import RegionIndex
+from .regions.crops import Crops, RegionIndex
 
 FamilyOf = Callable[[str], str]
 """The family of a corruption, by its name."""

@@ -21,15 +21,19 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..plan.build_spec import BuildSpec
 from ..plan.job import CheckedSample
 from ..plan.recipe_build import mean_size
+from ..plan.region_samples import RegionSamples
 from ..plan.resources import ResourceOptions
 from ..plan.set_maker import SetMaker
 from ..recipes.choice import choose_sets
-from ..recipes.region_table import RegionTable
+from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
+from ..regions.region_source import Region, RegionSource
 from ..sinks.containers import format_of
 from ..sinks.sink import Sink
-from ..sources.check import Checked
-from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, Source, open_source
+from ..sources.check import Checked, check
+from ..sources.groups import recorded_hold_out
+from ..sources.selection import select
+from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, Sample, Source, open_source
 from ..work.worker import load_clean
 from .agreement import (
     differing,
@@ -40,7 +44,6 @@ from .agreement import (
     refuse_unrecorded_surrogate,
     refuse_unrecorded_textures,
 )
-from .recorded_regions import recorded_table, region_source
 from .remake_options import RemakeOptions
 
 PROBED = 8
@@ -224,3 +227,55 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
         groups = str(selection["grouping"])
     split = None if split is None else str(split)
     return region_source(data, open_source(source, labels=options.labels, split=split, images=options.images, groups=groups))
+
+
+def recorded_table(manifest: Manifest, store: str) -> RegionTable | None:
+    """Return the regions of a manifest's recipe, if they are stored in this way: as ``images``, or as a ``table``."""
+    record = manifest.recipe.get("regions")
+    if not isinstance(record, dict) or record.get("store") != store:
+        return None
+    return parse_region_table(record)
+
+
+def region_source(data: DataSet, source: Source) -> Source:
+    """Return a source with the data set's samples: the source itself, or one of the regions of its images."""
+    table = recorded_table(data.manifest, "images")
+    if table is None:
+        return source
+    try:
+        return RegionSource(source, table, _recorded(source, data.samples))
+    except VerificationError:  # samples.jsonl is damaged: a repair goes on without it
+        return RegionSource(source, table, _drawn(data.manifest, source, table))
+
+
+def _recorded(source: Source, records: Sequence[SampleRecord]) -> list[Region]:
+    originals = {sample.id: sample for sample in source.samples}
+    return [
+        Region.of(record.index, originals[r.source], (r.side, r.y, r.x), r)
+        for record in records
+        if (r := record.region) is not None and r.source in originals
+    ]
+
+
+def _drawn(manifest: Manifest, source: Source, table: RegionTable) -> list[Region]:
+    """Return the regions of the images that the manifest's selection chooses; none where it was a list of ids."""
+    checked = check(source, selected_again(manifest, source), judge=table.problem)
+    images = tuple(CheckedSample(*entry) for entry in checked.good)
+    return [c.sample for c in RegionSamples(images, table, manifest.seed) if isinstance(c.sample, Region)]
+
+
+def selected_again(manifest: Manifest, source: Source) -> list[Sample]:
+    """Return the samples that a manifest's selection chooses, without those that were left out.
+
+    None where it read a file, or the source does not know the groups that were held out.
+    """
+    selection = manifest.selection
+    if selection.get("ids") is not None or selection.get("per_super_category") is not None:
+        return []
+    excluded = {e.path for e in manifest.excluded}
+    asked: dict[str, Any] = {key: selection.get(key) for key in ("samples", "first", "per_class")}
+    if "hold_out" in selection:
+        asked["hold_out"] = recorded_hold_out(selection["hold_out"])
+        if asked["hold_out"] is None or all(s.group is None for s in source.samples):
+            return []
+    return [s for s in select(source.samples, **asked) if (s.path or s.id) not in excluded]

@@ -49,8 +49,7 @@ from .page_again import clean_images
 from .remake import Remake
 from .remake_options import RemakeOptions
 from .repaired_files import Repaired, RepairedFiles
-from .repaired_images import repair_images, repair_rows
-from .repaired_samples import samples_text
+from .repaired_images import repair_images, repair_rows, samples_text
 
 
 def repair(directory: str | Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Repaired:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import ImageError, VerificationError, listed
 from ...manifests.records.parsing import field_mistakes
-from ...manifests.regions.rendering import centred
+from ...manifests.regions.crops import centred
 from ...models.surrogate import Surrogate
 from ..sources.decoding import MAX_PIXELS
 

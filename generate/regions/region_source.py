@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...manifests.records.models import RegionRecord
+from ...manifests.regions.crops import crop, embedded, resized
 from ...manifests.regions.grids import Regions, region_id
-from ...manifests.regions.rendering import crop, embedded, resized
 from ..recipes.region_table import RegionTable
 from ..sources.source import Loaded, Probe, Sample, Source
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
 from ...manifests.disk.remote import url_of
-from ...manifests.records.labels import Labelled
+from ...manifests.records.fields import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
 
 

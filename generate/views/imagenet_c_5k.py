@@ -14,18 +14,16 @@ from ...errors import BuildError
 from ...files import read_text, reason
 from .imagenet_c import ImageNetC
 from .layout import ViewOptions, refuse
-from .severity_folders import SeverityFolders
 from .subject import Subject
 
 _SUFFIXES = (".jpeg", ".jpg", ".png")
 
 
-class ImageNetC5k(SeverityFolders):
+class ImageNetC5k(ImageNetC):
     """The layout."""
 
     view = "imagenet-c-5k"
     takes = ("severities", "images", "allow_missing_classes")
-    expects = ImageNetC.expects
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         on_list = listed_samples(subject, options.images)
@@ -34,7 +32,7 @@ class ImageNetC5k(SeverityFolders):
         for index, sample in enumerate(subject.samples):
             if sample.class_index not in filled:
                 fillers.setdefault(sample.class_index, index)
-        super().__init__(subject, options, "ImageNet-C", sorted(on_list | set(fillers.values())))
+        super().__init__(subject, options, sorted(on_list | set(fillers.values())))
         if fillers:
             folders = [subject.classes[label].folder for label in sorted(fillers)]
             self.notes.append(

@@ -20,14 +20,18 @@ class SeverityFolders(FileLayout):
     """
 
     takes: ClassVar[tuple[str, ...]] = ("severities", "allow_missing_classes")
+    published: ClassVar[str]
+    """What the folder of the published data set is called."""
 
-    def __init__(self, subject: Subject, options: ViewOptions, top: str, indices: Sequence[int] | None = None) -> None:
+    def __init__(self, subject: Subject, options: ViewOptions, indices: Sequence[int] | None = None) -> None:
         indices = range(len(subject.samples)) if indices is None else indices
         sets, notes = grid(self.view, subject, options)
         slices = [
-            SetSlice(set_id, f"{top}/{name}/{severity}", indices) for name, ids in sets.items() for severity, set_id in enumerate(ids, 1)
+            SetSlice(set_id, f"{self.published}/{name}/{severity}", indices)
+            for name, ids in sets.items()
+            for severity, set_id in enumerate(ids, 1)
         ]
-        super().__init__(subject, top, slices)
+        super().__init__(subject, self.published, slices)
         self.notes += [*notes, *class_notes(self, indices, options)]
 
 

@@ -18,7 +18,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_o
 from ...errors import MachineError, ReleaseError
 from ..disk.remote import Store, url_of
 from ..release.release_index import INDEX
-from .hub import SCHEME, hub_address
+from .places import SCHEME, hub_address
 
 SILENCE_S = 60.0
 """How long a server may say nothing before the connection counts as cut."""

@@ -11,10 +11,8 @@ from ...progress import shows_progress, told
 from ...quantities import size
 from ..records.digests import sha256_file
 from ..records.report import Progress
-from .hub import SCHEME, HubPlace
-from .layouts import LAYOUTS, Attribution, LayoutName, PublishedFile, limit_notes, published_files
-from .places import FolderPlace, ObjectStore, Place
-from .release_folder import ReleaseFolder, open_release_folder
+from .layouts import LAYOUTS, Attribution, LayoutName, PublishedFile, ReleaseFolder, limit_notes, open_release_folder, published_files
+from .places import SCHEME, FolderPlace, HubPlace, ObjectStore, Place
 
 
 @dataclass(frozen=True)

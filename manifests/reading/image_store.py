@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import VerificationError
 from ..records.models import ImageRecord, StoredRecord
 
 Pixels = NDArray[np.uint8]
@@ -47,3 +49,20 @@ class ImageStore(Protocol):
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
+
+
+def damaged(path: Path, why: str) -> VerificationError:
+    """Return the error that names a damaged file and the next step."""
+    return VerificationError(f"{path} {why}. Run `corruptset verify` on the data set for everything that is wrong.")
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what reading a damaged file raises into one error that names it and the next step."""
+    try:
+        yield
+    except FileNotFoundError as e:
+        raise damaged(path, "is missing") from e
+    # NotAPicture, NotAShard, and what h5py raises on damaged files
+    except (OSError, KeyError, ValueError, RuntimeError, IndexError) as e:
+        raise damaged(path, f"cannot be read ({e})") from e

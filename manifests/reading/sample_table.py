@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..disk.jsonl import read_jsonl, row_at
 from ..records.models import ClassRecord, SampleRecord
-from .damaged_files import damaged
+from .image_store import damaged
 
 
 class SampleTable:

@@ -18,8 +18,7 @@ from ..images.shards import ShardCache
 from ..layout import set_path
 from ..records.digests import set_digest
 from ..records.models import ImageRecord, SetRecord, StoredRecord
-from .damaged_files import damaged, explained
-from .image_store import BLOCK_BYTES, Container, Pixels
+from .image_store import BLOCK_BYTES, Container, Pixels, damaged, explained
 
 
 class StoredImages:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, WithJsonSchema
+
+from ...errors import ParameterError
 
 Sha256 = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 """Of bytes: files, rows of shards, sources, the build."""
@@ -101,3 +103,20 @@ def check_finite(value: Any) -> Any:
 Encoding = Annotated[dict[str, Any], AfterValidator(check_encoding), WithJsonSchema(ENCODING_SCHEMA)]
 Free = Annotated[dict[str, Any], AfterValidator(check_finite)]
 """A part of the manifest that has no model of its own."""
+
+
+class Labelled:
+    """Base of what may have a label."""
+
+    if TYPE_CHECKING:  # a field of its own in each of the two
+        label: int | None
+
+    @property
+    def class_index(self) -> int:
+        """The label; where the source has none it raises `ParameterError`."""
+        if self.label is None:
+            raise ParameterError(
+                "The images have no labels, because their source has none (tree, coco, cityscapes), and this needs labels. Detection and "
+                "segmentation metrics are scored with `corruptset score-table`."
+            )
+        return self.label

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from .fields import Blake3, ClassName, Count, Encoding, Free, GroupName, Label, SafePath, SetId, Sha256
-from .labels import Labelled
+from .fields import Blake3, ClassName, Count, Encoding, Free, GroupName, Label, Labelled, SafePath, SetId, Sha256
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""

@@ -1,22 +1,52 @@
-"""The crops of one image, one at a time and in one order, whether they are stored or cut when they are asked for."""
+"""The crops of an image, one at a time and in one order, whether they are stored or cut when they are asked for."""
 
 from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from ...errors import VerificationError
-from ..records.models import RegionRecord, RegionRow
+from ...errors import UnknownCorruption, VerificationError
+from ..disk.jsonl import read_jsonl
+from ..images.pictures import picture_of
+from ..layout import REGIONS
+from ..records.models import Manifest, RegionRecord, RegionRow, SampleRecord
 from .grids import Grid, regions_of
-from .rendering import centred, crop, embedded, resized
 
 Pixels = NDArray[np.uint8]
 ImageOf = Callable[[int], Pixels]
+
+
+def crop(image: Pixels, side: int, y: int, x: int) -> Pixels:
+    """Return a region's own pixels, (side, side, C), C-contiguous, never the input's memory."""
+    return np.array(image[y : y + side, x : x + side], order="C")
+
+
+def resized(image: Pixels, side: int, interpolation: str) -> Pixels:
+    """Return an image as (side, side, C), by Pillow's filter of that name; one that has the size is copied."""
+    if image.shape[:2] == (side, side):
+        return image.copy()
+    out = np.array(picture_of(image).resize((side, side), Image.Resampling[interpolation.upper()]))
+    return out if out.ndim == 3 else out[:, :, None]
+
+
+def centred(image: Pixels, side: int) -> Pixels:
+    """Return an image in the middle of a black (side, side, C) canvas; of an odd rest, the larger part is to the right and below."""
+    return embedded(image, side, (side - image.shape[0]) // 2, (side - image.shape[1]) // 2)
+
+
+def embedded(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
+    """Return an image on a black (canvas, canvas, C) square, its upper left pixel at (y, x)."""
+    height, width, channels = image.shape
+    out = np.zeros((canvas, canvas, channels), np.uint8)
+    out[y : y + height, x : x + width] = image
+    return out
 
 
 class Crops(ABC):
@@ -142,3 +172,33 @@ def row_problem(row: RegionRow, width: int, height: int) -> str | None:
     if row.y0 + row.ny - 1 + row.side > height or row.x0 + row.nx - 1 + row.side > width:
         return f"reaches beyond its image ({row.sample}, side {row.side}, from y {row.y0} x {row.x0})"
     return None
+
+
+class RegionIndex:
+    """The samples and rows of regions.jsonl of a data set, by source image; `rows` is that file, where the manifest has it."""
+
+    def __init__(self, rows: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
+        self._samples: dict[str, list[SampleRecord]] = {}
+        for sample in samples:
+            self._samples.setdefault(sample.id if sample.region is None else sample.region.source, []).append(sample)
+        self._rows: dict[str, list[RegionRow]] = {}
+        if any(file.path == REGIONS for file in manifest.files):
+            for row in read_jsonl(rows, RegionRow):
+                self._rows.setdefault(row.sample, []).append(row)
+
+    def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:
+        """Return the crops of one image (`DataSet.crops`); `images` gives the image of a sample, by its index."""
+        samples, rows = self._samples.get(sample_id, []), self._rows.get(sample_id, [])
+        crops: Crops
+        if samples and rows:
+            crops = CutCrops(images(samples[0].index), rows, side)
+        else:
+            kept = [(s.index, s.region) for s in samples if s.region is not None and side in (None, s.region.side)]
+            crops = StoredCrops(images, [index for index, _ in kept], [region for _, region in kept])
+        if not len(crops):
+            sides = sorted({row.side for row in rows} | {s.region.side for s in samples if s.region is not None})
+            if sides:
+                present = ", ".join(map(str, sides))
+                raise UnknownCorruption(f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {present}.")
+            raise UnknownCorruption(f"The data set has no regions of an image {sample_id!r}: name an image by its id in the source.")
+        return crops

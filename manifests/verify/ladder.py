@@ -25,8 +25,7 @@ from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
 from ..records.parsing import manifest_or_mistakes
 from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
 from ..unfinished import SetFiles, extension_files
-from .region_rules import region_problems
-from .rules import manifest_problems, sample_problems, sums_problems
+from .rules import manifest_problems, region_problems, sample_problems, sums_problems
 from .set_tasks import check_sets, set_tasks
 from .sets import SetTask, read_rows
 

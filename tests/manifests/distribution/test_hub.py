@@ -13,7 +13,7 @@ from hub_server import TOKEN, HubServer, hub
 from packs import TOP, tree
 
 from corruptset.errors import ReleaseError
-from corruptset.manifests.distribution.hub import hub_address
+from corruptset.manifests.distribution.places import hub_address
 from corruptset.manifests.release.bag import Bag
 
 Run = Callable[..., Done]
