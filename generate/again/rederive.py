@@ -130,14 +130,13 @@ def verify(
         rederived = done
         report_progress(step, done, total)
 
-    def again(data: DataSet, count: int | None) -> Iterator[Problem]:
-        return made_again(data, count, remake, side=calibration_side, progress=counted, notes=notes)
+    def again(data: DataSet) -> Iterator[Problem]:
+        return made_again(data, None if rederive == "all" else rederive, remake, side=calibration_side, progress=counted, notes=notes)
 
     report = verify_directory(
         directory,
         level=level,
         rederive=None if rederive is None else again,
-        rederive_count=None if rederive == "all" else rederive,
         jobs=remake.workers,
         progress=report_progress,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -156,11 +156,6 @@ def _sums(root: Path) -> bytes | None:
     return (root / SHA256SUMS).read_bytes()
 
 
-def remake_annotations(remake: Remake, paths: Sequence[str]) -> Mapping[str, Path]:
-    """Return where the source has files that go with the images, if any of these paths can be one."""
-    return remake.source.annotations if own_names(remake.manifest) and paths else {}
-
-
 @dataclass
 class _Repair:
     """One repair, from the ground up: samples, rows, images and shards, texts, checksums. The lock is held."""
@@ -200,7 +195,7 @@ class _Repair:
             LICENSE: lambda: license_text(files.manifest.source).encode(),
             REGIONS: lambda: remake.build.region_rows or b"",
             CONTACT: lambda: contact_of(remake.job, remake.data),
-            PAGE: lambda: self._page(),
+            PAGE: self._page,
         }
         for path, make in makers.items():
             if path in files.sha256s and not files.sound_or_absent(path):
@@ -225,7 +220,8 @@ class _Repair:
         files = self.files
         texts = {path: data for sink in self.remake.job.sinks for path, data in sink.texts(files.sha256s)}
         shared = {path for sink in self.remake.job.sinks for path in sink.shared_files()}
-        annotations = remake_annotations(self.remake, paths)
+        # files that go with the images, which are in the source
+        annotations = self.remake.source.annotations if own_names(files.manifest) else {}
         for path in paths:
             if path in annotations:
                 files.put_bytes(path, annotations[path].read_bytes(), "It is another file in the source.")

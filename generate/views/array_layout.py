@@ -42,19 +42,12 @@ class ArrayLayout(Layout):
         return rows
 
     def location(self, set_id: str, index: int) -> tuple[str, int | None]:
-        for images in self._slices_of[set_id]:
+        for images in self.slices_of[set_id]:
             position = bisect_left(images.samples, index)
             if position < len(images.samples) and images.samples[position] == index:
                 assert images.row is not None
                 return images.path, images.row + position
         raise KeyError(f"sample {index} of {set_id} is in no array")
-
-    @cached_property
-    def _slices_of(self) -> dict[str, list[SetSlice]]:
-        by_set: dict[str, list[SetSlice]] = {}
-        for images in self.slices:
-            by_set.setdefault(images.set_id, []).append(images)
-        return by_set
 
     def write(self, data: DataSet, writer: Writer) -> None:
         for path, slices in groupby(self.slices, key=lambda images: images.path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,11 +26,7 @@ class FileLayout(Layout):
         return (self.path(images.path, index) for images in self.slices for index in images.samples)
 
     def location(self, set_id: str, index: int) -> tuple[str, int | None]:
-        return self.path(self._folder[set_id], index), None
-
-    @cached_property
-    def _folder(self) -> dict[str, str]:
-        return {images.set_id: images.path for images in self.slices}
+        return self.path(self.slices_of[set_id][-1].path, index), None
 
     def write(self, data: DataSet, writer: Writer) -> None:
         """Link or copy every image, then write the texts."""

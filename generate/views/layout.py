@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -103,10 +104,15 @@ class Layout(ABC):
 
     def set_paths(self) -> Mapping[str, Sequence[str]]:
         """Return set id -> its folder, or every array that has rows of it."""
-        paths: dict[str, list[str]] = {}
+        return {set_id: [images.path for images in slices] for set_id, slices in self.slices_of.items()}
+
+    @cached_property
+    def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
+        """Set id -> its slices."""
+        by_set: dict[str, list[SetSlice]] = {}
         for images in self.slices:
-            paths.setdefault(images.set_id, []).append(images.path)
-        return paths
+            by_set.setdefault(images.set_id, []).append(images)
+        return by_set
 
     @property
     def array_rows(self) -> Mapping[str, int]:

@@ -17,7 +17,7 @@ from ..disk.jsonl import read_jsonl
 from ..images.pictures import picture_of
 from ..layout import REGIONS
 from ..records.models import Manifest, RegionRecord, RegionRow, SampleRecord
-from .grids import Grid, regions_of
+from .grids import regions_of
 
 Pixels = NDArray[np.uint8]
 ImageOf = Callable[[int], Pixels]
@@ -140,7 +140,7 @@ class CutCrops(Crops):
             if (problem := row_problem(row, image.shape[1], image.shape[0])) is not None:
                 raise VerificationError(f"A row of regions.jsonl {problem}. Run `corruptset verify` on the data set.")
         self._rows = [row for row in rows if side in (None, row.side)]
-        self._regions = regions_of(rows[0].sample, [Grid.of(row) for row in self._rows])
+        self._regions = regions_of(rows[0].sample, self._rows)
         self._original = image
         self._shrunk: tuple[int, Pixels] | None = None
 

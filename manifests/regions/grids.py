@@ -28,11 +28,6 @@ class Grid(NamedTuple):
     margin: int
     """How many positions from the border of the block its anchors begin."""
 
-    @classmethod
-    def of(cls, row: RegionRow) -> Grid:
-        """Return the grid of a row of regions.jsonl."""
-        return cls(row.group, row.fraction, row.side, row.role, row.y0, row.x0, row.ny, row.nx, row.margin)
-
 
 @dataclass(frozen=True)
 class Regions:
@@ -40,7 +35,7 @@ class Regions:
 
     source: str
     """The image's id."""
-    grids: Sequence[Grid]
+    grids: Sequence[Grid | RegionRow]
     grid: Ints
     """Which of the grids a region is described by."""
     side: Ints
@@ -70,7 +65,7 @@ class Regions:
         )
 
 
-def regions_of(source: str, grids: Sequence[Grid]) -> Regions:
+def regions_of(source: str, grids: Sequence[Grid | RegionRow]) -> Regions:
     """Return the regions that grids hold, each once.
 
     A region that several grids hold is described as an anchor if one of them says so, else as a base region, else as a shrink; among
@@ -80,7 +75,7 @@ def regions_of(source: str, grids: Sequence[Grid]) -> Regions:
     ----------
     source : str
         The image's id.
-    grids : sequence of Grid
+    grids : sequence of Grid, or of rows of regions.jsonl
     """
     fields = np.array([(g.side, g.y0, g.x0, g.ny, g.nx, g.margin, g.role == "shrink") for g in grids], np.int64).reshape(-1, 7).T
     sizes = fields[3] * fields[4]

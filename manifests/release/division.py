@@ -139,6 +139,12 @@ class Contents:
             )
         return sorted(files, key=lambda f: f.path)
 
+    def archive_files(self, root: Path, record: ArchiveRecord) -> Iterator[FileRecord]:
+        """Yield the files of an archive in its order; the rows of a set are on the disk before they are needed."""
+        yield from record.files
+        for unit in record.units:
+            yield from self.files(root, tuple(unit.sets))[unit.first : unit.first + unit.count]
+
     def _images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
         path = root / set_path(set_id)
         single, place = self.in_single_files(set_id), self._places[set_id][0]

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -51,10 +51,6 @@ MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
 STATE = "pack.json"
 Digests = Literal["images", "sets"]
-
-
-def _no_family(corruption: str) -> str:
-    return "other"
 
 
 @shows_progress("pack")
@@ -135,7 +131,7 @@ def pack(
         sizes = ArchiveSizes(root, contents, form)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
-        plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or _no_family, max_bytes=max_bytes)
+        plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
         check_space(out, sizes.estimate(plans, rows=packer.rows) - standing, "the pack", "Free some space, or choose another --out.")
@@ -275,20 +271,19 @@ class _Packer:
             return FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
 
     def _write_members(self, writer: ArchiveWriter, plan: ArchivePlan) -> None:
-        small = self._small_files(plan)
         record = ArchiveRecord(
             schema_version=ARCHIVE_SCHEMA,
             archive=plan.name,
             name=self.manifest.name,
             version=self.manifest.version,
             digest=self.manifest.digest,
-            files=small,
+            files=self._small_files(plan),
             units=plan.units,
         )
         top = top_folder(self.manifest)
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
         writer.add(f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
-        for file in ahead(self.root, self._with_images(small, plan), lambda record: record.path):
+        for file in ahead(self.root, self.contents.archive_files(self.root, record), lambda file: file.path):
             path = self.root / file.path
             if not plain_file(self.root, file.path):
                 raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")
@@ -305,8 +300,3 @@ class _Packer:
         if not plan.units and self.pixels:
             small += [path for path in (CONTACT, PAGE) if path in self.files]
         return [self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, sets))]
-
-    def _with_images(self, small: list[FileRecord], plan: ArchivePlan) -> Iterator[FileRecord]:
-        yield from small
-        for unit in plan.units:
-            yield from self.contents.files(self.root, tuple(unit.sets))[unit.first : unit.first + unit.count]

@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from ..records.report import Progress, printable
 from ..verify.rules import sample_problems
 from .archive_head import ArchiveHead, expected_member, read_heads, unnamed
 from .archives import BadArchive, Member, read_members
-from .division import ArchiveRecord, Contents, UnitRecord, top_folder
+from .division import Contents, UnitRecord, top_folder
 
 LOCK = "unpack.lock"
 MOST_REMEMBERED = 100_000
@@ -213,7 +213,7 @@ class _Unpacker:
         if record is None or record.name != f"{top}/archives/{head.record.archive}.json":
             raise BadArchive(head.archive, "has changed since it was opened")
         earlier = {record.name}
-        for file in self._files(head.record):
+        for file in self.contents.archive_files(self.root, head.record):
             member = expected_member(head.archive, members, f"{top}/{file.path}", file, earlier)
             if len(earlier) >= MOST_REMEMBERED:
                 earlier.clear()
@@ -224,12 +224,6 @@ class _Unpacker:
             self._progress("bytes", min(self._done, self._total), self._total)
         if (extra := next(members, None)) is not None:
             raise unnamed(extra, "the end", earlier)
-
-    def _files(self, record: ArchiveRecord) -> Iterator[FileRecord]:
-        """Yield the files of an archive; the rows of a set are on the disk before they are needed."""
-        yield from record.files
-        for unit in record.units:
-            yield from self.contents.files(self.root, tuple(unit.sets))[unit.first : unit.first + unit.count]
 
     def _write(self, member: Member, file: FileRecord) -> None:
         target = self.root / file.path

@@ -29,8 +29,8 @@ from .rules import manifest_problems, region_problems, sample_problems, sums_pro
 from .set_tasks import check_sets, set_tasks
 from .sets import SetTask, read_rows
 
-Rederive = Callable[[DataSet, "int | None"], Iterable[Problem]]
-"""Makes `count` (None: all) samples again from the source, and yields the differences as problems of kind ``rederive``."""
+Rederive = Callable[[DataSet], Iterable[Problem]]
+"""Makes samples again from the source, and yields the differences as problems of kind ``rederive``."""
 
 
 def verify_directory(
@@ -38,7 +38,6 @@ def verify_directory(
     *,
     level: Level = "pixels",
     rederive: Rederive | None = None,
-    rederive_count: int | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> VerificationReport:
@@ -51,9 +50,7 @@ def verify_directory(
     level : {"structure", "sizes", "hashes", "pixels"}
         How far to climb. "pixels" reads and decodes every image; "sizes" reads records only.
     rederive : callable, optional
-        Makes samples again from the source; called with the open data set and `rederive_count` if the records can be trusted.
-    rederive_count : int, optional
-        How many samples; None is all.
+        Makes samples again from the source; called with the open data set if the records can be trusted.
     jobs : int
         Processes.
     progress : callable, optional
@@ -99,7 +96,7 @@ def verify_directory(
                 progress("sets", done, len(tasks))
         report.add([], Counter(sets=len(tasks)))
         if rederive is not None:
-            _rederive(root, rederive, rederive_count, report)
+            _rederive(root, rederive, report)
         if report.problems and _replaced(root, sha256):
             again = "was replaced meanwhile: a build has extended the data set. Verify again"
             report.problems = [Problem(MANIFEST, "incomplete", again)]
@@ -219,8 +216,8 @@ def _hash_files(root: Path, records: list[FileRecord], report: VerificationRepor
     return sound
 
 
-def _rederive(root: Path, rederive: Rederive, count: int | None, report: VerificationReport) -> None:
+def _rederive(root: Path, rederive: Rederive, report: VerificationReport) -> None:
     blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
     if any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS)) for p in report.problems):
         return
-    report.add(rederive(DataSet(root), count))
+    report.add(rederive(DataSet(root)))
