@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 from ...digests import digits
 from ...errors import CorruptsetError, MachineError, ReleaseError
@@ -18,42 +18,25 @@ from ..disk.remote import Sent, Store, url_of
 from ..disk.space import check_space
 from ..records.digests import sha256_file
 from ..release.archives import CHUNK
-from ..release.release_index import INDEX
+from ..release.release_index import INDEX, IndexedArchive, IndexedFile
 from .layouts import PublishedFile
 
 SCHEME = "hf://"
 _ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
 
 
-class Recorded(Protocol):
-    """A file whose size and hash are known."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def sha256(self) -> str: ...
-
-
-class Place(Protocol):
-    """Where a release goes."""
-
-    def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
-        """Return path -> whether it differs, of those files that are there."""
-
-    def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
-        """Send files in their order; each is there whole or not at all."""
+Recorded = IndexedFile | IndexedArchive | PublishedFile
+"""A file whose size and hash are known."""
 
 
 class FolderPlace:
-    """A folder of this machine."""
+    """A folder of this machine. As in each place, files are sent in their order, and each is there whole or not at all."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def differing(self, files: Sequence[Recorded]) -> dict[str, bool]:
-        """Return path -> whether it differs; hashes are compared where sizes are equal."""
+        """Return path -> whether it differs, of files that are there; hashes are compared where sizes are equal."""
         found = [(f, self.root / f.path) for f in files if os.path.lexists(self.root / f.path)]
         return {f.path: not p.is_file() or p.stat().st_size != f.bytes or sha256_file(p) != f.sha256 for f, p in found}
 

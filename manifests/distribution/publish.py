@@ -12,7 +12,7 @@ from ...quantities import size
 from ..records.digests import sha256_file
 from ..records.report import Progress
 from .layouts import LAYOUTS, Attribution, LayoutName, PublishedFile, ReleaseFolder, limit_notes, open_release_folder, published_files
-from .places import SCHEME, FolderPlace, HubPlace, ObjectStore, Place
+from .places import SCHEME, FolderPlace, HubPlace, ObjectStore
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def publish(
     return publication
 
 
-def _place(target: str, directory: Path, private: bool) -> Place:
+def _place(target: str, directory: Path, private: bool) -> FolderPlace | ObjectStore | HubPlace:
     if target.startswith(SCHEME):
         return HubPlace(target, private=private)
     if "://" in target:

@@ -14,6 +14,8 @@ from packs import TOP, tree
 from stores import bucket, s3
 
 from corruptset.errors import MachineError, ReleaseError
+from corruptset.manifests.disk import remote
+from corruptset.manifests.distribution.addresses import remote_of
 from corruptset.manifests.distribution.fetch import fetch
 from corruptset.manifests.distribution.publish import publish
 from corruptset.manifests.release.bag import Bag
@@ -103,8 +105,9 @@ def test_a_store_that_fails(root: Path, bag: Bag, tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
-def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path) -> None:
-    """One that keeps no digests: what is there is read to be compared."""
+def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that keeps no digests: what is there is read to be compared, piece by piece; and from any byte on, if it is the same version."""
+    monkeypatch.setattr(remote, "READ_AHEAD", 3000)
     place = "memory://a/release"
     publish(bag.path, place, go=True)
     assert publish(bag.path, place, go=True).to_send == []
@@ -118,6 +121,15 @@ def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path) -> None
     publish(bag.path, place, replace=True, go=True)
     fetch(f"{place}/archives.json", tmp_path, digest=bag.digest)
     assert tree(tmp_path / TOP) == tree(root)
+    opened, text = remote_of(place), (bag.path / "README.md").read_bytes()
+    with opened.open("README.md") as reply:
+        version = reply.version
+    for known, start in ((version, 5), ("another", 0)):
+        with opened.open("README.md", 5, known) as reply:
+            pieces, buffer = b"", memoryview(bytearray(999))
+            while count := reply.read(buffer):
+                pieces += buffer[:count]
+        assert (reply.start, reply.total, pieces) == (start, len(text), text[start:])
     memory.rm("/a", recursive=True)
     with pytest.raises(ReleaseError, match="is not there"):
         fetch(place, tmp_path)
