@@ -19,8 +19,7 @@ from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import RegionSource
 from ..sinks.containers import containers_of, default_format
-from ..sinks.sink import Sink
-from ..sinks.stored_size import stored_bytes
+from ..sinks.sink import Sink, stored_bytes
 from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record

@@ -23,8 +23,7 @@ from ..sources.source import Sample
 from ..views.build_view import view_record
 from ..views.layout import Layout
 from .pixel_rows import PixelRows, rows_at
-from .sink import EncodedImage, Run, SetSink, Sink, row_records
-from .stored_size import stored_bytes
+from .sink import EncodedImage, Run, SetSink, Sink, row_records, stored_bytes
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:
