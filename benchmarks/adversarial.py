@@ -22,6 +22,7 @@ from corruptset.models.surrogate import Surrogate
 
 from .sources import crops
 from .timing import options, save, show
+from .timing import seconds as timed
 
 EPS, STEP, STEPS = 8, 2, 10
 CLASSES = 10
@@ -88,10 +89,10 @@ def measure(folder: Path, network: dict[str, int], batch: int, repeats: int, sec
         counts.clear()
         call()
         passes[who] = counts.count("forward"), counts.count("backward")
-    times = max(1, round(seconds / processor(calls[OURS], 1)))
+    times = max(1, round(seconds / timed(calls[OURS], clock=time.process_time)))
     for _ in range(repeats):
         for who, call in calls.items():
-            turns[who].append(processor(call, times))
+            turns[who].append(timed(call, times, clock=time.process_time))
     return {
         who: {
             "images_per_s": batch * times / statistics.median(turns[who]),
@@ -101,14 +102,6 @@ def measure(folder: Path, network: dict[str, int], batch: int, repeats: int, sec
         }
         for who in calls
     }
-
-
-def processor(call: Callable[[], object], times: int) -> float:
-    """Return the processor's seconds of so many calls."""
-    start = time.process_time()
-    for _ in range(times):
-        call()
-    return time.process_time() - start
 
 
 def counted(module: Any) -> list[str]:

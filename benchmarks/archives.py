@@ -15,43 +15,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import corruptset
-
+from .sources import noise_build, recipe
 from .timing import child, options, save, seconds
 
-RECIPE = """
-name = "many"
-version = "1.0.0"
-title = "Many small images"
-calibration = "tiny"
-[preprocessing]
-kind = "none"
-channels = "rgb"
-[encoding]
-format = "png"
-[[sets]]
-corruptions = ["gaussian_noise"]
-"""
 IMAGE_BYTES = 12_000
-SETS = 5
-
-
-def write_build(folder: Path, megabytes: int) -> Path:
-    """Build about so many megabytes of small images, and return the directory."""
-    count = megabytes * 1_000_000 // (SETS * IMAGE_BYTES)
-    rng = np.random.default_rng(0)
-    np.save(folder / "images.npy", rng.integers(0, 256, (count, 64, 64, 3), np.uint8))
-    np.save(folder / "labels.npy", np.arange(count) % 100)
-    (folder / "many.toml").write_text(RECIPE)
-    source = f"npy:{folder / 'images.npy'},{folder / 'labels.npy'}"
-    return corruptset.build(str(folder / "many.toml"), source, folder / "out", format="folder", metrics=0).directory
 
 
 def measure(folder: Path, megabytes: int, repeats: int) -> dict[str, Any]:
     """Make a build, measure, print, and return the figures."""
-    build = write_build(folder, megabytes)
+    build = noise_build(folder, megabytes, 64, IMAGE_BYTES, recipe("tiny", "gaussian_noise"), format="folder")
     files = sorted(p for p in build.rglob("*") if p.is_file())
     size = sum(p.stat().st_size for p in files) / 1e6
     plain, release, unpacked = folder / "plain", folder / "release", folder / "unpacked"

@@ -20,18 +20,10 @@ from corruptset.corruptions.registry import get_corruption
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 
 from .kernels import photographs
-from .timing import options, save, show
+from .timing import options, save, seconds, show
 
 CALLS = 40
 """Calls of a kind in a row, so that the clock is small against them."""
-
-
-def microseconds(call: Callable[[], object]) -> float:
-    """Return the processor time of one of some calls in a row."""
-    start = time.process_time_ns()
-    for _ in range(CALLS):
-        call()
-    return (time.process_time_ns() - start) / CALLS / 1e3
 
 
 def calls(name: str, size: int) -> dict[str, Callable[[], object]]:
@@ -56,7 +48,7 @@ def measure(name: str, size: int, repeats: int) -> dict[str, float]:
     measured = calls(name, size)
     for call in measured.values():
         call()
-    rounds = [[microseconds(call) for call in measured.values()] for _ in range(repeats)]
+    rounds = [[seconds(call, CALLS, clock=time.process_time) / CALLS * 1e6 for call in measured.values()] for _ in range(repeats)]
     more = {what: statistics.median(r[i] - r[0] for r in rounds) for i, what in enumerate(measured)}
     return {**more, "kernel": statistics.median(r[0] for r in rounds)}
 

@@ -15,32 +15,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import corruptset
 
-from .timing import child, options, processor_seconds, save
+from .sources import noise_build, recipe
+from .timing import child, clocked, options, save
 
-RECIPE = """
-name = "noise"
-version = "1.0.0"
-title = "Noise"
-calibration = "imagenet"
-[preprocessing]
-kind = "none"
-channels = "rgb"
-[encoding]
-format = "png"
-[[sets]]
-corruptions = ["brightness"]
-"""
 SIDE = 224
-SETS = 5
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -64,20 +48,11 @@ def serve(folder: str) -> None:
     sys.stdin.read()
 
 
-def write_build(folder: Path, megabytes: int) -> Path:
-    """Build about so many megabytes of shards, and return the directory."""
-    count = megabytes * 1_000_000 // (SETS * SIDE * SIDE * 3)
-    np.save(folder / "images.npy", np.random.default_rng(0).integers(0, 256, (count, SIDE, SIDE, 3), np.uint8))
-    np.save(folder / "labels.npy", np.arange(count) % 100)
-    (folder / "noise.toml").write_text(RECIPE)
-    source = f"npy:{folder / 'images.npy'},{folder / 'labels.npy'}"
-    return corruptset.build(str(folder / "noise.toml"), source, folder / "built", format="hdf5", metrics=0, jobs=1).directory
-
-
 def measure(folder: Path, megabytes: int, repeats: int) -> dict[str, Any]:
     """Pack a build, serve it, measure in turn, print, and return the figures."""
     release = folder / "release"
-    bag = corruptset.pack(write_build(folder, megabytes), release, by="set", progress=False)
+    build = noise_build(folder, megabytes, SIDE, SIDE * SIDE * 3, recipe("imagenet", "brightness"), format="hdf5", jobs=1)
+    bag = corruptset.pack(build, release, by="set", progress=False)
     size = bag.bytes / 1e6
     command = [sys.executable, "-m", "benchmarks.fetch", "--serve", str(release)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -88,9 +63,8 @@ def measure(folder: Path, megabytes: int, repeats: int) -> dict[str, Any]:
     def curl() -> tuple[float, float]:
         out.mkdir()
         wanted = [part for a in bag.archives for part in ("-o", str(out / a.file.path), f"{url}/{a.path}")]
-        used, start = processor_seconds(), time.perf_counter()
-        subprocess.run(["curl", "--no-progress-meter", "--fail", "--parallel", "--parallel-max", "4", *wanted], check=True)
-        return time.perf_counter() - start, processor_seconds() - used
+        command = ["curl", "--no-progress-meter", "--fail", "--parallel", "--parallel-max", "4", *wanted]
+        return clocked(lambda: subprocess.run(command, check=True))
 
     def fetch(**more: Any) -> tuple[float, float]:
         figures = child("job", {"what": "fetch", "address": url, "out": str(out), **more})

@@ -6,7 +6,6 @@ each step in a process of its own: its seconds of processor time, the most memor
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import resource
@@ -21,27 +20,13 @@ import numpy as np
 
 import corruptset
 from corruptset.errors import Interrupted
-from corruptset.generate.recipes.recipe import parse_recipe
 from corruptset.generate.sources.source import Loaded, Probe, Sample, Source
 from corruptset.manifests.records.models import ClassRecord
 from corruptset.progress import ProgressEvent
 
-from .timing import show
+from .sources import recipe
+from .timing import options, save, show
 
-RECIPE = """
-name = "large"
-version = "1"
-title = "Many samples"
-calibration = "cifar"
-[preprocessing]
-kind = "none"
-channels = "rgb"
-[encoding]
-format = "png"
-[[sets]]
-corruptions = ["contrast"]
-severities = [{severities}]
-"""
 STEPS = ("plan", "first job", "another job", "all parts", "finish")
 
 
@@ -66,8 +51,8 @@ class Numbers(Source):
 
 def step(name: str, count: int, sets: int, folder: Path) -> dict[str, float]:
     """Take one step; return its seconds of processor time and the MB that the process held at most."""
-    recipe = parse_recipe(RECIPE.format(severities=", ".join(map(str, range(1, sets + 1)))), "the recipe")
-    options: dict[str, Any] = {"jobs": 1, "metrics": 0, "format": "hdf5", "any_shape": True, "page": False}
+    made_of = recipe("cifar", "contrast", sets)
+    choices: dict[str, Any] = {"jobs": 1, "metrics": 0, "format": "hdf5", "any_shape": True, "page": False}
     source = Numbers(count)
     started = time.process_time()
 
@@ -76,14 +61,14 @@ def step(name: str, count: int, sets: int, folder: Path) -> dict[str, float]:
             raise KeyboardInterrupt
 
     if name == "plan":
-        corruptset.plan(recipe, source, **{k: v for k, v in options.items() if k != "page"})
+        corruptset.plan(made_of, source, **{k: v for k, v in choices.items() if k != "page"})
     elif name in ("first job", "another job"):
         with contextlib.suppress(Interrupted):
-            corruptset.build(recipe, source, folder, part=(1, 10**5), progress=stop, **options)
+            corruptset.build(made_of, source, folder, part=(1, 10**5), progress=stop, **choices)
     elif name == "all parts":
-        corruptset.build(recipe, source, folder, part=(0, 1), progress=False, **options)
+        corruptset.build(made_of, source, folder, part=(0, 1), progress=False, **choices)
     else:
-        corruptset.build(recipe, source, folder, finish=True, progress=False, **options)
+        corruptset.build(made_of, source, folder, finish=True, progress=False, **choices)
     seconds = time.process_time() - started
     return {"seconds": seconds, "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
@@ -102,19 +87,7 @@ def measure(count: int, sets: int, folder: Path) -> dict[str, Any]:
     """Take all steps, each in a process of its own."""
     rows: dict[str, Any] = {"count": count, "sets": sets}
     for name in STEPS:
-        call = [
-            sys.executable,
-            "-m",
-            "benchmarks.large",
-            "--step",
-            name,
-            "--counts",
-            str(count),
-            "--sets",
-            str(sets),
-            "--folder",
-            str(folder),
-        ]
+        call = [sys.executable, "-m", "benchmarks.large", "--step", name, f"--counts={count}", f"--sets={sets}", f"--folder={folder}"]
         rows[name] = json.loads(subprocess.run(call, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
         if name == "all parts":
             parts = list(folder.glob("*/.corruptset/parts/*.json"))
@@ -124,11 +97,10 @@ def measure(count: int, sets: int, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("--counts", default="100000,1000000")
     parser.add_argument("--sets", type=int, default=1)
     parser.add_argument("--folder", type=Path, required=True, help="a new one; the builds stay there")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--step", choices=STEPS, help="one step, in this process")
     arguments = parser.parse_args()
     counts = [int(count) for count in arguments.counts.split(",")]
@@ -142,8 +114,7 @@ def main() -> None:
         (f"{r['count']:,}", *(f"{v:.1f}" for v in r["files"].values()), f"{r['sidecars']:,}", f"{r['sidecars MB']:.1f}") for r in found
     ]
     show("what is written, MB", ("samples", *found[0]["files"], "sidecars", "MB of them"), files)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    save(arguments.json, found)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,9 @@ pair; and index.html of a build of all 95 sets of imagenet-c-all from the eight 
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
@@ -21,24 +19,24 @@ from corruptset.generate.page.build_page import build_page
 from corruptset.generate.pixels.metrics import measure
 from corruptset.generate.pixels.ms_ssim import ms_ssim
 
-from .timing import options, save, show
+from .timing import median_seconds, options, save, show
 
 PAIRS = 50
 
 
 def main() -> None:
     arguments = options(__doc__, repeats=7).parse_args()
+    cpu_seconds = partial(median_seconds, repeats=arguments.repeats, clock=time.process_time)
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, 256, (PAIRS, 2, 224, 224, 3), np.uint8)
-    three = cpu_seconds(lambda: [measure(*pair) for pair in pairs], arguments.repeats) / PAIRS
-    multiscale = cpu_seconds(lambda: [ms_ssim(*pair) for pair in pairs], arguments.repeats) / PAIRS
+    three = cpu_seconds(lambda: [measure(*pair) for pair in pairs]) / PAIRS
+    multiscale = cpu_seconds(lambda: [ms_ssim(*pair) for pair in pairs]) / PAIRS
     with tempfile.TemporaryDirectory() as folder:
         built = corruptset.build("imagenet-c-all", "sample", folder, jobs=1, format="folder", page=False)
         data = corruptset.open(built.directory)
         clean_of = clean_images(data, RemakeOptions())
-        page = cpu_seconds(lambda: build_page(data, clean_of), arguments.repeats)
-        (Path(folder) / "page.html").write_bytes(build_page(data, clean_of))
-        size = (Path(folder) / "page.html").stat().st_size
+        page = cpu_seconds(lambda: build_page(data, clean_of))
+        size = len(build_page(data, clean_of))
     rows = [
         ["PSNR, SSIM, changed, of one image", f"{1000 * three:.2f} ms"],
         ["MS-SSIM of one image", f"{1000 * multiscale:.2f} ms"],
@@ -47,17 +45,6 @@ def main() -> None:
     ]
     show("The page, processor time of one core", ["what", "figure"], rows)
     save(arguments.json, {"metrics_s": three, "ms_ssim_s": multiscale, "page_s": page, "page_bytes": size})
-
-
-def cpu_seconds(call: Callable[[], object], repeats: int) -> float:
-    """Return the median processor time of a call, which is made once before."""
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        call()
-        times.append(time.process_time() - start)
-    return statistics.median(times)
 
 
 if __name__ == "__main__":

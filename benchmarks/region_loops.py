@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ from corruptset.generate.pixels.encoding import parse_encoding
 from corruptset.generate.sources.source import open_source
 from corruptset.manifests.records.models import SampleRecord
 
-from .timing import processor_seconds
+from .timing import clocked
 
 
 def floor(samples: list[SampleRecord], source: str, like: str) -> None:
@@ -56,24 +54,17 @@ def plain(samples: list[SampleRecord], source: str, folder: str, out: int = 224)
         crop.resize((out, out), Image.Resampling.BILINEAR).save(Path(folder) / f"{number:06d}.png")
 
 
-def measured(work: Callable[[], None]) -> dict[str, float]:
-    """Return the seconds of a call, and the processor's."""
-    started, used = time.perf_counter(), processor_seconds()
-    work()
-    return {"seconds": time.perf_counter() - started, "cpu_seconds": processor_seconds() - used}
-
-
 def main() -> None:
     cv2.setNumThreads(1)
     task: dict[str, Any] = json.loads(sys.argv[1])
     samples = corruptset.open(task["like"]).samples
     if task["which"] == "floor":
-        figures = measured(lambda: floor(samples, task["source"], task["like"]))
+        spent, used = clocked(lambda: floor(samples, task["source"], task["like"]))
     else:
         names = sorted({s.region.source for s in samples if s.region is not None})[: task["images"]]
         samples = [s for s in samples if s.region is not None and s.region.source in names]
-        figures = measured(lambda: plain(samples, task["source"], task["folder"]))
-    print(json.dumps({**figures, "regions": len(samples)}))
+        spent, used = clocked(lambda: plain(samples, task["source"], task["folder"]))
+    print(json.dumps({"seconds": spent, "cpu_seconds": used, "regions": len(samples)}))
 
 
 if __name__ == "__main__":

@@ -27,23 +27,31 @@ def options(doc: str | None, *, repeats: int | None = None) -> argparse.Argument
     return parser
 
 
-def save(path: Path | None, figures: Mapping[str, Any]) -> None:
+def save(path: Path | None, figures: Mapping[str, Any] | Sequence[Any]) -> None:
     """Write figures where ``--json`` says."""
     if path is not None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Return the seconds of one call."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def seconds(call: Callable[[], object], times: int = 1, *, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds of so many calls in a row, by a clock."""
+    start = clock()
+    for _ in range(times):
+        call()
+    return clock() - start
 
 
-def median_seconds(call: Callable[[], object], repeats: int) -> float:
+def median_seconds(call: Callable[[], object], repeats: int, *, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the median seconds of a call, which is made once before."""
     call()
-    return statistics.median(seconds(call) for _ in range(repeats))
+    return statistics.median(seconds(call, clock=clock) for _ in range(repeats))
+
+
+def clocked(call: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds of one call, and the processor's."""
+    before = processor_seconds()
+    spent = seconds(call)
+    return spent, processor_seconds() - before
 
 
 def memory(process: str = "self") -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from corruptset.manifests.images.pictures import decode
 from corruptset.manifests.reading.image_set import ImageSet
 
 from . import sources
-from .timing import options, processor_seconds, save, seconds, show
+from .timing import clocked, options, save, show
 
 CASES = (
     ("imagenet-c", "fog/3", sources.photographs, 1, 64),
@@ -83,17 +82,11 @@ def measure(case: tuple[Any, ...], folder: Path, count: int, workers: int, repea
     alone = VirtualImages(built.directory, RemakeOptions(source=source), "never")
     assert alone.build  # before the processes are begun
     calls = lambda: loaded(data[set_id], workers, batch), lambda: made(alone, set_id, workers)
-    turns = [[_clock_and_processor(call) for call in calls] for _ in range(repeats + 1)][1:]  # the first one compiles kernels
+    turns = [[clocked(call) for call in calls] for _ in range(repeats + 1)][1:]  # the first one compiles kernels
     (loader, loader_cpu), (floor, floor_cpu) = (map(statistics.median, zip(*one, strict=True)) for one in zip(*turns, strict=True))
     total = count * times
     rates = {"loader": total / loader, "floor": total / floor, "ratio": floor / loader, "processor_ratio": floor_cpu / loader_cpu}
     return {"recipe": recipe, "set": set_id, "images": total, "batch": batch, **rates}
-
-
-def _clock_and_processor(call: Callable[[], None]) -> tuple[float, float]:
-    before = processor_seconds()
-    spent = seconds(call)
-    return spent, processor_seconds() - before
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..recipes.recipe import Recipe
 from ..sinks.containers import SMALL_SIDE
-from ..sinks.stored_size import stored_bytes
+from ..sinks.sink import stored_bytes
 from .recipe_build import own_sizes
 
 

@@ -19,8 +19,7 @@ from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import RegionSource
 from ..sinks.containers import containers_of, default_format
-from ..sinks.sink import Sink
-from ..sinks.stored_size import stored_bytes
+from ..sinks.sink import Sink, stored_bytes
 from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
@@ -113,7 +112,9 @@ class RecipeBuild(BuildSpec):
         self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
     ) -> dict[str, Any]:
         """Return what the build is, but for its sets and textures."""
-        views = [record | self._moving(sink) for sink in sinks if (record := sink.view_record()) is not None]
+        # annotations, which images keep their names for, may say where content is
+        moves = {"moves_content": moving(self.sets)} if any(sink.own_names for sink in sinks) else {}
+        views = [record | moves for sink in sinks if (record := sink.view_record()) is not None]
         return {
             "schema_version": SCHEMA_VERSION,
             "name": self.name,
@@ -137,10 +138,6 @@ class RecipeBuild(BuildSpec):
             "views": views,
             "metrics": self.metrics_images(len(samples)),
         }
-
-    def _moving(self, sink: Sink) -> dict[str, Any]:
-        """Return which corruptions of the recipe move content, where annotations may say where it is."""
-        return {"moves_content": moving(self.sets)} if sink.own_names else {}
 
     def _recipe_record(self) -> dict[str, Any]:
         regions = {} if self.regions is None else {"regions": self.regions.record}

@@ -14,7 +14,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import grids_of
-from ..sinks.stored_size import stored_bytes
+from ..sinks.sink import stored_bytes
 from ..sources.check import Checked
 from .estimates import DECODE_ENCODES, STAGE_ENCODES, START_SECONDS, STORE_ENCODES, encode_seconds
 from .options import BuildOptions

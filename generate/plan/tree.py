@@ -89,11 +89,6 @@ def stages_naive(sets: Iterable[SetSpec]) -> int:
     return sum(s.entries * sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)
 
 
-def depth(root: Node) -> int:
-    """Return the number of steps of the longest chain."""
-    return max((1 + depth(child) for child in root.children.values()), default=0)
-
-
 def buffers(root: Node) -> int:
     """Return how many images of one sample a walk holds at most: a node's images are freed when its last child is made."""
     children = list(root.children.values())

@@ -22,9 +22,8 @@ from ..pixels.encoding import Encoding
 from ..sources.source import Sample
 from ..views.build_view import view_record
 from ..views.layout import Layout
-from .pixel_rows import PixelRows, adjoin
-from .sink import EncodedImage, Run, SetSink, Sink, row_records
-from .stored_size import stored_bytes
+from .pixel_rows import PixelRows, rows_at
+from .sink import EncodedImage, Run, SetSink, Sink, row_records, stored_bytes
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:
@@ -147,7 +146,7 @@ class _ArraySet:
         assert pixels is not None
         for path, pairs in self._rows_of.items():
             positions, numbers = zip(*pairs, strict=True)
-            rows = pixels[positions[0] : positions[-1] + 1] if adjoin(positions) else pixels[list(positions)]
+            rows = pixels[rows_at(positions)]
             for position, record in zip(positions, row_records(path, numbers, rows), strict=True):
                 self.records[position] = record
             write_rows(self._directory / path, self._layout.array_rows[path], numbers, rows)

@@ -11,8 +11,7 @@ from ..views.layout import Layout
 from .arrays import ArraySink
 from .files import FileSink
 from .shards import ShardSink
-from .sink import Sink
-from .stored_size import stored_bytes
+from .sink import Sink, stored_bytes
 
 Format = Literal["folder", "hdf5", "both"]
 BOTH_BELOW = 2 * 10**9

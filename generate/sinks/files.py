@@ -14,8 +14,7 @@ from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from ..views.build_view import view_record
 from ..views.layout import Layout
-from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text
-from .stored_size import stored_bytes
+from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text, stored_bytes
 
 RECORD_BYTES = 1024
 """Of an image that is written at once, only its records stay in memory."""

@@ -50,10 +50,7 @@ class PixelRows:
                 f"Set {self._set_id}, samples {self._run.first} to {self._run.stop - 1}: images of several shapes ({shapes}) do not fit "
                 "into one array of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal."
             )
-        if adjoin(positions):
-            self.images[positions[0] : positions[-1] + 1] = images
-        else:
-            self.images[list(positions)] = images
+        self.images[rows_at(positions)] = images
 
     def free(self) -> None:
         """Give the memory to the next set; nobody may look at the images any more."""
@@ -78,6 +75,7 @@ def free_all_blocks() -> None:
     _blocks.clear()
 
 
-def adjoin(positions: Sequence[int]) -> bool:
-    """Say whether positions follow each other."""
-    return positions[-1] - positions[0] + 1 == len(positions) and all(b > a for a, b in pairwise(positions))
+def rows_at(positions: Sequence[int]) -> slice | list[int]:
+    """Return what gives rows of an array: a slice, which copies nothing, where the positions follow each other."""
+    adjoin = positions[-1] - positions[0] + 1 == len(positions) and all(b > a for a, b in pairwise(positions))
+    return slice(positions[0], positions[-1] + 1) if adjoin else list(positions)

@@ -16,8 +16,7 @@ from ...manifests.layout import shard_path
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
 from .pixel_rows import PixelRows
-from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text, row_records
-from .stored_size import stored_bytes
+from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text, row_records, stored_bytes
 
 
 @dataclass(frozen=True)

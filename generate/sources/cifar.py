@@ -85,12 +85,8 @@ HUNDRED = DataSet(
 )
 
 
-@dataclass(frozen=True)
-class Batch:
-    """A file of rows: where they lie, and their labels."""
-
-    table: Table
-    labels: NDArray[np.int64]
+Batch = tuple[Table, NDArray[np.int64]]
+"""A file of rows: where they lie, and their labels."""
 
 
 def open_ten(rest: str, *, labels: Path | None = None, split: str | None = None) -> RowSource:
@@ -142,13 +138,12 @@ def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSou
                 batch = _batch(data_set, name, files[name], file, of, which)
         if isinstance(batch, SourceError):
             raise batch
-        if batch_rows is not None and batch.table.rows != batch_rows:
-            raise SourceError(
-                f"{path}: {name} has {batch.table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again."
-            )
-        check_labels(batch.labels, 0, len(names) - 1, f"{path}: {name}")
-        tables.append(batch.table)
-        labels.append(batch.labels)
+        table, values = batch
+        if batch_rows is not None and table.rows != batch_rows:
+            raise SourceError(f"{path}: {name} has {table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again.")
+        check_labels(values, 0, len(names) - 1, f"{path}: {name}")
+        tables.append(table)
+        labels.append(values)
     train = [table.rows for table in tables if table.split == "train"]
     if data_set is TEN and train and train[0] == PUBLISHED_BATCH and len(train) != 5:
         raise SourceError(f"{path} has {len(train)} of the five batches to train on. Download the archive again.")
@@ -255,7 +250,7 @@ def _read_pickle(data_set: DataSet, place: Place, file: BinaryIO, split: str, wh
     if len(labels) != rows:
         raise Refused(f"has {rows} rows and {len(labels)} {key}")
     pixels, latin = pickled_pixels(array, place, rows * PIXELS, f"{rows} rows")
-    return Batch(Table(split, pixels, rows, SHAPE, planes=True, latin=latin), labels)
+    return Table(split, pixels, rows, SHAPE, planes=True, latin=latin), labels
 
 
 def _read_binary(data_set: DataSet, place: Place, file: BinaryIO, split: str, which: str) -> Batch:
@@ -271,5 +266,4 @@ def _read_binary(data_set: DataSet, place: Place, file: BinaryIO, split: str, wh
             raise Refused("is cut")
         labels = np.frombuffer(data, np.uint8).reshape(-1, stride)[:, 0 if which == "coarse" else data_set.label_bytes - 1]
         columns.append(labels.astype(np.int64))
-    table = Table(split, place, rows, SHAPE, skip=data_set.label_bytes, planes=True)
-    return Batch(table, np.concatenate(columns))
+    return Table(split, place, rows, SHAPE, skip=data_set.label_bytes, planes=True), np.concatenate(columns)

@@ -13,6 +13,7 @@ from ...errors import SourceError
 from ...manifests.disk.remote import url_of
 from ...manifests.records.models import ClassRecord
 from .image_files import FolderSource, ImageList, TarSource, describe, list_samples
+from .image_tree import folder_of
 from .labels import read_labels
 from .listing import Listing, list_folder
 from .naming import find_equal, name_problem, sample_id
@@ -35,8 +36,6 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource |
     SourceError
         The folder is not there, holds no images or no class folders, or the CSV has mistakes (all of them listed).
     """
-    if not rest:
-        raise SourceError("The source folder needs a path: folder:PATH.")
     if (url := url_of(rest)) is not None:
         return StoreSource(_listed(rest, list_store(url), labels), url)
     root = Path(rest).expanduser()
@@ -44,10 +43,7 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource |
         tar = image_tar(root.resolve())
         top = single_root(tar) if labels is None else ""
         return TarSource("folder", _listed(rest, list_images(tar, top), labels), tar, top)
-    if not root.is_dir():
-        what = "is a file, not a folder" if root.exists() else "is not there"
-        raise SourceError(f"The source folder:{rest}: {root} {what}. Expected a folder of images, one folder a class.")
-    root = root.resolve()
+    root = folder_of(rest, "folder", "a folder of images, one folder a class", None)
     return FolderSource("folder", _listed(rest, list_folder(root, ignore=labels), labels), root)
 
 
@@ -83,10 +79,10 @@ def _by_class(rest: str, listing: Listing) -> ImageList:
 
 
 def _labelled(rest: str, listing: Listing, csv: Path) -> ImageList:
-    labels = read_labels(csv, listing.images)
+    label_of, classes = read_labels(csv, listing.images)
     reason = f"has no row in {csv.name}: add one, or leave the image out"
-    notes = [*listing.notes, *((path, reason) for path in listing.images if path not in labels.label_of)]
-    images = [(path, labels.label_of[path]) for path in listing.images if path in labels.label_of]
+    notes = [*listing.notes, *((path, reason) for path in listing.images if path not in label_of)]
+    images = [(path, label_of[path]) for path in listing.images if path in label_of]
     if not images:
         raise SourceError(f"The source folder:{rest} holds no image with a label.{describe(notes)}")
-    return list_samples(images, sample_id, labels.classes, notes)
+    return list_samples(images, sample_id, classes, notes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,8 @@ from .naming import name_problem
 MAX_LABEL = 99_999
 
 
-@dataclass(frozen=True)
-class Labels:
-    """What a CSV says: the label of every file that it names, and the classes."""
-
-    label_of: dict[str, int]
-    """By the path as it is on disk."""
-    classes: tuple[ClassRecord, ...]
-
-
-def read_labels(path: Path, images: Sequence[str]) -> Labels:
-    """Read labels for the images of a folder.
+def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tuple[ClassRecord, ...]]:
+    """Return the label of every file that a CSV names, by the path as it is on disk, and the classes.
 
     Labels are whole numbers, kept as they are (their classes' folders are the numbers with leading zeros, so that they
     sort), or class names, numbered in their sorted order. A name is taken in Unicode's normal form C.
@@ -50,7 +40,7 @@ def read_labels(path: Path, images: Sequence[str]) -> Labels:
     refuse_column(path, "label", problems, given, "the label a whole number or a class name")
     index_of = {c.name: c.index for c in classes}
     numbers = all(_whole(label) for _, _, label in given)
-    return Labels({file: int(label) if numbers else index_of[label] for _, file, label in given}, classes)
+    return {file: int(label) if numbers else index_of[label] for _, file, label in given}, classes
 
 
 def _whole(label: str) -> bool:

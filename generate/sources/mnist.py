@@ -1,11 +1,17 @@
 """The source ``mnist:PATH``: MNIST and what is shaped like it (Fashion-MNIST, KMNIST, EMNIST), as IDX files, gzipped or not.
 
 Rows keep the order of the files, pixels are stored as they are (EMNIST's are transposed, as it is published).
+
+References
+----------
+LeCun, Cortes, Burges, The MNIST database; the IDX format is described at http://yann.lecun.com/exdb/mnist/.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +21,17 @@ from numpy.typing import NDArray
 
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
-from .idx import read_idx
 from .labels import check_labels, numbered_classes
-from .places import read_place
+from .places import Place, expanded_size, is_zipped, read_place
 from .rows import RowSource, Table, wanted_splits
 
 FILE = re.compile(r"^(?P<prefix>.*?)(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 SPLIT_OF = {"train": "train", "t10k": "test", "test": "test"}
 CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
 """First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge); byclass."""
+UNSIGNED_BYTE = 0x08
+TYPES = {0x08: "unsigned bytes", 0x09: "signed bytes", 0x0B: "short integers", 0x0C: "integers", 0x0D: "floats", 0x0E: "doubles"}
+MOST_SIDE = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,14 @@ class Pair:
 
     images: Path
     labels: Path
+
+
+@dataclass(frozen=True)
+class Idx:
+    """An IDX file of unsigned bytes: its dimensions, and where its elements lie."""
+
+    shape: tuple[int, ...]
+    place: Place
 
 
 def open(rest: str, *, labels: Path | None = None, split: str | None = None) -> RowSource:
@@ -113,3 +129,41 @@ def _last_label(values: Mapping[str, NDArray[np.int64]], pairs: Mapping[str, Pai
     for split, labels in values.items():
         check_labels(labels, low, high, str(pairs[split].labels))
     raise AssertionError("labels outside every range are refused above")
+
+
+def read_idx(path: Path, dimensions: int) -> Idx:
+    """Read an IDX file's head, and compare its size with it; a gzipped one is unpacked for that.
+
+    Parameters
+    ----------
+    path : Path
+        Gzipped or not.
+    dimensions : int
+        1 for labels, 3 for images.
+
+    Raises
+    ------
+    SourceError
+        Another magic number, another number of elements than the head says, a cut or damaged file.
+    """
+    zipped = is_zipped(path)
+    size = expanded_size(path) if zipped else path.stat().st_size
+    length = 4 + 4 * dimensions
+    head = read_place(Place(path, 0, min(size, length), zipped))
+    kind = "labels" if dimensions == 1 else "images"
+    expected = f"expected an IDX file of {kind} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
+    if size < length:
+        raise SourceError(f"{path} has {size} bytes, too few for an IDX head; {expected}. Download it again.")
+    magic, *shape = struct.unpack(f">{dimensions + 1}I", head)
+    if magic != (UNSIGNED_BYTE << 8) + dimensions:
+        means = f", {TYPES[head[2]]} of {head[3]} dimensions" if head[:2] == b"\0\0" and head[2] in TYPES else ""
+        raise SourceError(f"{path} begins with the magic number {magic}{means}; {expected}. Are the files of images and labels mixed up?")
+    if 0 in shape or max(shape[1:], default=1) > MOST_SIDE:
+        raise SourceError(f"{path} says that it holds {' x '.join(map(str, shape))} bytes; {expected}. Download it again.")
+    count = math.prod(shape)
+    if size != length + count:
+        raise SourceError(
+            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {length + count:,} with its head, "
+            f"and it has {size:,}: it is cut, or its head is wrong. Download it again."
+        )
+    return Idx(tuple(shape), Place(path, length, count, zipped))

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,8 +140,8 @@ class RowSource(Source):
         return Loaded(image, sha256_bytes(image.data))
 
 
-def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "test") -> tuple[str, ...]:
-    """Return the splits to read, in the order that they are read in: test before train.
+def wanted_splits(split: str | None) -> tuple[str, ...]:
+    """Return the splits to read, in the order that they are read in: test before train; test by default.
 
     Examples
     --------
@@ -150,7 +149,7 @@ def wanted_splits(split: str | None, *, default: Literal["test", "train"] = "tes
     (('test',), ('test', 'train'))
     """
     if split is None:
-        return (default,)
+        return ("test",)
     if split not in SPLITS:
         raise SourceError(f"--split is {split!r}; expected one of {', '.join(SPLITS)}.")
     return ("test", "train") if split == "all" else (split,)

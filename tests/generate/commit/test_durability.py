@@ -15,7 +15,7 @@ from corruptset.generate import build as building
 from corruptset.generate.build import ProgressEvent
 from corruptset.generate.pixels.encoding import PngEncoding
 from corruptset.generate.plan.plan import plan
-from corruptset.generate.sinks.stored_size import stored_bytes
+from corruptset.generate.sinks.sink import stored_bytes
 
 SETS = ["contrast/*", "brightness/*"]
 

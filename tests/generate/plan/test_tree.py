@@ -13,7 +13,7 @@ from corruptset.corruptions.call import corrupt
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.stages import check_images, parse_chain, resolve_stage
 from corruptset.generate.plan import tree as trees
-from corruptset.generate.plan.tree import buffers, depth, grow, stages_applied, stages_naive, walk, walk_order
+from corruptset.generate.plan.tree import buffers, grow, stages_applied, stages_naive, walk, walk_order
 from corruptset.generate.recipes.set_spec import SetSpec, merge_chains
 
 TABLE = get_calibration("tiny")
@@ -41,7 +41,7 @@ def batch() -> np.ndarray:
 def test_beginnings_are_shared() -> None:
     sets = [spec(c) for c in CHAINS]
     root = grow(sets, 0, "independent")
-    assert (stages_applied(root), stages_naive(sets), depth(root)) == (6, 8, 2)
+    assert (stages_applied(root), stages_naive(sets)) == (6, 8)
     assert sorted(walk_order(root)) == sorted(CHAINS)
 
 
@@ -81,7 +81,7 @@ LADDER = ["fade_black/02", "fade_black/05", "fade_black-02+gaussian_noise-3", "f
 def test_a_ladder_is_one_pass_and_every_level_that_of_the_level_alone() -> None:
     sets = [spec(c) for c in LADDER]
     root = grow(sets, 0, "independent")
-    assert (stages_applied(root), stages_naive(sets), depth(root)) == (5 + 2, 2 + 5 + 3 + 6 + 1, 6)
+    assert (stages_applied(root), stages_naive(sets)) == (5 + 2, 2 + 5 + 3 + 6 + 1)
     assert (buffers(root), buffers(grow([spec("fade_black/30")], 0, "independent"))) == (3, 2)
     keys = sample_keys(["a", "b", "c"])
     seen = {name: got.copy() for name, got in walk(root, batch(), keys, side=64, scale="none")}
