@@ -57,7 +57,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], list[tuple[str, str]]]] = {
     "a folder too many": (lambda d: (d / "more").mkdir(), [("unexpected", "more")]),
     "the work folder": (lambda d: (d / ".corruptset").mkdir(), [("unexpected", ".corruptset")]),
     "no sums": (lambda d: (d / "SHA256SUMS").unlink(), [("missing", "SHA256SUMS")]),
-    "sums of less": (lambda d: (d / "SHA256SUMS").write_text(""), [("records", "SHA256SUMS")]),
+    "sums of less": (lambda d: (d / "SHA256SUMS").write_text((d / "SHA256SUMS").read_text()[70:]), [("records", "SHA256SUMS")]),
     "no samples": (lambda d: (d / "samples.jsonl").unlink(), [("missing", "samples.jsonl")]),
     "no stream": (lambda d: (d / "stream.json").write_text("{}"), [("schema", "stream.json")] * (len(StreamRecord.model_fields))),
     "a changed stream": (
