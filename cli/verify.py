@@ -69,6 +69,8 @@ def verify(
 
 
 def _put_report(report: VerificationReport, checked_path: Path) -> None:
+    from ..manifests.disk.mirror import place_name
+
     _put_first([f"mended: {path}" for path in report.mended or []], "more mended")
     if not report.ok:
         say(f"{report.directory}: {len(report.problems)} problem{'s' * (len(report.problems) != 1)}", style="red")
@@ -77,7 +79,7 @@ def _put_report(report: VerificationReport, checked_path: Path) -> None:
     checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
     checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
     checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
-    put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
+    put(f"{place_name(checked_path)}: verified ({', '.join(checked)})", style="green")
     if len(report.containers) > 1:
         put("Every image is stored in a folder and in a shard: both are checked, and both are counted.")
     if report.partial:

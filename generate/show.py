@@ -14,6 +14,8 @@ from ..corruptions.plugins import load_plugins
 from ..corruptions.registry import corruption_names, get_corruption, is_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, UnknownCorruption, VerificationError, listed, suggest
+from ..manifests.disk.mirror import data_folder
+from ..manifests.disk.remote import url_of
 from ..manifests.manifest_file import load_manifest
 from ..manifests.verify.streams import is_stream, load_stream_record
 from .level_effects import change_table
@@ -83,10 +85,9 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
             kind, make = "gradual", partial(_gradual, text, check_ladder(ladder or "evaluated"))
     elif given in SHIPPED:
         kind, make = "calibration", partial(_calibration, text)
-    elif is_stream(Path(given)):
-        kind, make = "stream", partial(_stream, Path(given))
-    elif Path(given).is_dir():
-        kind, make = "build", partial(_build, Path(given))
+    elif Path(given).is_dir() or url_of(given) is not None:
+        place = data_folder(given)
+        kind, make = ("stream", partial(_stream, place)) if is_stream(place) else ("build", partial(_build, place))
     elif text.endswith(".toml") or given in (*recipe_names(), *recipe_aliases()):
         kind, make = "recipe", partial(_recipe, text)
     else:
