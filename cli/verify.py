@@ -23,9 +23,7 @@ MOST_OTHER = 5
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Annotated[
-        Path, argument("DIR", "The directory of a build (manifest.json), a view (VIEW.json) or a stream (stream.json).")
-    ],
+    directory: Annotated[Path, argument("DIR", "The directory of a build (manifest.json), a view (VIEW.json) or a stream (stream.json).")],
     view: Annotated[
         Path | None,
         option("--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests."),
