@@ -86,7 +86,9 @@ def show(
     name: Annotated[
         str,
         argument(
-            "NAME", "A corruption, recipe (or recipe file), calibration, or the directory of a build.", autocompletion=completion.shown
+            "NAME",
+            "A corruption, recipe (or recipe file), calibration, or the directory of a build or a stream.",
+            autocompletion=completion.shown,
         ),
     ],
     ladder: Annotated[
@@ -100,7 +102,7 @@ def show(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build holds.
+    """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build or a stream holds.
 
     Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured now.
     """
@@ -190,20 +192,34 @@ def _put_recipe(record: Mapping[str, Any]) -> None:
     _put_sets(sets, ["stages"], [[chain(s["stages"])] for s in sets])
 
 
-def _put_build(record: Mapping[str, Any]) -> None:
+def _put_stream(record: Mapping[str, Any]) -> None:
     record = _printable(dict(record))
-    sets = record["sets"]
-    put(f"{record['build']} {record['version']}", style="bold")
+    table = record["stream"]
+    _put_made(record, record["name"], f"calibration {record['calibration']}")
+    put(f"Corruptions: {', '.join(table['corruptions'])}; severities in steps of {table['step']:g}; baseline {table['baseline']:g} %")
+    put(f"{record['images']} images in {record['steps']} steps of {table['speed']}, of {record['sets']} sets")
+    put(f"{record['tars']} tars, {size(record['bytes'])}")
+
+
+def _put_made(record: Mapping[str, Any], name: str, how: str) -> None:
+    """Print what a build and a stream both say."""
+    put(f"{name} {record['version']}", style="bold")
     put(f"Digest: {record['digest']}")
-    put(f"Seed {record['seed']}, coupling {record['coupling']}, scale {record['scale']}")
+    put(f"Seed {record['seed']}, {how}, scale {record['scale']}")
     put(f"Source: {record['source']['name']} ({record['source']['digest']}; licence: {record['source']['license'] or 'not stated'})")
     put(f"Preprocessing: {settings(record['preprocessing'])}")
     put(f"Encoding: {settings(record['encoding'])}")
+    if record["excluded"]:
+        put(f"{len(record['excluded'])} bad images of the source were left out")
+
+
+def _put_build(record: Mapping[str, Any]) -> None:
+    record = _printable(dict(record))
+    sets = record["sets"]
+    _put_made(record, record["build"], f"coupling {record['coupling']}")
     classes = f"in {record['classes']} classes" if record["classes"] else "without labels"
     samples = f"{record['samples']} samples {classes}"
     put(f"{len(sets)} sets of {samples}: {record['images']} images, {size(record['bytes'])}")
-    if record["excluded"]:
-        put(f"{len(record['excluded'])} bad images of the source were left out")
     put()
     columns = ["bytes", *METRICS]
     _put_sets(sets, columns, [[size(s["bytes"]), *_metrics(s["metrics"])] for s in sets], right=columns)
@@ -239,4 +255,5 @@ PRINTERS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "calibration": _put_calibration,
     "recipe": _put_recipe,
     "build": _put_build,
+    "stream": _put_stream,
 }

@@ -23,7 +23,7 @@ MOST_OTHER = 5
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Annotated[Path, argument("DIR", "The directory of a build (it holds manifest.json) or of a view (VIEW.json).")],
+    directory: Annotated[Path, argument("DIR", "The directory of a build (manifest.json), a view (VIEW.json) or a stream (stream.json).")],
     view: Annotated[
         Path | None,
         option("--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests."),
@@ -43,7 +43,7 @@ def verify(
 ) -> None:
     """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
-    An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
+    An exported view is checked by its own VIEW.json, or with --view against the build that it came from; a stream by stream.json.
     """
     count = count_or_all(rederive, "--rederive")
     with progress_of("verify") as progress:
@@ -67,6 +67,8 @@ def verify(
 
 
 def _put_report(report: VerificationReport, checked_path: Path) -> None:
+    from ..manifests.disk.mirror import place_name
+
     _put_first([f"mended: {path}" for path in report.mended or []], "more mended")
     if not report.ok:
         say(f"{report.directory}: {len(report.problems)} problem{'s' * (len(report.problems) != 1)}", style="red")
@@ -75,7 +77,7 @@ def _put_report(report: VerificationReport, checked_path: Path) -> None:
     checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
     checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
     checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
-    put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
+    put(f"{place_name(checked_path)}: verified ({', '.join(checked)})", style="green")
     if len(report.containers) > 1:
         put("Every image is stored in a folder and in a shard: both are checked, and both are counted.")
     if report.partial:

@@ -10,6 +10,8 @@ from .records.models import Manifest
 
 MANIFEST = "manifest.json"
 SAMPLES = "samples.jsonl"
+STREAM = "stream.json"
+"""In place of the manifest where a directory is a changing stream."""
 REGIONS = "regions.jsonl"
 """Which regions of the stored images a data set is of, where it stores no region as an image."""
 SHA256SUMS = "SHA256SUMS"
@@ -28,6 +30,8 @@ SETS = "sets/"
 
 WORK_FOLDER = ".corruptset"
 BUILD = f"{WORK_FOLDER}/build.json"
+STREAM_BEGUN = f"{WORK_FOLDER}/stream"
+"""Which stream a directory was begun with."""
 PARTS_FOLDER = f"{WORK_FOLDER}/parts"
 LOCK = f"{WORK_FOLDER}/lock"
 """Of the build that works in the directory."""

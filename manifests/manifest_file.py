@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import IncompleteBuild, VerificationError, first_few, listed
 from .disk.listing import read_small
 from .disk.mirror import Mirror, data_folder, place_name
-from .layout import MANIFEST, UNPACK_STATE, is_begun
+from .layout import MANIFEST, STREAM, STREAM_BEGUN, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import manifest_or_mistakes
 from .records.report import Problem
@@ -72,6 +72,10 @@ def _incomplete(directory: Path) -> str:
             f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
             "there is kept."
         )
+    if (directory / STREAM).is_file():
+        return f"{directory} is a changing stream ({STREAM}): `corruptset show` and `verify` read it, webdataset its tars."
+    if (directory / STREAM_BEGUN).exists():
+        return f"{directory} is an unfinished stream: run the same `corruptset stream` command again; tars that are finished are kept."
     if is_begun(directory):
         return (
             f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset build` command "
@@ -84,7 +88,7 @@ def _incomplete(directory: Path) -> str:
             f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* --out DIR`) and name "
             "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
         )
-    inner = sorted(str(p.parent) for p in directory.glob(f"*/{MANIFEST}")) if directory.is_dir() else []
+    inner = sorted(str(p.parent) for name in (MANIFEST, STREAM) for p in directory.glob(f"*/{name}")) if directory.is_dir() else []
     if len(inner) == 1:
         return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds one. Did you mean {inner[0]}?"
     if inner:

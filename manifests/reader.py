@@ -25,6 +25,7 @@ from .reading.set_group import SetGroup, matching, severities_of
 from .reading.stored_images import StoredImages
 from .reading.stream import Stream
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
+from .records.report import Progress
 from .regions.crops import Crops, RegionIndex
 
 FamilyOf = Callable[[str], str]
@@ -42,6 +43,7 @@ def open(
     groups: Path | str | None = None,
     frost_textures: Path | str | None = None,
     plugins: Sequence[Path | str] | None = None,
+    progress: Progress | bool | None = None,
     family_of: FamilyOf | None = None,
     open_virtual: Callable[..., DataSet] | None = None,
 ) -> DataSet:
@@ -66,6 +68,9 @@ def open(
         The directory of the user's own frost textures that the data set was made with.
     plugins : sequence of str or path, optional
         With `source`: the modules, or their files, of the corruptions that are not corruptset's.
+    progress : callable or bool, optional
+        With `source`: called with the step "source", images hashed and the total. By default a bar is shown in a terminal and in a
+        notebook; False shows none.
     family_of, open_virtual : callable, optional
         Say which family a corruption is of, for `DataSet.select`, and open a data set with its source; `corruptset.open` supplies them.
 
@@ -103,7 +108,7 @@ def open(
         return DataSet(directory, prefer=prefer, family_of=family_of)
     if prefer is not None or open_virtual is None:
         raise ParameterError("With a source, images are made by corruptset.open and no container is read: leave `prefer` out.")
-    return open_virtual(directory, source, check=check, family_of=family_of, **options)
+    return open_virtual(directory, source, check=check, family_of=family_of, progress=progress, **options)
 
 
 class DataSet(Mapping[str, ImageSet]):

@@ -14,6 +14,7 @@ from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import source_digest
 from ...manifests.records.models import Manifest, SampleRecord
+from ...manifests.records.report import Progress
 from ...models.surrogate import Surrogate
 from ..pixels.preprocessing import parse_preprocessing
 from ..sources.source import BadSample, Sample, Source
@@ -46,13 +47,14 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
     return problems
 
 
-def matched(data: DataSet, source: Source) -> list[Sample]:
-    """Return the source's samples of the data set, after holding the source to its digest."""
+def matched(data: DataSet, source: Source, progress: Progress = lambda *_: None) -> list[Sample]:
+    """Return the source's samples of the data set, after holding the source to its digest; the step of `progress` is "source"."""
     by_id = {s.id: s for s in source.samples}
     problems: list[str] = []
     samples: list[Sample] = []
     rows: list[tuple[str, int | None, str]] = []
-    for record in data.samples:
+    for done, record in enumerate(data.samples, 1):
+        progress("source", done, len(data.samples))
         sample = by_id.get(record.id)
         if sample is None:
             problems.append(f"{record.id}: is not in the source")

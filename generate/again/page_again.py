@@ -11,6 +11,7 @@ from ...errors import BuildError, MachineError, SourceError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.listing import plain_file
+from ...manifests.disk.mirror import on_disk
 from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
@@ -84,13 +85,16 @@ def page(
         Records or images cannot be read.
     SourceError
         The source cannot be read, or is another one.
+    StoreError
+        The page would lie in an object store.
     BuildError
         The data set is a part of one, is being extended, or has a page that the source was needed for.
     MachineError
         The file cannot be written.
     """
-    root = Path(directory)
-    data = DataSet(root)
+    on_disk(directory if out is None else out, "pages are written")
+    data = DataSet(directory)
+    root = data.path
     if (root / PARTIAL).exists():
         raise BuildError(f"{root} is a part of a data set; a page shows all of it. Unpack its other archives first.")
     clean_of = clean_images(data, RemakeOptions(source=source, **options))

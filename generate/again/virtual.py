@@ -21,8 +21,10 @@ from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels
 from ...manifests.reading.stored_images import StoredImages
 from ...manifests.records.digests import set_digest, sha256_bytes
 from ...manifests.records.models import ImageRecord, SetRecord
+from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
+from ...progress import shows_progress, told
 from ..plan.job import CheckedSample
 from ..plan.tree import Node
 from ..sources.source import Source
@@ -42,8 +44,15 @@ Chain = tuple[Node, ...]
 """The nodes of a set, from the clean one to its own."""
 
 
+@shows_progress("open")
 def open_virtual(
-    place: str | Path, source: str | Source, *, check: Check = "first", family_of: FamilyOf | None = None, **options: Any
+    place: str | Path,
+    source: str | Source,
+    *,
+    check: Check = "first",
+    family_of: FamilyOf | None = None,
+    progress: Progress | bool | None = None,
+    **options: Any,
 ) -> DataSet:
     """Open the records of a release with its source; `corruptset.open` describes the parameters.
 
@@ -58,14 +67,15 @@ def open_virtual(
     """
     if check not in CHECKS:
         raise ParameterError(f"check is {check!r}; expected one of {', '.join(map(repr, CHECKS))}.")
-    return VirtualDataSet(VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check), family_of)
+    images = VirtualImages(release_folder(place), RemakeOptions(source=source, **options), check)
+    return VirtualDataSet(images, family_of, told(progress))
 
 
 class VirtualDataSet(DataSet):
     """A data set whose images are made when they are asked for: all its sets but those that follow a model's gradients."""
 
-    def __init__(self, images: VirtualImages, family_of: FamilyOf | None = None) -> None:
-        super().__init__(images.path, family_of=family_of, store_of=partial(VirtualSet, images), sets=images.open())
+    def __init__(self, images: VirtualImages, family_of: FamilyOf | None, progress: Progress) -> None:
+        super().__init__(images.path, family_of=family_of, store_of=partial(VirtualSet, images), sets=images.open(progress))
         self._samples = images.data._samples  # which are read once
 
     def _why_absent(self, set_id: str) -> str:
@@ -113,7 +123,7 @@ class VirtualImages:
         """Makes the images."""
         return ImageMaker(self.build)
 
-    def open(self) -> Sequence[str]:
+    def open(self, progress: Progress) -> Sequence[str]:
         """Return the ids of the sets that can be made, once the source is known to be the recorded one.
 
         All of it is read, and hashed, but for ``check="never"``: then an image is compared only when it is read.
@@ -124,7 +134,7 @@ class VirtualImages:
             problems = [p for r, s in zip(build.records, build.selected, strict=True) for p in differing(r, s, r.sha256)]
             refuse_unrecorded_source(problems, [(r.id, r.label, r.sha256) for r in build.records], build.manifest, self.path)
         else:
-            matched(self.data, build.source)
+            matched(self.data, build.source, progress)
         return list(self.maker.chains)  # it is made here, so that forked workers share it
 
     def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:

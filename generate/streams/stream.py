@@ -20,9 +20,11 @@ from ...errors import BuildError, MachineError, SourceError, first_few
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.lock import refuse_without_locks
-from ...manifests.layout import SAMPLES, SHA256SUMS, WORK_FOLDER
+from ...manifests.disk.mirror import on_disk
+from ...manifests.layout import SAMPLES, SHA256SUMS, STREAM, STREAM_BEGUN, WORK_FOLDER
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord
+from ...manifests.verify.streams import stream_digest
 from ...processes import workers_at_most
 from ...progress import shows_progress, told
 from ...workers import Workers
@@ -41,10 +43,7 @@ from .stream_parts import StreamJob, Tar, make_tar, read_sidecar
 from .stream_recipe import StreamRecipe, cell_id, load_stream
 from .walk import Step, walk
 
-MANIFEST = "stream.json"
 SCHEMA_VERSION = 1
-BEGUN = f"{WORK_FOLDER}/stream"
-"""Which stream a directory was begun with."""
 Tell = Callable[[str, int, int], None]
 
 
@@ -119,6 +118,7 @@ def stream(
     MachineError, Interrupted
         The same call resumes.
     """
+    on_disk(out, "streams are written")
     tell = told(progress)
     with resumable(Path(out)) as place, Workers(workers_at_most(jobs or os.cpu_count() or 1)) as workers:
         chosen = _with(load_stream(recipe), speed=speed, length=length)
@@ -201,7 +201,7 @@ def _record(recipe: StreamRecipe, source: Source, samples: Sequence[CheckedSampl
 
 def _made(job: StreamJob, record: dict[str, Any], workers: Workers, tell: Tell) -> Streamed:
     """Make the tars that are missing, then the manifest; the lock is held."""
-    directory, done = job.directory, job.directory / MANIFEST
+    directory, done = job.directory, job.directory / STREAM
     if done.exists():
         manifest = json.loads(done.read_bytes())
         differing = [key for key, value in record.items() if manifest.get(key) != json.loads(json.dumps(value))]
@@ -234,7 +234,7 @@ def _made(job: StreamJob, record: dict[str, Any], workers: Workers, tell: Tell) 
 
 def _begin(job: StreamJob) -> None:
     """Write down which stream a directory holds, and refuse one that holds something else."""
-    begun = job.directory / BEGUN
+    begun = job.directory / STREAM_BEGUN
     if begun.exists():
         if begun.read_text() != job.identity:
             raise BuildError(f"{job.directory} holds another stream, which is not finished. Choose another --out, or remove it.")
@@ -295,29 +295,24 @@ def _finish(job: StreamJob, record: dict[str, Any], made: int) -> Streamed:
             raise MachineError(f"{job.tar(number)} has changed since it was written. Run the same command again to make it anew.")
         pixels.update(tar.pixels)
         tars.append(tar)
-    made_of = [[c.sample.id, c.sample.label, c.sha256] for c in job.samples]
+    made_of = [(c.sample.id, c.sample.label, c.sha256) for c in job.samples]
     rows = _lines(dict(zip(("id", "label", "sha256"), entry, strict=True)) for entry in made_of)
     files = [FileRecord(path=job.tar(n).name, bytes=t.size, sha256=t.sha256) for n, t in enumerate(tars)]
     files.append(FileRecord(path=SAMPLES, bytes=len(rows), sha256=sha256_bytes(rows)))
     pixel_digest = f"blake3:{pixels.hexdigest()}"
-    named = ("schema_version", "seed", "preprocessing", "stages", "walk")
-    classes = [[c["index"], c["name"], c["folder"]] for c in record["classes"]]
-    digest = canonical_sha256(
-        {key: record[key] for key in named} | {"classes": classes, "samples": made_of, "count": job.length, "pixel_digest": pixel_digest}
-    )
+    record = {**record, "images": job.length, "pixel_digest": pixel_digest}
+    digest = stream_digest(record, made_of)
     manifest = {
         **record,
-        "images": job.length,
-        "pixel_digest": pixel_digest,
         "digest": digest,
         "files": [f.as_json() for f in files],
         "environment": dict(environment()),
     }
     text = b"{\n" + b",\n".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}".encode() for k, v in manifest.items()) + b"\n}\n"
-    own = FileRecord(path=MANIFEST, bytes=len(text), sha256=sha256_bytes(text))
+    own = FileRecord(path=STREAM, bytes=len(text), sha256=sha256_bytes(text))
     write_atomic(directory / SAMPLES, rows)
     write_atomic(directory / SHA256SUMS, sha256sums_bytes([*files, own]))
-    write_atomic(directory / MANIFEST, text)
+    write_atomic(directory / STREAM, text)
     clean_up(directory)
     return Streamed(directory, digest, job.length, made, len(job.steps), job.tars, manifest)
 

@@ -175,9 +175,13 @@ class Store:
         return True
 
     def remove(self, path: str) -> None:
-        """Remove an object, if it is there."""
+        """Remove an object, if it is there; of ``file://`` also the folders that it leaves empty, which no store has."""
         with suppress(FileNotFoundError):
             self._tried("removing", path, lambda fs: fs.rm_file(self.at(path)))
+        if self.url.startswith("file://"):
+            with suppress(OSError):  # it is not empty, or gone
+                for folder in list(Path(path).parents)[:-1]:
+                    Path(self.url.removeprefix("file://"), folder).rmdir()
 
     def put_all(self, paths: Iterable[str], folder: str) -> None:
         """Write objects of the files below a local folder, several at once."""

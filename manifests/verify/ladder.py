@@ -139,7 +139,7 @@ def _check_files(
         report.add(sample_problems(manifest, samples), Counter(samples=len(samples)))
         rows, problems = read_rows(root, REGIONS, RegionRow) if REGIONS in listing.files else (None, [])
         report.add(problems or region_problems(manifest, samples, rows))
-    sound = _hash_files(root, present, report, jobs, progress) if level >= LEVELS.index("hashes") else set()
+    sound = hash_files(root, present, report, jobs, progress) if level >= LEVELS.index("hashes") else set()
     return list(set_tasks(root, manifest, samples, places, apart, sound, level, report)), listing
 
 
@@ -203,7 +203,7 @@ def _present_files(
     return present
 
 
-def _hash_files(root: Path, records: list[FileRecord], report: VerificationReport, jobs: int, progress: Progress) -> set[str]:
+def hash_files(root: Path, records: list[FileRecord], report: VerificationReport, jobs: int, progress: Progress) -> set[str]:
     """Hash whole files, several at once (hashing releases the interpreter's lock); return the paths that are as recorded."""
     sound: set[str] = set()
     with ThreadPoolExecutor(jobs) as pool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layouts import write_recipe
 from PIL import Image
 from plugin_files import HEAD, function, without_plugins, write_blinds
 
@@ -59,12 +60,14 @@ def test_every_command_takes_a_plugin(run: Any, tmp_path: Path) -> None:
     write_blinds(tmp_path)
     Image.new("RGB", (48, 40), "orange").save(tmp_path / "photo.png")
     given = ["--plugin", "./mine.py"]
+    write_recipe(tmp_path, name="own", more='[[sets]]\ncorruptions = ["blinds"]\nseverities = [1, 5]\n')
     pairs = ["pairs", "--first-stages", "blinds-2", "--second-stages", "contrast-3", "--calibration", "cifar", "--orders", "given"]
     for arguments, sentence in (
         (["list"], "blinds"),
         (["show", "blinds"], "Doe 2024, Venetian Blinds"),
         (["corrupt", "photo.png", "blinds", "--severity", "3", "--out", "out.png"], "out.png: 48x40"),
         (["plan", *pairs, "--source", "sample", "--any-shape"], "blinds (plugin mine) takes "),
+        (["preview", "photo.png", "--recipe", "own-png.toml", "--out", "sheet.png"], "sheet.png: 2 sets of own on 'photo'"),
     ):
         with without_plugins():
             done = run(*arguments, *given)

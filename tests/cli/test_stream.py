@@ -28,3 +28,15 @@ def test_a_grid_then_a_stream(run: Any, tmp_path: Path) -> None:
     assert "5 images in 3 steps, 1 tars" in again.out
     assert done.json["digest"] in again.out
     assert run("stream", "small.toml", *options[:-2], "--speed", "0").code == 2
+    directory = Path(done.json["directory"])
+    verified = run("verify", directory)
+    assert verified.code == 0
+    assert "verified (2 samples, 4 files, 5 images," in verified.out
+    shown = run("show", directory)
+    assert all(text in shown.out for text in ("small 0.1", done.json["digest"], "5 images in 3 steps of 2, of ", "1 tars"))
+    (directory / "serial_00000.tar").unlink()
+    verified = run("verify", directory)
+    assert verified.code == 1
+    assert "missing: serial_00000.tar" in verified.out
+    (directory / "stream.json").write_text("[]")
+    assert run("show", directory).code == 1

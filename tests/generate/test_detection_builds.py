@@ -149,6 +149,18 @@ def test_it_is_extended_and_annotations_are_linked(recipe: Path, coco: Path, bui
     assert (built / "annotations/instances_val2017.json").stat().st_nlink == 1
 
 
+def test_one_archive_of_one_set_has_the_annotations(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `fetch --sets contrast/3` brings: the archives of the other sets, and that of metadata, are not there."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
+    corruptset.pack(built, tmp_path / "packed", by="set", progress=False)
+    (archive,) = (tmp_path / "packed/data").glob("*-contrast.3.tar")
+    part = corruptset.unpack([archive], tmp_path / "part", progress=False)
+    assert part.sets == ["contrast/3"]
+    for path in (path.relative_to(built) for path in (built / "annotations").iterdir()):
+        assert (part.path / path).read_bytes() == (built / path).read_bytes()
+    assert verify(part.path, jobs=1, progress=False).ok
+
+
 def test_any_tree_keeps_names_and_formats(recipe: Path, tmp_path: Path) -> None:
     root = write_tree(tmp_path / "tree")
     picture(30, 20).convert("L").save(root / "grey.jpg")

@@ -10,11 +10,13 @@ from typing import Any
 
 import layouts
 import pytest
+from clusters import Cluster
 from packs import packed
 from plugin_files import HEAD, function, template, without_plugins, write_blinds
+from streams import RECIPE
 
 import corruptset
-from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
+from corruptset.errors import BuildError, ParameterError, PluginError, RecipeError, VerificationError
 from corruptset.generate.again import release_folder
 from corruptset.generate.build import Built
 from corruptset.generate.sources.source import open_source
@@ -158,7 +160,29 @@ def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path: 
     assert "there is no corruption 'blinds'" in str(raised.value)
 
 
+def test_what_needs_a_row_for_severity_0_refuses_it_by_name(mine: Path, tmp_path: Path) -> None:
+    """A plugin's table cannot have one."""
+    corruptset.load_plugin(mine.with_name("mine.py"))
+    with pytest.raises(ParameterError, match=r"blinds: .* no row for severity 0"):
+        corruptset.calibrate(["contrast", "blinds"], to=64, reference="cifar", metric="ssim", out=tmp_path / "t.toml", jobs=2)
+    (tmp_path / "s.toml").write_text(RECIPE.replace('"pixelate"', '"blinds"').replace('"imagenet"', '"cifar"'))
+    with pytest.raises(RecipeError, match=r"blinds: .* no row for severity 0"):
+        corruptset.stream(tmp_path / "s.toml", "sample", tmp_path / "o", accuracies={})
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
 @pytest.mark.ci
-def test_workers_load_it_by_themselves(built: Built, mine: Path, source: str, tmp_path: Path) -> None:
-    again = corruptset.build(mine, source, tmp_path, **{**OPTIONS, "jobs": 2})
+@pytest.mark.parametrize("way", ["jobs", "parts", "dask"])
+def test_workers_load_it_by_themselves(built: Built, mine: Path, source: str, tmp_path: Path, way: str) -> None:
+    if way == "jobs":
+        again = corruptset.build(mine, source, tmp_path, **{**OPTIONS, "jobs": 2})
+    elif way == "parts":
+        for number in range(2):
+            with without_plugins():
+                corruptset.build(mine, source, tmp_path, part=(number, 2), **OPTIONS)
+        again = corruptset.build(mine, source, tmp_path, finish=True, **OPTIONS)
+    else:
+        with Cluster(tmp_path / "cluster") as cluster:
+            cluster.add()
+            again = corruptset.build(mine, source, tmp_path / "out", scheduler=cluster.address, **{**OPTIONS, "jobs": None})
     assert layouts.files_of(again.directory) == layouts.files_of(built.directory)

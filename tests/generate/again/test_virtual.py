@@ -111,7 +111,9 @@ def test_of_a_whole_build_images_are_made_too(whole: Built, tmp_path: Path) -> N
     """And nothing of the build is read but its records."""
     release = tmp_path / "release"
     shutil.copytree(whole.directory, release, ignore=shutil.ignore_patterns("images", "*.png", "*.html"))
-    data = corruptset.open(release, source="sample")
+    told: list[tuple[str, int, int]] = []
+    data = corruptset.open(release, source="sample", progress=lambda *step: told.append(step))
+    assert told == [("source", done, len(data.samples)) for done in range(1, len(data.samples) + 1)]
     np.testing.assert_array_equal(data["contrast/3"].image(2), corruptset.open(whole.directory)["contrast/3"].image(2))
     assert data["contrast/3"].rows == corruptset.open(whole.directory)["contrast/3"].rows
     with pytest.raises(VerificationError, match=r"stored nowhere\. `corruptset rebuild` stores them"):
