@@ -17,6 +17,7 @@ from children import run_script
 
 from corruptset.generate.sources.check import check as check_samples
 from corruptset.generate.sources.source import Probe, Sample
+from corruptset.workers import Workers
 
 
 def check(moments: int, seed: int, sinks: str = ",".join(killing.SINKS)) -> str:
@@ -61,7 +62,8 @@ class Listening:
 
 def test_workers_of_a_check_never_get_ctrl_c() -> None:
     samples = [Sample(i, str(i), 0) for i in range(1000)]
-    checked = check_samples(Listening(), samples, jobs=2, worth_workers_s=0.0)  # type: ignore[arg-type]
+    with Workers(2) as workers:
+        checked = check_samples(Listening(), samples, workers=workers, worth_workers_s=0.0)  # type: ignore[arg-type]
     # the first batches are looked at in this process, to learn how long one takes
     in_workers = {entry[1] for entry in checked.good if not entry[1].startswith(f"{os.getpid()} ")}
     assert in_workers
