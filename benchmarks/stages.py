@@ -17,7 +17,7 @@ from typing import Any
 
 STAGES = {
     "prepare": ["generate.plan.recipe_build:prepare"],
-    "check the source": ["generate.build:_check"],
+    "check the source": ["generate.build:_checked"],
     "compile": ["generate.work.warm_up:warm_up"],
     "begin": ["generate.commit.state:begin"],
     "part: other": ["generate.work.worker:process"],
