@@ -65,6 +65,9 @@ def _fits(recipe: Recipe, images: Sequence[Named]) -> bool:
 
 
 def _shared_part(recipe: Recipe, other: Recipe) -> float:
-    """Return the share of the corruptions of two recipes that both have."""
-    first, second = ({stage.corruption for spec in r.resolve().sets for stage in spec.stages} for r in (recipe, other))
-    return len(first & second) / len(first | second)
+    """Return the share of the corruptions of two recipes that both have; regions count as one, which may stand alone."""
+    first, second = (
+        {stage.corruption for spec in r.resolve().sets for stage in spec.stages} | ({"regions"} if r.regions is not None else set())
+        for r in (recipe, other)
+    )
+    return len(first & second) / len(first | second) if first or second else 1.0

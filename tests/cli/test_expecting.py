@@ -53,6 +53,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 REFUSED = [
     ("cifar10-c", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: imagenet-c-all."]),
+    ("fragile-cifar10", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: fragile-imagenet."]),
     ("cifar100-c", "mnist", ["6 of 6 images are 28x28", "6 of 6 images are grey", "Recipe that fits: mnist-c."]),
     ("mnist-c", "imagenet", ["4 of 4 images are 500x375", "4 of 4 images are in colour", "imagenet-c-all"]),
     ("mnist-c", "digits in colour", ["grey images of 28x28 pixels", "6 of 6 images are in colour"]),
