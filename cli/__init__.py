@@ -12,8 +12,19 @@ def main() -> None:
         from ..processes import prepare_process
 
         prepare_process()
-        from .app import run
+        from .guardian import ended, watched
 
-        run()
+        watched()
+        code = 1
+        try:
+            from .app import run
+
+            run()
+            code = 0
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else int(left.code is not None)
+            raise
+        finally:
+            ended(code)
     finally:
         interruption.forget()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CorruptsetError, PluginError
+from ..foreign import Foreign, described
 from .keys import Keys
 
 if TYPE_CHECKING:
@@ -37,13 +38,14 @@ def _call(corruption: Corruption, images: Images, keys: Keys, given: Mapping[str
     shown.flags.writeable = False
     of_part = {name: value[part] if name == "labels" else value for name, value in given.items()}
     try:
-        made = corruption.function(shown, Keys(keys.stage, keys.samples[part]), **of_part)
-        fault = fault_of(made, shown, keeps_shape=corruption.keeps_shape)
+        with Foreign(f"The plugin {corruption.module}: {corruption.name}"):
+            made = corruption.function(shown, Keys(keys.stage, keys.samples[part]), **of_part)
+            fault = fault_of(made, shown, keeps_shape=corruption.keeps_shape)
         cause = None
     except CorruptsetError:
         raise
     except Exception as e:
-        fault, cause = f"raised {type(e).__name__}: {e}{where_raised(e.__traceback__, corruption.module)}", e
+        fault, cause = f"raised {described(e)}{where_raised(e.__traceback__, corruption.module)}", e
         fault += "; it must leave its input as it is, and work on a copy" * ("read-only" in str(e))
     if not fault:
         return np.array(made, order="C")  # never its input, nor an array that it keeps

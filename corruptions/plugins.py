@@ -19,7 +19,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..errors import CorruptsetError, CorruptsetWarning, PluginError, suggest
+from .. import foreign
+from ..errors import CorruptsetWarning, PluginError, suggest
+from ..foreign import Foreign, described
 from . import registry
 from .keys import Keys
 from .registry import PLUGIN, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption, given_array, given_scalar
@@ -159,7 +161,8 @@ def _within(module: str, package: str) -> bool:
 
 def _of_name(name: str) -> ModuleType:
     try:
-        return importlib.import_module(name)
+        with Foreign(f"The plugin {name}"):
+            return importlib.import_module(name)
     except ModuleNotFoundError as e:
         if e.name is None or not _within(name, e.name):
             raise _failure(name, name, e) from e
@@ -168,7 +171,7 @@ def _of_name(name: str) -> ModuleType:
             f"There is no plugin {name!r}: no module of this name can be imported, and none is installed as one.{here}"
             f"{suggest(name, _installed())} A file is named by its path, which ends in .py."
         ) from None
-    except (Exception, SystemExit) as e:
+    except Exception as e:
         raise _failure(name, name, e) from e
 
 
@@ -187,8 +190,9 @@ def _of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as e:
+        with Foreign(f"The plugin {path}"):
+            spec.loader.exec_module(module)
+    except Exception as e:
         del sys.modules[name]
         raise _failure(str(path), name, e) from e
     return module
@@ -201,11 +205,10 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
     if isinstance(error, SyntaxError) and error.filename is not None:
         where = f"{error.filename}, line {error.lineno}"
     else:
-        inner = __file__, importlib.__file__, registry.__file__
+        inner = __file__, importlib.__file__, registry.__file__, foreign.__file__
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in inner and not f.filename.startswith("<frozen")]
         where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "while it was imported"
-    what = str(error) if isinstance(error, CorruptsetError) else f"{type(error).__name__}: {error}"
-    return PluginError(f"The plugin {given} cannot be loaded ({where}): {what}")
+    return PluginError(f"The plugin {given} cannot be loaded ({where}): {described(error)}")
 
 
 def _version(module: ModuleType) -> str | None:

@@ -7,6 +7,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -227,6 +228,8 @@ class _Contract:
             with loky_workers_starting():
                 future = pool.submit(_again, job)
             self._refuse(future.result() != _again(job), "makes other pixels in another process")
+        except BrokenProcessPool:
+            self._refuse(True, "ends another process that it runs in")
         finally:
             pool.shutdown(wait=True)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError, listed
-from .loading import first_line
+from .loading import fault
 from .model_file import ModelFile, ModelInput
 from .network import Network
 from .pytorch import import_torch
@@ -37,7 +37,7 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
         raw = network.raw_outputs(images)
     except Exception as e:
         raise ModelError(
-            f"{who} cannot take a batch of shape {shape}: {type(e).__name__}: {first_line(e)}. Check input (size and channels){program}."
+            f"{who} cannot take a batch of shape {shape}: {fault(e.__cause__ or e)}. Check input (size and channels){program}."
         ) from e
     count = _checked_outputs(raw, file, who, shape, batch)
     logits = network.logits(images)
@@ -53,7 +53,7 @@ def check_network(network: Network, file: ModelFile, batch: int) -> int:
         # of the least likely class, for the gradient of a class that is certain is 0
         _, gradient = network.gradient(images, logits.argmin(axis=1))
     except Exception as e:
-        raise ModelError(f"{who} has no gradient by its pixels: {type(e).__name__}: {first_line(e)}.") from e
+        raise ModelError(f"{who} has no gradient by its pixels: {fault(e.__cause__ or e)}.") from e
     check_gradient(gradient, who)
     if not gradient.reshape(batch, -1).any(axis=1).all():
         raise ModelError(

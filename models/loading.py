@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from ..digests import digest_of
-from ..errors import ModelError, suggest
+from ..errors import CorruptsetError, ModelError, suggest
 from ..files import open_regular, reason
+from ..foreign import Foreign, cause_of, said
 from .model_file import ModelFile
 from .pytorch import INSTALL, import_torch
 
@@ -110,13 +111,14 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
 def _made(file: ModelFile, folder: Path) -> Any:
     """Call the factory; its own random weights leave PyTorch's random state as it was."""
     torch = import_torch()
+    running = Foreign(f"The model {file.name}")
     module_name, _, attribute = (file.factory or "").partition(":")
     try:
-        with _importable(folder):
+        with _importable(folder), running:
             target: Any = importlib.import_module(module_name)
     except Exception as e:
         raise ModelError(
-            f"factory is {file.factory!r}, and its module cannot be imported: {type(e).__name__}: {first_line(e)}. "
+            f"factory is {file.factory!r}, and its module cannot be imported: {fault(e)}. "
             f"It is searched among the installed packages, and beside the model file in {folder}."
         ) from e
     for name in attribute.split("."):
@@ -127,11 +129,11 @@ def _made(file: ModelFile, folder: Path) -> Any:
         raise ModelError(f"factory is {file.factory!r}, which is a {type(target).__name__}; expected a function or class.")
     written = ", ".join(f"{key}={value!r}" for key, value in file.arguments.items())
     try:
-        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings():
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings(), running:
             warnings.simplefilter("ignore")
             network = target(**file.arguments)
     except Exception as e:
-        raise ModelError(f"The factory {file.factory}({written}) fails: {type(e).__name__}: {first_line(e)}.") from e
+        raise ModelError(f"The factory {file.factory}({written}) fails: {fault(e)}.") from e
     if not isinstance(network, torch.nn.Module):
         raise ModelError(f"The factory {file.factory}({written}) returns a {type(network).__name__}; expected a torch.nn.Module.")
     return network
@@ -172,4 +174,22 @@ def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of what an error says, without its last full stop."""
-    return next((line.strip().rstrip(".:") for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next((line.strip().rstrip(".:") for line in said(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def fault(error: BaseException) -> str:
+    """Return the kind of an error in foreign code, and its first line."""
+    cause = cause_of(error)
+    return f"{type(cause).__name__}: {first_line(cause)}"
+
+
+@contextmanager
+def model_called(name: str) -> Iterator[None]:
+    """Run code of a model; whatever it raises, and whatever would end the process, becomes a `ModelError`."""
+    try:
+        with Foreign(f"The model {name}"):
+            yield
+    except (CorruptsetError, MemoryError):
+        raise
+    except Exception as e:
+        raise ModelError(f"The model {name} fails: {fault(e)}.") from e

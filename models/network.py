@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .loading import model_called
 from .model_file import ModelFile
 from .pytorch import import_torch
 
@@ -17,6 +18,7 @@ class Network:
     def __init__(self, module: Any, file: ModelFile, device: str) -> None:
         torch = import_torch()
         self.device = device
+        self._name = file.name
         self.module = module.to(device)
         self._torch = torch
         self._reversed = file.input.channels == "bgr"
@@ -27,19 +29,19 @@ class Network:
 
     def raw_outputs(self, images: NDArray[Any]) -> Any:
         """Return what the module returns for images (N, H, W, C) in 0..255."""
-        with self._torch.no_grad():
+        with model_called(self._name), self._torch.no_grad():
             return self.module(self._input(images))
 
     def logits(self, images: NDArray[Any]) -> NDArray[np.float32]:
         """Return (N, K): logits, or logarithms of probabilities."""
-        with self._torch.no_grad():
+        with model_called(self._name), self._torch.no_grad():
             logits: NDArray[np.float32] = self._as_logits(self.module(self._input(images))).cpu().numpy()
         return logits
 
     def gradient(self, images: NDArray[Any], outputs: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the cross-entropy (N,) of these outputs, and its gradient by the pixels (N, H, W, C): one pass forward and one back."""
         torch = self._torch
-        with torch.enable_grad():
+        with model_called(self._name), torch.enable_grad():
             pixels = self._input(images).requires_grad_()
             target = torch.from_numpy(outputs).to(self.device)
             losses = torch.nn.functional.cross_entropy(self._as_logits(self.module(pixels)), target, reduction="none")
@@ -59,7 +61,11 @@ class Network:
             kept += tensor.nbytes
             return tensor
 
-        with self._torch.enable_grad(), self._torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+        with (
+            model_called(self._name),
+            self._torch.enable_grad(),
+            self._torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor),
+        ):
             self.module(self._input(images).requires_grad_())
         return 2 * weights + kept
 

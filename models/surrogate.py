@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..canonical import canonical, canonical_sha256
 from ..errors import ModelError, listed
 from .checks import GUESSED_FROM, check_gradient, check_network, inaccurate
-from .loading import load_network, read_weights
+from .loading import load_network, model_called, read_weights
 from .model_file import ModelFile, class_folders, read_model_file
 from .network import Network
 from .pytorch import check_device, import_torch, repeatable
@@ -252,7 +252,8 @@ def _loaded(path: Path, values: bytes, sha256: str, device: str) -> Network:
             f"The weights {path.parent / file.weights_name} changed: they are {actual}, and {sha256} was expected. "
             "Give the file that was used before, or start again."
         )
-    return Network(load_network(file, path.parent, data), file, check_device(device))
+    with model_called(file.name):
+        return Network(load_network(file, path.parent, data), file, check_device(device))
 
 
 def load_surrogate(path: str | Path, *, device: str = "cpu", batch: int = 1, sha256: str | None = None) -> Surrogate:

@@ -91,7 +91,8 @@ def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done) -
     file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
-        _run_until_done(str(file), parts, workers, done)
+        foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * ("surrogate" in job.maker.resources)
+        _run_until_done(str(file), parts, workers, done, " or ".join(["out of memory", *foreign]))
     except BaseException:
         workers.stop()  # before the build lets its lock go
         raise
@@ -100,7 +101,8 @@ def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done) -
             file.unlink(missing_ok=True)
 
 
-def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done) -> None:
+def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done, causes: str = "out of memory") -> None:
+    """Hand out what is missing until nothing is; `causes` are what workers may have been killed by."""
     missing = {part.name: part for part in parts}
     failures = 0
     while missing:
@@ -116,7 +118,7 @@ def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done) 
         if failures >= TRIES:
             parts_text = [f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in missing.values()]
             raise MachineError(
-                f"Workers were killed {TRIES} times without finishing a part (often: out of memory). {len(missing)} parts are left:\n"
+                f"Workers were killed {TRIES} times without finishing a part (often: {causes}). {len(missing)} parts are left:\n"
                 f"{listed(parts_text, 10)}\n"
                 "What was committed stands. Give the machine more memory or --jobs 1, and run the same command again to resume."
             )
