@@ -22,6 +22,8 @@ Coupling = Literal["independent", "severity"]
 SCALES = ("none", "side")
 COUPLINGS = ("independent", "severity")
 LEAST_SIDE = 8
+MOST_STAGES = 16
+"""Of a chain: the keys take work that grows with the square of its length, and a walk keeps a batch for each stage."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,9 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
         return ()
     single = _SINGLE.fullmatch(text)
     stages = []
-    for part in [text] if single else text.split("+"):
+    parts = [text] if single else text.split("+")
+    check_length(len(parts))
+    for part in parts:
         link = single or _LINK.fullmatch(part)
         if link is None:
             whole = "" if part == text else f" in {text!r}"
@@ -154,6 +158,12 @@ def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
         if not absent(link["name"], number):
             stages.append(resolve_number(link["name"], calibration, number))
     return tuple(stages)
+
+
+def check_length(count: int) -> None:
+    """Raise `ParameterError` for a chain of too many stages."""
+    if count > MOST_STAGES:
+        raise ParameterError(f"The chain has {count} stages; expected at most {MOST_STAGES}.")
 
 
 def absent(name: str, severity: Any) -> bool:
@@ -195,6 +205,7 @@ def key_entry(stage: Stage, coupling: Coupling, *, before: bool = False) -> tupl
 
 def chain_keys(stages: Sequence[Stage], seed: int, coupling: Coupling = "independent") -> list[np.uint64]:
     """Return the key of every stage of a chain."""
+    check_length(len(stages))
     above = [key_entry(s, coupling, before=True) for s in stages]
     return [stage_key(seed, [*above[:i], key_entry(s, coupling)]) for i, s in enumerate(stages)]
 

@@ -8,7 +8,7 @@ from itertools import product
 from ...canonical import canonical
 from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
-from ...corruptions.stages import Stage, parse_chain, resolve_number, resolve_stage, set_id
+from ...corruptions.stages import Stage, check_length, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
 from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
 from .set_spec import Role, SetSpec, merge_sets
@@ -137,6 +137,11 @@ class _Resolver:
             except CorruptsetError as e:
                 failed = True
                 self.problems.append(f"{where}: {e}{suggest(item, self._named) if isinstance(item, str) else ''}")
+        try:
+            check_length(len(stages))
+        except CorruptsetError as e:
+            failed = True
+            self.problems.append(f"{where}: {e}")
         if not failed:
             # A chain with a stage of the recipe's own is called by the names of its stages.
             called = len(names) == len(entry.chain) and any(name in self._named for name in names)

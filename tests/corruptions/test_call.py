@@ -61,6 +61,8 @@ def test_chains_equal_corrupting_the_corrupted():
         (np.zeros((32, 32, 3), np.uint8), "fog/3", {"severity": 3}, "can be given only with the name of one corruption"),
         (np.zeros((32, 32, 3), np.uint8), "fog-9", {}, "severity is 9"),
         (np.zeros((32, 32, 3), np.uint8), "fog-3+nothing-2", {}, "nothing"),
+        (np.zeros((32, 32, 3), np.uint8), "+".join(["fog-1"] * 17), {}, "The chain has 17 stages; expected at most 16"),
+        (np.zeros((32, 32, 3), np.uint8), ["fog-1"] * 17, {}, "The chain has 17 stages; expected at most 16"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "seed": -1}, "seed is -1"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "seed": 2**53}, "seed is 9007199254740992"),
         (np.zeros((32, 32, 3), np.uint8), "fog", {"severity": 1, "key": ["a", "b"]}, "2 keys for 1 image"),

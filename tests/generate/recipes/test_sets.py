@@ -148,6 +148,8 @@ def test_one_chain_under_two_names_is_one_set():
         ("[[sets]]\n", "expected exactly one of corruptions, chain, clean"),
         ('[[sets]]\nchain = [{corruption = "fog", parameters = {thick = 1}}]\nid = "x"\n', "unknown parameter 'thick'"),
         ('[[sets]]\nchain = ["fogg-1"]\n', "Did you mean 'fog'"),
+        (f'[[sets]]\nid = "long"\nchain = {["contrast-1"] * 500}\n', "[[sets]] 1: The chain has 500 stages; expected at most 16."),
+        (f'[[sets]]\nchain = ["{"+".join(["contrast-1"] * 17)}"]\n', "[[sets]] 1: The chain has 17 stages; expected at most 16."),
         ("", "the recipe has neither [[sets]] nor [[pairs]]"),
     ],
 )
@@ -162,3 +164,8 @@ def test_aliases_that_name_each_other_are_names_given_twice():
         "the set name 'snow/3' is given twice",
         "the set name 'fog/3' is given twice",
     ]
+
+
+def test_the_longest_chain_is_taken():
+    (spec,) = recipe(f'[[sets]]\nid = "long"\nchain = {["contrast-1"] * 16}\n').resolve().sets
+    assert len(spec.stages) == 16
