@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ..documentation import docstring
 from .build import build, plan
 from .calibrate import calibrate
 from .compare import compare, report
@@ -26,6 +27,7 @@ from .show import list_, show
 from .study import pairs_score, pairs_sheet
 from .verify import rebuild, verify
 
+ABOUT = "Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."
 EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake in what was asked; 3 the machine failed; 130 interrupted."
 HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
@@ -52,18 +54,18 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=ABOUT)
 def corruptset(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version of corruptset and stop.")
     ] = False,
 ) -> None:
-    """Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."""
+    """Take the options that stand before a command."""
 
 
 for command in COMMANDS:
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
-    paragraphs = [" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n")]
+    paragraphs = [" ".join(paragraph.split()) for paragraph in docstring(command).split("\n\n")]
     app.command(command.__name__.rstrip("_").replace("_", "-"), cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
 
 

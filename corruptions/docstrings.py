@@ -7,6 +7,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from ..documentation import docstring
+
 if TYPE_CHECKING:
     from .registry import Corruption, Parameter
 
@@ -21,10 +23,11 @@ def full_docstring(corruption: Corruption) -> str:
     The author writes the summary, and notes where they are needed. Parameters, draws and resources come from the registry; so do
     the returned array and the reference, unless the author writes those sections. A docstring with parameters is left as it is.
     """
-    written, *parts = _HEADING.split(inspect.cleandoc(corruption.function.__doc__ or ""))
+    given = docstring(corruption.function)
+    written, *parts = _HEADING.split(inspect.cleandoc(given))
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     if "Parameters" in sections:
-        return corruption.function.__doc__ or ""
+        return given
     known = {
         "Parameters": "\n".join(_entries(corruption)),
         "Returns": "(N, H, W, C) ndarray of uint8",

@@ -46,7 +46,8 @@ class RegionSamples(Sequence[CheckedSample]):
     def __getitem__(self, index: int | slice) -> CheckedSample | list[CheckedSample]:
         if isinstance(index, slice):
             first, stop, step = index.indices(len(self))
-            assert step == 1
+            if step != 1:
+                raise ValueError(f"the step is {step}; expected 1")
             return list(self._between(first, stop))
         number = range(len(self))[index]
         return next(self._between(number, number + 1))
