@@ -198,6 +198,9 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
+    from ..corruptions.kernels import was_compiled
+    from ..corruptions.registry import get_corruption
+
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
         put_table([f"set ({len(rows)})", "role", "stages"], rows)
@@ -211,7 +214,9 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
     put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
-    put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
+    used = {get_corruption(stage.corruption).module for one in planned.sets for stage in one.stages}
+    more = "" if all(map(was_compiled, used)) else "; compiling, once on a machine, adds half a minute"
+    put(f"Time:    about {duration(planned.seconds)} with {workers}{more}")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
     if planned.moves_content:
