@@ -117,14 +117,16 @@ def build(
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
-        from ..manifests.layout import CONTACT, WORK_FOLDER
+        from ..manifests.layout import CONTACT, PAGE, WORK_FOLDER
 
     if given["part"]:
         return _put_part(built, as_json=as_json)
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)
+    page = f"{built.directory}/{PAGE}" if any(file.path == PAGE for file in manifest.files) else None
     if as_json:
-        files = {"directory": built.directory, "digest": built.digest, "contact_sheet": f"{built.directory}/{CONTACT}"}
+        files = {"directory": built.directory, "digest": built.digest}
+        files |= {"contact_sheet": f"{built.directory}/{CONTACT}", "page": page}
         counts = {"sets": len(manifest.sets), "images": built.images, "bytes": total}
         more = {"excluded": [e.as_json() for e in manifest.excluded], "notes": built.notes, "seconds": round(built.seconds, 3)}
         return put_json({"ok": True, **files, **counts, **more})
@@ -134,11 +136,13 @@ def build(
     if manifest.excluded:
         put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
     put_notes(built.notes)
-    put(f"Directory:     {built.directory}")
-    put(f"Digest:        {built.digest}")
-    put(f"Contact sheet: {built.directory}/{CONTACT}")
     if (built.directory / WORK_FOLDER).is_dir():
         put("An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.", style="yellow")
+    put(f"Directory:     {built.directory}")
+    put(f"Contact sheet: {built.directory}/{CONTACT}")
+    if page:
+        put(f"Page:          {page}")
+    put(f"Digest:        {built.digest}")
 
 
 def _share(text: str | None) -> tuple[int, int] | None:
