@@ -1,4 +1,4 @@
-"""How far something is, for a person who watches: a bar on a terminal or in a notebook, nothing elsewhere."""
+"""How far something is, for a person who watches: a line on a terminal or in a notebook, nothing elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
+from html import escape
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .quantities import duration
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 10.0
 """Seconds between plain lines."""
+CELL_EVERY = 0.2
+"""Seconds between two states of a notebook's line."""
+ENOUGH = 0.03
+"""The share of the work after which its time says what the rest takes."""
+NARROWEST_BAR = 70
+"""Columns of a terminal in which there is room for a bar beside the counts."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -27,11 +33,12 @@ class ProgressEvent:
     """How far a build is."""
 
     phase: str
-    """``checking``, ``compiling``, ``building``, ``finishing`` or ``done``."""
+    """``checking``, ``preparing``, ``compiling`` (where the cache lacks kernels), ``building``, ``finishing`` or ``done``."""
     parts_done: int = 0
     """Of ``compiling``: corruptions whose kernels are ready."""
     parts_total: int = 0
     images_done: int = 0
+    """Of ``building``: those of unfinished parts too."""
     images_total: int = 0
     sets_done: int = 0
     """Sets of which every part is committed."""
@@ -80,14 +87,17 @@ def told(progress: Callable[..., None] | bool | None) -> Callable[..., None]:
 
 
 class ProgressDisplay:
-    """Shows events on standard error, a live bar or a plain line now and then; a callable, to be used as a context manager.
+    """Shows how far a command is, in one line; a callable, to be used as a context manager.
+
+    On a terminal the line has a bar and moves, in a notebook it is an output of its cell; both are taken away at the
+    end. Elsewhere a plain line is written to standard error now and then.
 
     Parameters
     ----------
     command : str
-        What lines begin with.
+        What the line begins with.
     live : bool, optional
-        Whether to draw a bar; by default on a terminal, and in a notebook that has ipywidgets.
+        Whether to draw a bar on a terminal; by default where standard error is one.
     console, say : callable, optional
         Return rich's console for the bar; write a plain line.
     """
@@ -104,12 +114,14 @@ class ProgressDisplay:
         say: Callable[[str], None] | None = None,
     ) -> None:
         self.command = command
-        self._live = (sys.stderr.isatty() or (in_notebook() and find_spec("ipywidgets") is not None)) if live is None else live
+        self._live = sys.stderr.isatty() if live is None else live
         self._console = console or _console
-        self._say = say or _say
+        self._say = say or say_line
         self._bar: Bar | None = None
-        self._room: int | None = None
+        self._cell: Any = None
         self._phase = ""
+        self._first = 0
+        self._began = 0.0
         self._written_at = 0.0
         self._finished = False
 
@@ -120,57 +132,83 @@ class ProgressDisplay:
             from rich.progress import Progress as Bar
 
             console = self._console()
-            bar_width = 30 if console.width >= 110 else 10 if console.width >= 80 else 0  # the counts matter more
-            bar = [BarColumn(bar_width)] * bool(bar_width)
+            bar = [BarColumn(None)] * (console.width >= NARROWEST_BAR)  # as wide as the text leaves it
             columns = SpinnerColumn(), TextColumn("{task.description}"), *bar, TextColumn("{task.fields[counts]}")
-            self._bar = Bar(*columns, console=console, transient=True)
-            self._room = console.width - bar_width - 4
+            self._bar = Bar(*columns, console=console, transient=True, expand=bool(bar))
             self._bar.add_task(f"{self.command}: starting", total=None, counts="")
             self._bar.start()
+        elif in_notebook():
+            from IPython.display import display
+
+            self._cell = display(_cell(f"{self.command}: starting"), raw=True, display_id=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         ProgressDisplay.shown -= 1
         if self._bar is not None:
             self._bar.stop()
+        if self._cell is not None:
+            self._cell.update({"text/plain": "", "text/html": ""}, raw=True)
 
     def __call__(self, event: ProgressEvent | str, done: int = 0, total: int = 0) -> None:
         """Show an event of a build, or the name of another command's step, what is done of it and its total."""
         if isinstance(event, str):
-            self._show(event, done, total, f"{done}/{total}" if total else "")
-        elif event.images_total and event.sets_total:
-            room = self._room and self._room - len(f"{self.command}: {event.phase}")
-            self._show(event.phase, event.images_done, event.images_total, counts(event, room))
+            self._show(event, done, total)
         elif event.phase == "compiling":
-            of = f"{event.parts_done} of {event.parts_total} corruptions, once on a machine" if event.parts_total else ""
-            self._show(event.phase, event.parts_done, event.parts_total, of)
+            self._show(event.phase, event.parts_done, event.parts_total, "corruptions, once on a machine")
+        elif event.images_total:
+            self._show(event.phase, event.images_done, event.images_total, "images")
         elif event.phase != "done":  # the result says it
-            self(event.phase, event.parts_done, event.parts_total)
+            self._show(event.phase, event.parts_done, event.parts_total)
 
-    def _show(self, phase: str, done: int, total: int, text: str) -> None:
-        if self._bar is not None:
-            description = f"{self.command}: {phase}"
-            self._bar.update(self._bar.task_ids[0], description=description, total=total or None, completed=done, counts=text)
-            return
+    def _show(self, phase: str, done: int, total: int, unit: str = "") -> None:
         now = time.monotonic()
+        begins = phase != self._phase or done < self._first
+        if begins:
+            self._phase, self._first, self._began, self._finished = phase, done, now, False
         finished = bool(total) and done >= total
-        if phase != self._phase or now - self._written_at >= LINE_EVERY or (finished and not self._finished):
-            self._phase, self._written_at, self._finished = phase, now, finished
-            self._say(f"{self.command}: {phase}; {text}" if text else f"{self.command}: {phase}")
+        text = counts(done, total, unit, first=self._first, seconds=now - self._began)
+        line = f"{self.command}: {phase}"
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=line, total=total or None, completed=done, counts=text)
+            return
+        due = now - self._written_at >= (CELL_EVERY if self._cell else LINE_EVERY)
+        if begins or due or (finished and not self._finished):
+            self._written_at, self._finished = now, finished
+            line = f"{line}; {text}" if text else line
+            if self._cell is not None:
+                self._cell.update(_cell(line, done / total if total else None), raw=True)
+            else:
+                self._say(line)
 
 
-def counts(event: ProgressEvent, room: int | None = None) -> str:
-    """Return sets, images, images/s and the remaining time of an event; without rate and sets where there is no room for them."""
-    parts = {"sets": f"{event.sets_done}/{event.sets_total} sets", "images": f"{event.images_done}/{event.images_total} images"}
-    if event.images_done and event.seconds > 0:
-        rate = event.images_done / event.seconds
-        parts["rate"] = f"{rate:.0f} images/s"
-        if event.images_done < event.images_total:
-            parts["left"] = f"{duration((event.images_total - event.images_done) / rate)} left"
-    for part in ("rate", "sets"):
-        if room is not None and len(", ".join(parts.values())) > room:
-            parts.pop(part, None)
-    return ", ".join(parts.values())
+def counts(done: int, total: int, unit: str = "", *, first: int = 0, seconds: float = 0.0) -> str:
+    """Return what is done and, where that says enough, the remaining time.
+
+    Parameters
+    ----------
+    done, total, first : int
+        What is done now, what is to be done, and what had been done when the clock started.
+    unit : str, optional
+    seconds : float, optional
+        Since the clock started.
+
+    Examples
+    --------
+    >>> counts(80, 600, "images", first=50, seconds=3.0), counts(60, 600, "images", first=50, seconds=3.0), counts(0, 0)
+    ('80/600 images, 52 s left', '60/600 images', '')
+    """
+    text = f"{done}/{total} {unit}".strip() if total else ""
+    now, of = done - first, total - first
+    if 0 < ENOUGH * of <= now < of:
+        text += f", {duration(seconds * (of - now) / now)} left"
+    return text
+
+
+def _cell(line: str, share: float | None = None) -> dict[str, str]:
+    """Return a line, and which share of the work is done, as a notebook shows them."""
+    bar = "<progress></progress>" if share is None else f'<progress value="{share:.3f}"></progress>'
+    return {"text/plain": line, "text/html": f"{bar} {escape(line)}"}
 
 
 def _console() -> Console:
@@ -179,5 +217,6 @@ def _console() -> Console:
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+def say_line(line: str) -> None:
+    """Write a line for a person; a notebook shows standard error as if something had failed."""
+    print(line, file=sys.stdout if in_notebook() else sys.stderr, flush=True)

@@ -117,14 +117,16 @@ def build(
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
-        from ..manifests.layout import CONTACT, WORK_FOLDER
+        from ..manifests.layout import CONTACT, PAGE, WORK_FOLDER
 
     if given["part"]:
         return _put_part(built, as_json=as_json)
     manifest = built.manifest
     total = sum(s.bytes for s in manifest.sets)
+    page = f"{built.directory}/{PAGE}" if any(file.path == PAGE for file in manifest.files) else None
     if as_json:
-        files = {"directory": built.directory, "digest": built.digest, "contact_sheet": f"{built.directory}/{CONTACT}"}
+        files = {"directory": built.directory, "digest": built.digest}
+        files |= {"contact_sheet": f"{built.directory}/{CONTACT}", "page": page}
         counts = {"sets": len(manifest.sets), "images": built.images, "bytes": total}
         more = {"excluded": [e.as_json() for e in manifest.excluded], "notes": built.notes, "seconds": round(built.seconds, 3)}
         return put_json({"ok": True, **files, **counts, **more})
@@ -134,11 +136,13 @@ def build(
     if manifest.excluded:
         put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
     put_notes(built.notes)
-    put(f"Directory:     {built.directory}")
-    put(f"Digest:        {built.digest}")
-    put(f"Contact sheet: {built.directory}/{CONTACT}")
     if (built.directory / WORK_FOLDER).is_dir():
         put("An extension of it is unfinished: the command that began it resumes it, with --abandon takes it back.", style="yellow")
+    put(f"Directory:     {built.directory}")
+    put(f"Contact sheet: {built.directory}/{CONTACT}")
+    if page:
+        put(f"Page:          {page}")
+    put(f"Digest:        {built.digest}")
 
 
 def _share(text: str | None) -> tuple[int, int] | None:
@@ -198,6 +202,9 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
+    from ..corruptions.kernels import was_compiled
+    from ..corruptions.registry import get_corruption
+
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
         put_table([f"set ({len(rows)})", "role", "stages"], rows)
@@ -211,7 +218,9 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
     put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
-    put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
+    used = {get_corruption(stage.corruption).module for one in planned.sets for stage in one.stages}
+    more = "" if all(map(was_compiled, used)) else "; compiling, once on a machine, adds half a minute"
+    put(f"Time:    about {duration(planned.seconds)} with {workers}{more}")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
     if planned.moves_content:

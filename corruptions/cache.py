@@ -1,8 +1,8 @@
 """Where compiled kernels and rendered textures are kept between runs.
 
 Numba's own cache watches only the file that defines a function, so a callee edited in another file leaves stale
-machine code behind; it needs a writable site-packages or a HOME; and its files survive an uninstall. So everything is
-kept outside the package, in a folder named by the sources that made it.
+machine code behind; it needs a writable site-packages or a HOME; its files survive an uninstall, and no other
+installation finds them. So everything is kept outside the package, in a folder named by the sources that made it.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ def keep_file(path: Path, content: bytes) -> None:
 
 @functools.cache
 def kernel_folder() -> Path:
-    """Return the folder of compiled kernels, named by the sha256 of all kernel sources and numba's version."""
+    """Return the folder of compiled kernels, named by the sha256 of all their sources and the compiler's versions."""
     return cache_root() / "kernels" / _kernels()
 
 
 def _kernels() -> str:
     package = Path(__file__).parents[1]
-    digest = hashlib.sha256(f"numba {version('numba')}\n".encode())
+    digest = hashlib.sha256("".join(f"{name} {version(name)}\n" for name in ("numba", "llvmlite", "numpy")).encode())
     sources = [path for room in _KERNEL_ROOMS for path in (package / room).rglob("*.py")]
     for source in sorted(sources, key=lambda p: p.relative_to(package).as_posix()):
         digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")

@@ -9,7 +9,7 @@ from typing import Any
 
 from numba.core import event
 
-from ..progress import ProgressDisplay, watched
+from ..progress import ProgressDisplay, say_line, watched
 
 AFTER_S = 2.0
 """Seconds of compiling before it is said; what is compiled sooner needs no word."""
@@ -17,7 +17,7 @@ SENTENCE = "corruptset: compiling kernels, which happens once on a machine; late
 
 
 class CompileNotice(event.Listener):
-    """Listens to numba, which tells of a compilation but not of kernels that come from the cache."""
+    """Listens to numba, which tells of a compilation but not of kernels from the cache; only ours count."""
 
     def __init__(self) -> None:
         self.said = False
@@ -28,8 +28,8 @@ class CompileNotice(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """Begin to wait, at the outermost of compilations within each other."""
-        self._depth += 1
-        if self._depth == 1 and not self.said:
+        self._depth += is_ours(event)
+        if self._depth == 1 and is_ours(event) and not self.said:
             self._began = time.monotonic()
             self._timer = threading.Timer(max(0.0, AFTER_S - self._seconds), self.say)
             self._timer.daemon = True
@@ -37,7 +37,7 @@ class CompileNotice(event.Listener):
 
     def on_end(self, event: Any) -> None:
         """Stop waiting."""
-        self._depth -= 1
+        self._depth -= is_ours(event)
         if self._depth == 0 and self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -47,7 +47,13 @@ class CompileNotice(event.Listener):
         """Say it, unless it was said, or a display of progress says it."""
         if not self.said and not ProgressDisplay.shown:
             self.said = True
-            print(SENTENCE, file=sys.stderr, flush=True)
+            say_line(SENTENCE)
+
+
+def is_ours(event: Any) -> bool:
+    """Say whether numba compiles a function of this package, and not a plugin's or a script's."""
+    module: str = event.data["dispatcher"].py_func.__module__ or ""
+    return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 def announce() -> None:

@@ -1,31 +1,67 @@
-"""Compiled kernels on disk, each with its own hash: a damaged file is compiled anew, never run.
+"""Compiled kernels on disk, found by content, each with its own hash: a damaged file is compiled anew, never run.
 
-Numba's own files have no hash. Cut or flipped bytes in one break every later call, or are loaded and run. And its index, which two
-processes may write at once, can name the machine code of another signature; here the key names the file, so there is no index.
+Numba finds its files by the path of the installation, so every virtual environment would compile for itself. They have
+no hash: cut or flipped bytes in one break every later call, or are loaded and run. And numba's index, which two processes
+may write at once, can name the machine code of another signature; here the key names the file, so there is no index.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.serialize import dumps
 
-from .cache import keep_file
+from .cache import keep_file, kernel_folder
 
 SUFFIX = ".kernel"
 _HASH_BYTES = 32
 
 
+class _Locator(UserProvidedCacheLocator):
+    """Says where numba keeps a function: not by the path of its file, so that all installations share it."""
+
+    def get_cache_path(self) -> str:
+        return str(kernel_folder())
+
+    def get_source_stamp(self) -> None:
+        """Return nothing: the name of the folder stands for all sources."""
+
+    def ensure_cache_path(self) -> None:
+        """Do nothing: `CompiledFiles` makes the folder where it can."""
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+
+class _Impl(CompileResultCacheImpl):
+    _locator_classes = [_Locator]
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one function, with its files in `kernel_folder`."""
+
+    _impl_class = _Impl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        room = function.__module__.rpartition(".")[0]  # numba's own name begins with the last part of the module
+        self._cache_file: Any = CompiledFiles(kernel_folder(), f"{room}.{self._impl.filename_base}")
+
+
 class CompiledFiles:
-    """Where numba's dispatcher of one function keeps its overloads; in place of numba's `IndexDataCacheFile`.
+    """Where `KernelCache` keeps a function's overloads; in place of numba's `IndexDataCacheFile`.
 
     Parameters
     ----------
     folder : path
-        Named by the sources of all kernels and numba's version, so that no file holds them.
+        Named by the sources of all kernels and the compiler's versions, so that no file holds them.
     base : str
         The beginning of this function's file names.
     """
@@ -41,12 +77,18 @@ class CompiledFiles:
 
     def save(self, key: Any, compiled: Any) -> None:
         """Save compiled code under its signature."""
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
         payload: bytes = dumps((repr(key), compiled))  # type: ignore[no-untyped-call]
         keep_file(self._path(key), _hash(payload) + payload)
 
+    def all(self) -> list[Path]:
+        """Return all files of this function."""
+        return [*self._folder.glob(f"{self._base}-*{SUFFIX}")]
+
     def flush(self) -> None:
-        """Remove all files of this function."""
-        for path in self._folder.glob(f"{self._base}-*{SUFFIX}"):
+        """Remove them."""
+        for path in self.all():
             path.unlink(missing_ok=True)
 
     def _path(self, key: Any) -> Path:

@@ -8,16 +8,15 @@ machines (see `arithmetic`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numba
 
-from .cache import kernel_folder
 from .compile_notice import announce
-from .kernel_files import CompiledFiles
+from .kernel_files import KernelCache
 
-# Numba's stubs know neither its configuration nor all options of njit.
-_config: Any = numba.config
+# Numba's stubs do not know all options of njit.
 _njit: Any = numba.njit
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Numba's wrapper, which takes Python's arguments apart, costs as much to compile as a small function.
@@ -33,15 +32,9 @@ def kernel(function: Callable[..., Any]) -> Any:
     within a kernel, a call with a counter that started as a plain ``0``, which numba takes for a type of its own at first: start it
     as ``np.int64(0)``. Assigning an array to a slice compiles a message of broadcasting errors, about two seconds: write the loop.
     """
-    before = _config.CACHE_DIR
-    _config.CACHE_DIR = str(kernel_folder())
-    try:
-        # Explicit, because numba hands both down to the functions it compiles for an inlined or an inner one.
-        compiled = _njit(cache=True, forceinline=False, _nrt=True, **_OPTIONS)(function)
-    finally:
-        _config.CACHE_DIR = before
-    cache = compiled._cache
-    cache._cache_file = CompiledFiles(cache.cache_path, cache._impl.filename_base)
+    # Explicit, because numba hands both down to the functions it compiles for an inlined or an inner one.
+    compiled = _njit(forceinline=False, _nrt=True, **_OPTIONS)(function)
+    compiled._cache = KernelCache(function)
     return compiled
 
 
@@ -60,6 +53,13 @@ def inlined(function: Callable[..., Any]) -> Any:
     It cannot be called from Python. Every call site is compiled anew: a larger function outside of inner loops is rather `inner`.
     """
     return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
+
+
+def was_compiled(module: str) -> bool:
+    """Say whether the cache has a kernel of a module, or the module has none."""
+    own = [value for value in vars(import_module(module)).values() if getattr(value, "__module__", None) == module]
+    caches = [value._cache for value in own if isinstance(getattr(value, "_cache", None), KernelCache)]
+    return not caches or any(cache._cache_file.all() for cache in caches)
 
 
 _AT_A_TIME = 1 << 18  # elements: values between two kernels stay in the second-level cache

@@ -230,10 +230,17 @@ def _refuse_other(directory: Path, base: Manifest, build: CheckedBuild) -> None:
 
 def _checked(spec: BuildSpec, progress: Progress, workers: Workers, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:
     """Look at every selected image, with the jobs of an array in `directory` together, and refuse what cannot be built from them."""
-    progress(ProgressEvent("checking", images_total=len(spec.selected)))
+    started = time.monotonic()
+
+    def seen(images: int) -> None:
+        seconds = time.monotonic() - started
+        progress(ProgressEvent("checking", images_done=images, images_total=len(spec.selected), seconds=seconds))
+
+    seen(0)
     if directory is None:
-        return accepted_build(spec, check(spec.source, spec.selected, workers=workers, judge=spec.size_problem))
-    checked = shared_check(spec, directory, workers, share=share)
+        checked = check(spec.source, spec.selected, workers=workers, judge=spec.size_problem, seen=seen)
+        return accepted_build(spec, checked)
+    checked = shared_check(spec, directory, workers, share=share, seen=seen)
     try:
         return accepted_build(spec, checked)
     except CorruptsetError:
@@ -299,7 +306,7 @@ class _Making:
 
     def _compile(self, job: Job) -> None:
         """Make sure that kernels and textures are in the cache: textures belong to what a build is."""
-        self.progress(ProgressEvent("compiling"))
+        self.progress(ProgressEvent("preparing"))
         warm_up(
             job,
             self.build.shapes,
@@ -314,27 +321,37 @@ class _Making:
         records: list[PartDone] = []
         images_missing = sum(p.images for p in missing)
         check_space(self.directory, images_missing * self.build.spec.stored_bytes, "the build", SPACE_ADVICE)
+        there = images - images_missing
         event = ProgressEvent(
             "building",
             parts_done=parts - len(missing),
             parts_total=parts,
-            images_done=images - images_missing,
+            images_done=there,
             images_total=images,
             sets_done=sets - len(runs_missing),
             sets_total=sets,
         )
         self.progress(event)
         started = time.monotonic()
+        committed = 0
+
+        def made(new: int) -> None:
+            nonlocal event
+            now = max(event.images_done, min(there + new, images))
+            if now > event.images_done:
+                event = replace(event, images_done=now, seconds=time.monotonic() - started)
+                self.progress(event)
 
         def done(record: PartDone) -> None:
-            nonlocal event
+            nonlocal event, committed
             records.append(record)
+            committed += by_name[record.name].images
             for set_id in by_name[record.name].sets:
                 runs_missing[set_id] -= 1
             event = replace(
                 event,
                 parts_done=event.parts_done + 1,
-                images_done=event.images_done + by_name[record.name].images,
+                images_done=max(event.images_done, there + committed),
                 sets_done=sets - sum(n > 0 for n in runs_missing.values()),
                 seconds=time.monotonic() - started,
             )
@@ -342,5 +359,5 @@ class _Making:
             if self.inspector is not None:
                 self.inspector.part(self._sidecar(record.name))
 
-        run(job, missing, self.workers, client=self.build.spec.scheduler, done=done)
+        run(job, missing, self.workers, client=self.build.spec.scheduler, done=done, made=made)
         return records

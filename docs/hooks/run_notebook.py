@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from corruptset.corruptions.compile_notice import SENTENCE
+
 NOTEBOOK = Path(__file__).parents[1] / "tutorial.ipynb"
 
 
@@ -23,9 +25,12 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     # times, bars and warnings of a machine are nothing to read
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
             for one in cell.outputs:
                 one.get("data", {}).pop("image/png", None)  # the same picture as the JPEG, ten times as large
+                if "text" in one:
+                    one["text"] = one["text"].replace(f"{SENTENCE}\n", "")
+            outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
+            cell.outputs = [one for one in outputs if any([*one.get("data", {}).values(), one.get("text")])]
     return notebook
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
 from ...errors import SourceError, listed
@@ -19,6 +20,8 @@ WORTH_WORKERS_S = 4.0
 
 Judge = Callable[[int, int], str | None]
 """(width, height) -> why an image of that size cannot be used, or None."""
+
+Seen = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ def check(
     workers: Workers | None = None,
     judge: Judge | None = None,
     worth_workers_s: float = WORTH_WORKERS_S,
+    seen: Seen = lambda images: None,
 ) -> Checked:
     """Decode every chosen sample once and throw the pixels away.
 
@@ -60,6 +64,8 @@ def check(
         A preprocessing's `problem`: what sizes it cannot take.
     worth_workers_s : float, optional
         Seconds of remaining work above which workers are started.
+    seen : callable, optional
+        Told after every batch how many images are checked.
 
     Returns
     -------
@@ -74,21 +80,26 @@ def check(
         if workers is not None and workers.most > 1 and seconds_each * (len(batches) - number) > worth_workers_s:
             break
         results.append(_check_batch(source, batch, judge))
+        seen(number * BATCH + len(batch))
         if number == 0:
             start = time.perf_counter()  # without the first batch, which may unpack an archive up to its rows
     if (remaining := batches[len(results) :]) and workers is not None:
-        results += _in_workers(source, remaining, judge, workers)
+        results += _in_workers(source, remaining, judge, workers, lambda images: seen(len(results) * BATCH + images))
     return Checked([entry for result in results for entry in result.good], [entry for result in results for entry in result.bad])
 
 
-def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judge | None, workers: Workers) -> list[Checked]:
+def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judge | None, workers: Workers, seen: Seen) -> list[Checked]:
     from concurrent.futures.process import BrokenProcessPool
 
     lean = copy.copy(source)  # without its list of samples, which would travel with every batch
     lean.samples = lean.notes = ()
     try:
         workers.start(len(batches))
-        futures = [workers.submit(_check_batch, lean, batch, judge) for batch in batches]
+        futures = {workers.submit(_check_batch, lean, batch, judge): len(batch) for batch in batches}
+        images = 0
+        for future in as_completed(futures):
+            images += futures[future]
+            seen(images)
         return [future.result() for future in futures]
     except BrokenProcessPool:  # one was killed
         workers.stop()

@@ -75,7 +75,7 @@ def make(lease: str, part: bytes) -> None:
             _job = (lease, job)
         signed = time.monotonic()
 
-        def made() -> None:
+        def made(images: int) -> None:
             nonlocal signed
             if time.monotonic() - signed > SIGN_S:
                 signed = time.monotonic()

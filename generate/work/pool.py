@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Done = Callable[[PartDone], None]
+Made = Callable[[int], None]
+LOOK_S = 0.2
+"""How often this process looks at how many images its workers have made."""
 
 TRIES = 4
 """So often may workers die in a row without a single part being finished in between."""
@@ -32,7 +35,9 @@ _job: tuple[str, Job] | None = None
 """The file that a worker has its job from, and the job."""
 
 
-def run(job: Job, parts: Sequence[Part], workers: Workers, *, done: Done, client: Client | None = None) -> None:
+def run(
+    job: Job, parts: Sequence[Part], workers: Workers, *, done: Done, made: Made = lambda images: None, client: Client | None = None
+) -> None:
     """Make and commit parts.
 
     Parameters
@@ -44,6 +49,8 @@ def run(job: Job, parts: Sequence[Part], workers: Workers, *, done: Done, client
         Those of at most one process stay unused: this one works.
     done : callable
         Told of every finished part, in the order in which they finish.
+    made : callable, optional
+        Told now and then how many images are made, of unfinished parts too. A scheduler's workers do not say it.
     client : distributed.Client, optional
         The workers of its scheduler make the parts, in place of `workers`.
 
@@ -58,10 +65,17 @@ def run(job: Job, parts: Sequence[Part], workers: Workers, *, done: Done, client
         if client is not None:
             run_parts(client, job, parts, done)
         elif workers.most <= 1 or len(parts) <= 1:
+            images = 0
+
+            def count(more: int) -> None:
+                nonlocal images
+                images += more
+                made(images)
+
             for part in parts:
-                done(process(job, part))
+                done(process(job, part, count))
         else:
-            _run_in_workers(replace(job, parent=os.getpid()), list(parts), workers, done)
+            _run_in_workers(replace(job, parent=os.getpid()), list(parts), workers, done, made)
     except OSError as e:
         raise machine_error(e, job.directory) from e
     finally:
@@ -86,29 +100,38 @@ def machine_error(error: OSError, directory: object) -> MachineError:
     )
 
 
-def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done) -> None:
-    # One file for all workers; its name is that of a temporary file, which the next build removes if this one is killed.
+def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done, made: Made) -> None:
+    # One file for all workers, and one of theirs; by their names the next build removes them if this one is killed.
     file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
         foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * ("surrogate" in job.maker.resources)
-        _run_until_done(str(file), parts, workers, done, " or ".join(["out of memory", *foreign]))
+        _run_until_done(file, parts, workers, done, made, " or ".join(["out of memory", *foreign]))
     except BaseException:
         workers.stop()  # before the build lets its lock go
         raise
     finally:
         with suppress(OSError):
             file.unlink(missing_ok=True)
+            _counter(file).unlink(missing_ok=True)
 
 
-def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done, causes: str = "out of memory") -> None:
+def _counter(file: Path) -> Path:
+    """Return the file to which workers of a job append a byte for every image that they have made."""
+    return file.with_name(f"{file.stem}-made.part")
+
+
+def _run_until_done(file: Path, parts: list[Part], workers: Workers, done: Done, made: Made, causes: str = "out of memory") -> None:
     """Hand out what is missing until nothing is; `causes` are what workers may have been killed by."""
     missing = {part.name: part for part in parts}
+    images = sum(part.images for part in parts)
     failures = 0
     while missing:
         before = len(missing)
+        with open(_counter(file), "wb") as counter:  # a killed worker's images are made again
+            counter.truncate(images - sum(part.images for part in missing.values()))
         workers.start(len(missing))
-        if _hand_out(file, missing, workers, done):
+        if _hand_out(file, missing, workers, done, made):
             return
         workers.stop()
         failures = failures + 1 if len(missing) == before else 0
@@ -124,7 +147,7 @@ def _run_until_done(file: str, parts: list[Part], workers: Workers, done: Done, 
             )
 
 
-def _hand_out(file: str, missing: dict[str, Part], workers: Workers, done: Done) -> bool:
+def _hand_out(file: Path, missing: dict[str, Part], workers: Workers, done: Done, made: Made) -> bool:
     """Have what is missing made; finished parts leave `missing`. Return False where a worker was killed."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -139,8 +162,9 @@ def _hand_out(file: str, missing: dict[str, Part], workers: Workers, done: Done)
                 if task is None:
                     more = False
                 else:
-                    waiting.add(workers.submit(_work, file, task))
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                    waiting.add(workers.submit(_work, str(file), task))
+            ready, waiting = wait(waiting, timeout=LOOK_S, return_when=FIRST_COMPLETED)
+            made(_counter(file).stat().st_size)
             for task_done in ready:
                 for record in task_done.result():
                     missing.pop(record.name, None)
@@ -166,7 +190,8 @@ def _work(file: str, parts: list[Part]) -> list[PartDone]:
     if _job is None or _job[0] != file:
         _job = (file, pickle.loads(Path(file).read_bytes()))
     job = _job[1]
-    return [process(job, part) for part in parts]
+    with open(_counter(Path(file)), "ab", buffering=0) as counter:
+        return [process(job, part, lambda images: counter.write(bytes(images))) for part in parts]
 
 
 def _load() -> None:

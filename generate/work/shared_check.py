@@ -18,7 +18,7 @@ from ...manifests.disk.lock import Busy, locked
 from ...manifests.layout import CHECK_FOLDER
 from ...workers import Workers
 from ..plan.build_spec import BuildSpec
-from ..sources.check import Checked, check
+from ..sources.check import Checked, Seen, check
 
 BLOCK = 2048
 """Images: some ten seconds of one processor."""
@@ -33,7 +33,7 @@ def check_folder(spec: BuildSpec, directory: Path) -> Path:
     return directory / CHECK_FOLDER / key.hexdigest()[:32]
 
 
-def shared_check(spec: BuildSpec, directory: Path, workers: Workers, *, share: float = 0.0) -> Checked:
+def shared_check(spec: BuildSpec, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Checked:
     """Check the selected samples together with other jobs; equals `check` of all.
 
     Parameters
@@ -44,17 +44,26 @@ def shared_check(spec: BuildSpec, directory: Path, workers: Workers, *, share: f
     workers : Workers
     share : float
         In [0, 1): with which of the blocks this job begins, so that jobs do not all ask for the same one.
+    seen : callable, optional
+        Told how many images are checked, by this job or another.
     """
     folder = check_folder(spec, directory)
     starts = list(range(0, len(spec.selected), BLOCK))
     begin = int(share * len(starts))
     missing = [*starts[begin:], *starts[:begin]]
     found: dict[int, Checked] = {}
+    images = 0
+
+    def more(new: int) -> None:
+        seen(images + new)
+
     while missing:
         for start in missing:
-            block = _block(spec, folder / f"{start // BLOCK:06d}.json", start, workers)
+            block = _block(spec, folder / f"{start // BLOCK:06d}.json", start, workers, more)
             if block is not None:
                 found[start] = block
+                images += len(block.good) + len(block.bad)
+                more(0)
         missing = [start for start in missing if start not in found]
         if missing:
             time.sleep(WAIT_S)
@@ -67,14 +76,14 @@ def forget_check(spec: BuildSpec, directory: Path) -> None:
     shutil.rmtree(check_folder(spec, directory), ignore_errors=True)
 
 
-def _block(spec: BuildSpec, path: Path, start: int, workers: Workers) -> Checked | None:
+def _block(spec: BuildSpec, path: Path, start: int, workers: Workers, seen: Seen) -> Checked | None:
     """Return what was found in a block; None where another job is looking at it."""
     samples = spec.selected[start : start + BLOCK]
     if (data := read_hashed(path)) is None:
         try:
             with locked(path.with_suffix(".lock"), "busy"):
                 if (data := read_hashed(path)) is None:
-                    checked = check(spec.source, samples, workers=workers, judge=spec.size_problem)
+                    checked = check(spec.source, samples, workers=workers, judge=spec.size_problem, seen=seen)
                     index = {sample.id: k for k, sample in enumerate(samples)}
                     rows = [[index[sample.id], *seen] for sample, *seen in checked.good]
                     write_hashed(path, json.dumps([rows, checked.bad], ensure_ascii=False).encode())

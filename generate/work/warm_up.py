@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding
 import numpy as np
+from numba.core import event
 
 from ...canonical import canonical, canonical_sha256
 from ...corruptions.cache import kernel_folder
+from ...corruptions.compile_notice import is_ours
+from ...corruptions.kernel_files import SUFFIX
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
@@ -24,6 +28,8 @@ from ..pixels.ms_ssim import compile_ms_ssim
 from ..plan.job import Job
 from ..plan.set_maker import SetMaker
 
+LOOK_S = 0.2
+"""How often this process looks at whether its workers have compiled anything."""
 _WARM_SIDE = 32
 
 # Kernels that belong to no corruption.
@@ -60,7 +66,7 @@ def warm_up(
     workers : Workers, optional
         Without them, or with those of at most one process, this one compiles.
     tell : callable, optional
-        Told how many of how many corruptions are ready; never, where all are from the start.
+        Told how many of how many corruptions are ready, from where the first kernel is compiled; never, where none is.
     """
     stages: dict[tuple[str, str], Stage] = {}
     for spec in job.sets.values():
@@ -80,22 +86,47 @@ def warm_up(
     if not tasks or os.path.exists(mark):
         return
     corruptions = set(tasks) - {_OTHERS}
-    tell = tell or (lambda done, total: None)
-    tell(0, len(corruptions))
+    told: list[int] = []
+    kernels = _kernels()
 
-    def ready(name: str) -> None:
-        del tasks[name]
-        if name in corruptions:
-            tell(len(corruptions - set(tasks)), len(corruptions))
+    def compiling() -> None:
+        if (done := len(corruptions - set(tasks))) not in told and tell is not None:
+            told.append(done)
+            tell(done, len(corruptions))
+
+    def look() -> None:
+        if told or _kernels() > kernels:
+            compiling()
 
     if workers is not None and workers.most > 1 and len(tasks) > 1:
-        _in_workers(tasks, workers, ready)
-    for name in list(tasks):
-        _prepare(tasks[name])
-        ready(name)
+        _in_workers(tasks, workers, look)
+    with event.install_listener("numba:compile", _Listener(compiling)):
+        for name in list(tasks):
+            _prepare(tasks[name])
+            del tasks[name]
+            look()
     with contextlib.suppress(OSError):  # without the mark the next build only looks again
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
+
+
+class _Listener(event.Listener):
+    """Listens to numba in this process, which compiles for many seconds before a task is done."""
+
+    def __init__(self, compiling: Callable[[], None]) -> None:
+        self._compiling = compiling
+
+    def on_start(self, event: Any) -> None:
+        if is_ours(event):
+            self._compiling()
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing: what is ready is counted by corruptions."""
+
+
+def _kernels() -> int:
+    """Return how many kernels are kept: workers say nothing of what they compile, but keep it."""
+    return sum(1 for _ in kernel_folder().glob(f"*{SUFFIX}"))
 
 
 def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[int, int]]) -> Path:
@@ -111,8 +142,11 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job, shapes: Sequence[tuple[in
     return kernel_folder() / f"prepared-{canonical_sha256(what)[-32:]}"
 
 
-def _in_workers(tasks: dict[str, _Task], workers: Workers, ready: Callable[[str], None]) -> None:
-    """Prepare tasks, each after what it waits for; `ready` takes a finished one out of `tasks`. Where workers are killed, some are left."""
+def _in_workers(tasks: dict[str, _Task], workers: Workers, look: Callable[[], None]) -> None:
+    """Prepare tasks, each after what it waits for, and take them out of `tasks`; killed workers leave some.
+
+    `look` is called now and then.
+    """
     from concurrent.futures.process import BrokenProcessPool
 
     # What takes longest, together with what waits for it, starts first, so that no process is left alone with it in the end.
@@ -125,10 +159,10 @@ def _in_workers(tasks: dict[str, _Task], workers: Workers, ready: Callable[[str]
             for name in [n for n in order if tasks[n].after not in tasks][: count - len(running)]:
                 order.remove(name)
                 running[workers.submit(_prepare, tasks[name])] = name
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                name = running.pop(future)
+            for future in wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED).done:
                 future.result()
-                ready(name)
+                del tasks[running.pop(future)]
+            look()
         workers.end()  # what a compiler took of memory is not given back
     except BrokenProcessPool:
         workers.stop()

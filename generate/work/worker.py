@@ -46,8 +46,8 @@ _clean: tuple[tuple[str, int] | None, Clean] = (None, ([], []))
 _trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
 
-def process(job: Job, part: Part, made: Callable[[], None] = lambda: None) -> PartDone:
-    """Make and commit one part, unless another job of an array has; `made` is called after the images of each batch of a set.
+def process(job: Job, part: Part, made: Callable[[int], object] = lambda images: None) -> PartDone:
+    """Make and commit one part, unless another job of an array has; `made` is told of each batch how many images it has.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
 
 
 def _make(
-    job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor, made: Callable[[], None]
+    job: Job, part: Part, images: list[NDArray[np.uint8]], thread: ThreadPoolExecutor, made: Callable[[int], object]
 ) -> dict[str, Future[PartSet]]:
     """Make a part's images; `thread` finishes a set as soon as it is whole."""
     tree = _tree(job, part.sets)
@@ -214,7 +214,7 @@ def _make(
         for set_id, corrupted in job.maker.images(tree, batch, [s.id for s in chosen], [s.label for s in chosen]):
             check_parent(job)
             writers[set_id].add(positions, corrupted, batch)
-            made()
+            made(len(positions))
             if writers[set_id].whole:
                 finished[set_id] = thread.submit(_finish, job, writers.pop(set_id))
     return finished

@@ -34,11 +34,18 @@ def test_plan_says_what_build_makes_and_writes_nothing(run: Any, built: Any, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_build_ends_by_naming_directory_digest_and_contact_sheet(built: Any) -> None:
+def test_build_ends_by_naming_directory_contact_sheet_page_and_digest(run: Any, built: Any, tmp_path: Path) -> None:
     manifest = json.loads((built.directory / "manifest.json").read_text(encoding="utf-8"))
-    assert str(built.directory) in built.done.out
-    assert manifest["digest"] in built.done.out
-    assert str(built.directory / "contact.png") in built.done.out
+    ending = [
+        f"Directory:     {built.directory}",
+        f"Contact sheet: {built.directory / 'contact.png'}",
+        f"Page:          {built.directory / 'index.html'}",
+        f"Digest:        {manifest['digest']}",
+    ]
+    assert built.done.out.splitlines()[-4:] == ending
+    assert (built.directory / "index.html").is_file()
+    without = run("build", "imagenet-c", "--sets", "contrast/2", "--samples", "1", "--no-page", "--out", tmp_path)
+    assert "Page:" not in without.out
     assert (built.directory / "contact.png").read_bytes().startswith(b"\x89PNG")
     assert {s["id"] for s in manifest["sets"]} == SETS
     # what was built is on standard output, how it went on standard error

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -171,12 +172,18 @@ def test_compiling_is_said_once_and_only_where_it_takes_a_while(
     monkeypatch.setattr(compile_notice.time, "monotonic", lambda: _Clock.now)
     notice = compile_notice.CompileNotice()
 
-    def compiling(seconds: float) -> None:
-        notice.on_start(None)
-        notice.on_start(None)  # what a kernel calls is compiled while it is
-        notice.on_end(None)
+    def compiling(seconds: float, module: str | None = "corruptset.corruptions.blur") -> None:
+        kernel, inner = (
+            SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=name))}) for name in (module, "numba.np")
+        )
+        notice.on_start(kernel)
+        notice.on_start(inner)  # what a kernel calls is compiled while it is
+        notice.on_end(inner)
         _Clock.now += seconds
-        notice.on_end(None)
+        notice.on_end(kernel)
+
+    for others in ("users_plugin", "__main__", None):
+        compiling(9.0, others)
 
     compiling(1.5)
     assert capsys.readouterr().err == ""

@@ -5,22 +5,30 @@ from __future__ import annotations
 import functools
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from corruptset import progress
+from corruptset.corruptions import compile_notice
 from corruptset.progress import ProgressDisplay, ProgressEvent, counts, shows_progress, told
 
 Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400, sets_total=5)
 
 
-def test_counts_name_sets_images_rate_and_time_left() -> None:
-    assert counts(Event(images_done=100, sets_done=1, seconds=2.0)) == "1/5 sets, 100/400 images, 50 images/s, 6 s left"
-    assert counts(Event()) == "0/5 sets, 0/400 images"
-    assert counts(Event(images_done=400, sets_done=5, seconds=8.0)) == "5/5 sets, 400/400 images, 50 images/s"
+def test_the_time_left_is_told_after_three_per_cent_of_the_work() -> None:
+    assert counts(11, 400, "images", seconds=2.0) == "11/400 images"
+    assert counts(12, 400, "images", seconds=2.0) == "12/400 images, 1 min 05 s left"
+    assert counts(400, 400, "images", seconds=8.0) == "400/400 images"
+    assert counts(0, 0) == ""
+    # what was there before took no time
+    assert counts(212, 400, "images", first=200, seconds=2.0) == "212/400 images, 31 s left"
 
 
 def test_without_a_terminal_there_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,24 +43,41 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capsys: pytest.CaptureF
         shown(ProgressEvent("done"))
     out, err = capsys.readouterr()
     assert out == ""
-    lines = err.splitlines()
-    assert lines[0] == "build: compiling; 3 of 19 corruptions, once on a machine"
-    assert [line.split(", ")[1] for line in lines[1:]] == ["0/400 images", "10/400 images", "20/400 images", "400/400 images"]
+    assert err.splitlines() == [
+        "build: compiling; 3/19 corruptions, once on a machine",
+        "build: building; 0/400 images",
+        "build: building; 10/400 images",
+        "build: building; 20/400 images, 6 min 20 s left",
+        "build: building; 400/400 images",
+    ]
 
 
-@pytest.mark.parametrize(("columns", "said"), [(60, ""), (80, ""), (110, "3/75 sets, "), (160, "3/75 sets, ")])
+@pytest.mark.parametrize("columns", [60, 80, 110, 160])
 def test_on_a_terminal_a_bar_is_drawn_and_taken_away(
-    columns: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm")
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     with ProgressDisplay("build") as shown:
         assert shown._bar is not None
-        shown(ProgressEvent("building", images_done=150_000, images_total=3_750_000, sets_done=3, sets_total=75, seconds=300.0))
+        for images in (0, 150_000):
+            now = images / 500
+            shown(ProgressEvent("building", images_done=images, images_total=3_750_000, sets_total=75))
         shown._bar.refresh()
-    rate = "500 images/s, " if columns == 160 else ""
-    assert f"{said}150000/3750000 images, {rate}2 h 00 min left" in capsys.readouterr().err
+    line = [line for line in drawn_lines(capsys.readouterr().err) if "left" in line][-1]
+    assert "build: building" in line
+    assert "150000/3750000 images, 2 h 00 min left" in line
+    assert len(line) <= columns
+    assert line.count("━") + line.count("╸") + line.count("╺") >= {60: 0, 80: 18, 110: 48, 160: 98}[columns]
+
+
+def drawn_lines(text: str) -> list[str]:
+    """Return the states of a line that is drawn again and again, without colours."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return [line for line in re.split(r"(?:[\r\n]|\x1b\[[0-9;?]*[A-Za-z])+", plain) if line.strip()]
 
 
 def test_steps_are_shown_with_their_counts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,17 +140,43 @@ def _read(descriptor: int) -> bytes:
         return b""
 
 
-class _Kernel:
-    """What IPython's get_ipython returns in a notebook."""
+NOTEBOOK = """
+import time
+from corruptset.progress import shows_progress, told
+from corruptset.corruptions import compile_notice
+
+@shows_progress("count")
+def count(most, *, progress=None):
+    tell = told(progress)
+    for number in range(1, most + 1):
+        time.sleep(0.25)
+        tell("numbers", number, most)
+
+count(8)
+compile_notice.CompileNotice().say()
+print("end")
+"""
 
 
-_Kernel.__name__ = "ZMQInteractiveShell"
+@pytest.mark.ci
+def test_in_a_notebook_one_line_is_shown_and_nothing_goes_to_standard_error() -> None:
+    """In a real kernel: what it sends, in order."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
+    sent: list[dict[str, Any]] = []
 
+    class Client(NotebookClient):
+        def process_message(self, message: dict[str, Any], *given: Any) -> Any:
+            sent.append(message)
+            return super().process_message(message, *given)
 
-def test_in_a_notebook_progress_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "IPython", type(sys)("IPython"))
-    monkeypatch.setattr("builtins.get_ipython", _Kernel, raising=False)
-    assert progress.watched()
-    monkeypatch.setattr(progress, "find_spec", lambda name: None)  # without ipywidgets rich would only warn
-    count(2)
-    assert capsys.readouterr().err.splitlines() == ["count: numbers; 1/2", "count: numbers; 2/2"]
+    Client(notebook, timeout=120).execute()
+    assert {message["content"]["name"] for message in sent if message["msg_type"] == "stream"} == {"stdout"}
+    states = [message["content"]["data"] for message in sent if message["msg_type"] in ("display_data", "update_display_data")]
+    assert [state["text/plain"] for state in states[:2]] == ["count: starting", "count: numbers; 1/8"]
+    assert states[3]["text/plain"].startswith("count: numbers; 3/8, ")
+    assert states[3]["text/plain"].endswith(" left")
+    assert '<progress value="0.375">' in states[3]["text/html"]
+    assert states[-1] == {"text/plain": "", "text/html": ""}
+    line, *printed = notebook.cells[0].outputs
+    assert line["data"] == states[-1]
+    assert "".join(one["text"] for one in printed) == f"{compile_notice.SENTENCE}\nend\n"

@@ -1,10 +1,13 @@
-"""The three traps of numba's cache, provoked: a stale callee, a read-only site-packages without a HOME, files that outlive an install."""
+"""The traps of numba's cache, provoked: a stale callee, a read-only site-packages without a HOME, files that outlive an
+install, and a cache of each virtual environment's own."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -66,6 +69,60 @@ def test_an_edited_callee_changes_the_output(tmp_path):
     os.utime(philox, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert call(site, tmp_path, CORRUPTSET_CACHE=cache)[0] != before[0]
     assert len(list((tmp_path / "cache" / "kernels").iterdir())) == 2
+
+
+def owned(site: Path, home: Path) -> dict[str, str]:
+    """Return the environment of the owner of a home folder, who sets no variable."""
+    names = ("CORRUPTSET", "NUMBA", "XDG")
+    return {k: v for k, v in os.environ.items() if not k.startswith(names)} | {"HOME": str(home), "PYTHONPATH": str(site)}
+
+
+SETS = ["imagenet-c", "--sets", "contrast/1,brightness/1"]
+
+
+def said_by_plan(site: Path, home: Path) -> str:
+    """Return what a plan says of the time beside itself and the workers."""
+    done = subprocess.run([sys.executable, "-m", "corruptset", "plan", *SETS], env=owned(site, home), capture_output=True, text=True)
+    return re.search(r"^Time: .* workers?(.*)$", done.stdout, re.MULTILINE)[1]
+
+
+def built(site: Path, home: Path, out: str, *more: str) -> tuple[str, str]:
+    """Build on a terminal; return the digest and what the terminal shows."""
+    main, terminal = pty.openpty()
+    command = [sys.executable, "-m", "corruptset", "build", *SETS, "--out", out, *more]
+    with subprocess.Popen([*command, "--json"], cwd=home, env=owned(site, home), stdout=subprocess.PIPE, stderr=terminal) as process:
+        os.close(terminal)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while chunk := os.read(main, 4096):
+                shown += chunk
+        digest = json.loads(process.stdout.read())["digest"]
+    os.close(main)
+    return digest, shown.decode()
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_two_virtual_environments_of_a_user_compile_once(tmp_path, jobs):
+    """Two installations of the same release, unpacked at different times, in the cache that a user has by default."""
+    sites = [installed(tmp_path / name) for name in ("first", "second")]
+    for number, path in enumerate(sorted(sites[1].rglob("*.py"))):
+        os.utime(path, (1_600_000_000 + number, 1_600_000_000 + number))
+    home = tmp_path / "home"
+    home.mkdir()
+    assert said_by_plan(sites[0], home) == "; compiling, once on a machine, adds half a minute"
+    first, shown = built(sites[0], home, "a", "--jobs", jobs)
+    assert "compiling" in shown
+    kernels = {path: path.stat().st_mtime_ns for path in (home / ".cache/corruptset/kernels").rglob("*.kernel")}
+    assert len(kernels) >= 4
+    for mark in (home / ".cache/corruptset/kernels").rglob("prepared-*"):
+        mark.unlink()  # it would hide what is looked for: the kernels themselves are found
+    assert said_by_plan(sites[1], home) == ""
+    second, shown = built(sites[1], home, "b", "--jobs", jobs)
+    assert second == first
+    assert "compiling" not in shown
+    assert {path: path.stat().st_mtime_ns for path in home.rglob("*.kernel")} == kernels
+    assert not [path for path in (*sites, home) for suffix in ("nbi", "nbc") if [*path.rglob(f"*.{suffix}")]]
 
 
 def test_every_file_of_kernels_names_their_folder() -> None:
@@ -169,7 +226,8 @@ def test_a_damaged_kernel_counts_as_none(tmp_path):
 
 
 def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(tmp_path):
-    kept = CompiledFiles(tmp_path / "gone", "fog._lay-38.py311")
+    (tmp_path / "file").write_text("not a folder")
+    kept = CompiledFiles(tmp_path / "file" / "below", "fog._lay-38.py311")
     kept.save("key", "compiled")
     assert kept.load("key") is None
 

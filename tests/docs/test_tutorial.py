@@ -17,14 +17,18 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.ci
 def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
+    printed = []
     for kind, text in blocks(DOCS / "tutorial.md"):
         if kind == "python":
             (tmp_path / "predict.py").write_text(text, "utf-8")
         else:
-            printed = [shell(line, tmp_path) for line in text.splitlines()]
+            printed += [(line, shell(line, tmp_path)) for line in text.splitlines()]
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert (tmp_path / "corruptset-out/imagenet-c-1.0.0/index.html").is_file()
-    assert "colours" in printed[-1]
+    (ending,) = [out.splitlines()[-4:] for line, out in printed if line.startswith("corruptset build")]
+    assert [line.partition(":")[0] for line in ending] == ["Directory", "Contact sheet", "Page", "Digest"]
+    assert "colours" in printed[-1][1]
+    assert int(re.search(r"(\d+) pictures", printed[-1][1])[1]) > 20
     page = (DOCS / "tutorial.md").read_text("utf-8")
     columns = re.search(r"^\| \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")
     for model in ("thumbnail", "colours"):

@@ -77,7 +77,7 @@ def test_a_file_that_changes_after_the_check_stops_the_build(tmp_path: Path, cha
     source, recipe, out = layouts.write_crops(tmp_path / "source"), layouts.write_recipe(tmp_path), tmp_path / "out"
 
     def progress(event: ProgressEvent) -> None:
-        if event.phase == "compiling" and not done:
+        if event.phase == "preparing" and not done:
             done.append(1)
             change(source)
 

@@ -94,11 +94,15 @@ def test_the_plan_is_what_is_built(whole: Built, small_recipe: Path) -> None:
 
 def test_progress_counts_up_to_everything(make: Callable[..., Built]) -> None:
     events: list[ProgressEvent] = []
-    make(sets=["contrast/*"], progress=events.append)
-    assert list(dict.fromkeys(e.phase for e in events if e.phase != "building")) == ["checking", "compiling", "finishing", "done"]
+    make(sets=["contrast/*"], jobs=1, progress=events.append)
+    assert list(dict.fromkeys(e.phase for e in events if e.phase != "building")) == ["checking", "preparing", "finishing", "done"]
     building = [e for e in events if e.phase == "building"]
     assert (building[0].images_done, building[-1].images_done, building[-1].images_total) == (0, 16, 16)
-    assert [e.parts_done for e in building] == list(range(len(building)))
+    assert [e.images_done for e in building] == sorted(e.images_done for e in building)
+    assert any(e.images_done for e in building if e.parts_done == 0)  # an unfinished part's count too
+    assert list(dict.fromkeys(e.parts_done for e in building)) == list(range(building[-1].parts_total + 1))
+    checking = [(e.images_done, e.images_total) for e in events if e.phase == "checking"]
+    assert (checking[0], checking[-1]) == ((0, 8), (8, 8))
     assert (building[-1].sets_done, building[-1].sets_total) == (2, 2)
 
 
@@ -224,7 +228,7 @@ def test_a_source_that_changes_while_it_is_built_is_noticed(tmp_path: Path, smal
     Image.fromarray(np.full((90, 80, 3), 90, np.uint8)).save(photos / "one.png")
 
     def change(event: ProgressEvent) -> None:
-        if event.phase == "compiling":
+        if event.phase == "preparing":
             Image.fromarray(np.full((90, 80, 3), 91, np.uint8)).save(photos / "one.png")
 
     with pytest.raises(SourceError, match=r"a/one\.png has changed since"):

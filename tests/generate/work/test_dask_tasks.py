@@ -76,7 +76,7 @@ def test_a_worker_makes_its_part_only_while_the_lease_is_there(job: Job, monkeyp
     sidecar = job.directory / ".corruptset" / "parts" / f"{part.name}.json"
     waiting: list[threading.Thread] = []
 
-    def made() -> None:
+    def made(images: int) -> None:
         waiting.append(threading.Thread(target=wait_for_workers, args=[job.directory]))
         waiting[0].start()
         deadline = time.monotonic() + 5

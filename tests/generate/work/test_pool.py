@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from corruptset.generate.plan.parts import Part, parts
 from corruptset.generate.sinks.sink import Run
+from corruptset.generate.work import pool
 from corruptset.generate.work.pool import _tasks
+from corruptset.generate.work.worker import PartDone
 
 
 def shared_out(runs: int, groups: int, jobs: int) -> list[list[Part]]:
@@ -21,3 +30,30 @@ def test_whole_runs_come_first_and_as_many_runs_as_workers_come_part_by_part(run
     tasks = shared_out(runs, 4, jobs)
     assert [len(task) for task in tasks] == [4] * whole + [1] * (4 * (runs - whole))
     assert all(len({p.run.number for p in task}) == 1 for task in tasks)
+
+
+def test_images_of_parts_that_workers_have_not_finished_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = threading.Event()
+
+    def process(job: Any, part: Part, made: Callable[[int], object]) -> PartDone:
+        made(5)
+        assert seen.wait(30)
+        made(3)
+        return PartDone(part.name, 8)
+
+    def told(images: int) -> None:
+        counts.append(images)
+        if images == 10:
+            seen.set()
+
+    monkeypatch.setattr(pool, "process", process)
+    (tmp_path / ".corruptset").mkdir()
+    counts: list[int] = []
+    with ThreadPoolExecutor(2) as threads:
+        workers: Any = SimpleNamespace(count=2, start=lambda wanted: 2, submit=threads.submit, stop=lambda: None)
+        job: Any = SimpleNamespace(directory=tmp_path, token="x")
+        both = parts([Run(i, 8 * i, 8 * i + 8) for i in range(2)], [("set",)])
+        pool._run_in_workers(job, list(both), workers, lambda record: None, told)
+    assert counts == sorted(counts)
+    assert set(counts) >= {10, 16}
+    assert list((tmp_path / ".corruptset").iterdir()) == []
