@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
-DEFAULT_RECIPE = "imagenet-c"
 RecipeName = Annotated[
-    str,
+    str | None,
     argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
 Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store.")]
@@ -72,7 +71,7 @@ CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards"
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS)
 def plan(
-    recipe: RecipeName = DEFAULT_RECIPE,
+    recipe: RecipeName = "imagenet-c",
     source: Source = "sample",
     out: PlannedOut = None,
     list_sets: Annotated[bool, option("--list-sets", "Also list every set with its stages, above the summary.")] = False,
@@ -93,7 +92,7 @@ def plan(
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS | OF_BUILD_ALONE)
 def build(
-    recipe: RecipeName = DEFAULT_RECIPE,
+    recipe: RecipeName = None,
     source: Source = "sample",
     out: Out = Path("corruptset-out"),
     as_json: AsJson = False,
@@ -249,14 +248,20 @@ def first_samples(given: Mapping[str, Any]) -> int | None:
     return int(text)
 
 
-def chosen_recipe(recipe: str, given: Mapping[str, Any]) -> str | Recipe:
+def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
     """Return the recipe that a command means: by name, with other severities, or made of ``--first-stages`` and ``--second-stages``.
 
     Raises
     ------
     RecipeError
-        Options of pairs without pairs, or pairs without stages.
+        No recipe, options of pairs without pairs, or pairs without stages.
     """
+    if recipe is None:
+        from ..generate.catalogue import catalogue
+
+        rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
+        text = "No recipe was named. One of these, `pairs`, or the path of your own (.toml), comes after the command:"
+        raise RecipeError("\n".join([text, *rows]))
     first, second = (split_globs(given[name]) or [] for name in ("first_stages", "second_stages"))
     severities, levels = numbers(given["severities"], "--severities"), numbers(given["levels"], "--levels")
     if recipe == PAIRS:
