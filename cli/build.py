@@ -116,20 +116,22 @@ def build(
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
+        from ..manifests.disk_size import disk_size
         from ..manifests.layout import CONTACT, WORK_FOLDER
 
     if given["part"]:
         return _put_part(built, as_json=as_json)
     manifest = built.manifest
-    total = sum(s.bytes for s in manifest.sets)
+    disk = disk_size(built.directory, manifest)
     if as_json:
         files = {"directory": built.directory, "digest": built.digest, "contact_sheet": f"{built.directory}/{CONTACT}"}
-        counts = {"sets": len(manifest.sets), "images": built.images, "bytes": total}
+        counts = {"sets": len(manifest.sets), "images": built.images, "bytes": disk.bytes}
         more = {"excluded": [e.as_json() for e in manifest.excluded], "notes": built.notes, "seconds": round(built.seconds, 3)}
         return put_json({"ok": True, **files, **counts, **more})
     written = sum(s.count for s in manifest.sets)
     new = "all there already" if not built.images else f"{built.images} made now" if built.images < written else "made"
-    put(f"{len(manifest.sets)} sets, {written} images, {size(total)}: {new} in {duration(built.seconds)}")
+    put(f"{len(manifest.sets)} sets, {written} images, {size(disk.bytes)} on disk: {new} in {duration(built.seconds)}")
+    put_both(disk.alone)
     if manifest.excluded:
         put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
     put_notes(built.notes)
@@ -208,7 +210,10 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     put(f"Source:  {planned.source}, {planned.samples} samples{of_images}")
     others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""
     put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
-    put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
+    put(
+        f"Size:    about {size(planned.bytes)} on disk, as {CONTAINERS[planned.format]} of {planned.encoding['format']}{_sampling(planned)}"
+    )
+    put_both(planned.alone, "         ")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
     put(f"Time:    about {duration(planned.seconds)} with {workers}; compiling, once on a machine, adds half a minute")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
@@ -219,6 +224,20 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:   {STORES[name]}: about {size(estimate.bytes)} in {duration(estimate.seconds)} ({chosen})")
     put_notes(planned.notes)
+
+
+def put_both(alone: Mapping[str, int], indent: str = "") -> None:
+    """Say that every image is stored twice, where it is, and what either form alone takes."""
+    if alone:
+        forms = ", ".join(f"--format {form} alone takes about {size(count)}" for form, count in alone.items())
+        put(f"{indent}Every image is stored twice, in a folder and in a shard: {forms}.")
+
+
+def _sampling(planned: Plan) -> str:
+    """Return what an estimate is worth that some of the samples were made for."""
+    if not planned.deviation:
+        return ""
+    return f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)"
 
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
