@@ -116,11 +116,8 @@ def rebuild(
         compared = {name: getattr(rebuilt, name) for name in ("whole", "identical", "other_files", "other_images")}
         made = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
         return put_json({"ok": True, "directory": built.directory, "digest": built.digest, **compared, **made})
-    from ..manifests.disk_size import disk_size
-
-    total = disk_size(built.directory, built.manifest).bytes
     count = sum(s.count for s in built.manifest.sets)
-    put(f"{len(built.manifest.sets)} sets, {count} images, {size(total)} on disk: the pixels of the manifest, in {duration(built.seconds)}")
+    put(f"{len(built.manifest.sets)} sets, {count} images: the pixels of the manifest, in {duration(built.seconds)}")
     put(f"Directory: {built.directory}")
     put(
         f"Digest:    {built.digest}{' (the manifest’s)' if rebuilt.whole else ' (of these sets)'}", style="green" if rebuilt.whole else None
