@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import CorruptsetError, CorruptsetWarning, PluginError, suggest
+from ..files import NUL
 from . import registry
 from .keys import Keys
 from .registry import PLUGIN, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption, given_array, given_scalar
@@ -77,6 +78,8 @@ def load_plugin(name: str | Path) -> Plugin:
         There is no such module; it raises, with its file and line; it registers no corruption, or one whose name is taken; or its source
         has changed since it was loaded.
     """
+    if "\0" in str(name):
+        raise PluginError(f"The plugin {str(name)!r} cannot be loaded: {NUL}.")
     by_path = isinstance(name, Path) or name.endswith(".py")
     if by_path:
         place = str(Path(name).resolve())
