@@ -111,7 +111,7 @@ def build(
         _build_options(given)
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
-    options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name]}
+    options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name] or given[name] == ""}
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
@@ -281,7 +281,8 @@ def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
         rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
         text = "No recipe was named. One of these, `pairs`, or the path of your own (.toml), comes after the command:"
         raise RecipeError("\n".join([text, *rows]))
-    first, second = (split_globs(given[name]) or [] for name in ("first_stages", "second_stages"))
+    first = split_globs(given["first_stages"], "--first-stages") or []
+    second = split_globs(given["second_stages"], "--second-stages") or []
     severities, levels = numbers(given["severities"], "--severities"), numbers(given["levels"], "--levels")
     if recipe == PAIRS:
         if not first or not second:
