@@ -26,6 +26,8 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
 }
 
+NUL = "it has a NUL character in its name, which no file has"
+
 
 class UnfitFile(CorruptsetError, OSError):
     """What a path names is not a regular file, or is too large; `strerror` says which, as the end of a sentence."""
@@ -44,6 +46,8 @@ def open_regular(path: Path) -> BufferedReader:
     OSError
         It does not exist, is a folder, or cannot be read.
     """
+    if "\0" in os.fspath(path):
+        raise UnfitFile(errno.EINVAL, NUL, os.fspath(path))
     _refuse_special(path.stat().st_mode, path)  # even to open a device may have an effect
     fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:

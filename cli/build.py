@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
-DEFAULT_RECIPE = "imagenet-c"
 RecipeName = Annotated[
-    str,
+    str | None,
     argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
 Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store.")]
@@ -72,7 +71,7 @@ CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards"
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS)
 def plan(
-    recipe: RecipeName = DEFAULT_RECIPE,
+    recipe: RecipeName = "imagenet-c",
     source: Source = "sample",
     out: PlannedOut = None,
     list_sets: Annotated[bool, option("--list-sets", "Also list every set with its stages, above the summary.")] = False,
@@ -93,7 +92,7 @@ def plan(
 
 @with_options(BUILD_OPTIONS | PAIR_OPTIONS | OF_BUILD_ALONE)
 def build(
-    recipe: RecipeName = DEFAULT_RECIPE,
+    recipe: RecipeName = None,
     source: Source = "sample",
     out: Out = Path("corruptset-out"),
     as_json: AsJson = False,
@@ -112,27 +111,29 @@ def build(
         _build_options(given)
         return _abandon(chosen_recipe(recipe, given), out, as_json=as_json)
     options = _build_options(given)
-    options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name]}
+    options |= {name: given[name] for name in ("disjoint_from", "scheduler", "part", "finish") if given[name] or given[name] == ""}
     with progress_of("build") as progress:
         from ..generate.build import build as make_build
 
         built = make_build(chosen_recipe(recipe, given), source, out, progress=progress, **options)
+        from ..manifests.disk_size import disk_size
         from ..manifests.layout import CONTACT, PAGE, WORK_FOLDER
 
     if given["part"]:
         return _put_part(built, as_json=as_json)
     manifest = built.manifest
-    total = sum(s.bytes for s in manifest.sets)
+    disk = disk_size(built.directory, manifest)
     page = f"{built.directory}/{PAGE}" if any(file.path == PAGE for file in manifest.files) else None
     if as_json:
         files = {"directory": built.directory, "digest": built.digest}
         files |= {"contact_sheet": f"{built.directory}/{CONTACT}", "page": page}
-        counts = {"sets": len(manifest.sets), "images": built.images, "bytes": total}
+        counts = {"sets": len(manifest.sets), "images": built.images, "bytes": disk.bytes}
         more = {"excluded": [e.as_json() for e in manifest.excluded], "notes": built.notes, "seconds": round(built.seconds, 3)}
         return put_json({"ok": True, **files, **counts, **more})
     written = sum(s.count for s in manifest.sets)
     new = "all there already" if not built.images else f"{built.images} made now" if built.images < written else "made"
-    put(f"{len(manifest.sets)} sets, {written} images, {size(total)}: {new} in {duration(built.seconds)}")
+    put(f"{len(manifest.sets)} sets, {written} images, {size(disk.bytes)} on disk: {new} in {duration(built.seconds)}")
+    put_both(disk.alone)
     if manifest.excluded:
         put(f"Left out: {len(manifest.excluded)} bad images (listed under 'excluded' in manifest.json)", style="yellow")
     put_notes(built.notes)
@@ -216,7 +217,10 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     put(f"Source:  {planned.source}, {planned.samples} samples{of_images}")
     others = f" and at least {planned.other_sizes} other size{'s' * (planned.other_sizes > 1)}" if planned.other_sizes else ""
     put(f"Images:  {planned.images}, {planned.size[0]}x{planned.size[1]}{others}")
-    put(f"Size:    about {size(planned.bytes)}, as {CONTAINERS[planned.format]} of {planned.encoding['format']}")
+    put(
+        f"Size:    about {size(planned.bytes)} on disk, as {CONTAINERS[planned.format]} of {planned.encoding['format']}{_sampling(planned)}"
+    )
+    put_both(planned.alone, "         ")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
     used = {get_corruption(stage.corruption).module for one in planned.sets for stage in one.stages}
     more = "" if all(map(was_compiled, used)) else "; compiling, once on a machine, adds half a minute"
@@ -229,6 +233,20 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
         chosen = "chosen" if name == planned.store else f"--store {name}"
         put(f"Store:   {STORES[name]}: about {size(estimate.bytes)} in {duration(estimate.seconds)} ({chosen})")
     put_notes(planned.notes)
+
+
+def put_both(alone: Mapping[str, int], indent: str = "") -> None:
+    """Say that every image is stored twice, where it is, and what either form alone takes."""
+    if alone:
+        forms = ", ".join(f"--format {form} alone takes about {size(count)}" for form, count in alone.items())
+        put(f"{indent}Every image is stored twice, in a folder and in a shard: {forms}.")
+
+
+def _sampling(planned: Plan) -> str:
+    """Return what an estimate is worth that some of the samples were made for."""
+    if not planned.deviation:
+        return ""
+    return f" (within {planned.deviation:.0%}, from {planned.looked_at} of the samples)"
 
 
 def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
@@ -258,15 +276,22 @@ def first_samples(given: Mapping[str, Any]) -> int | None:
     return int(text)
 
 
-def chosen_recipe(recipe: str, given: Mapping[str, Any]) -> str | Recipe:
+def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
     """Return the recipe that a command means: by name, with other severities, or made of ``--first-stages`` and ``--second-stages``.
 
     Raises
     ------
     RecipeError
-        Options of pairs without pairs, or pairs without stages.
+        No recipe, options of pairs without pairs, or pairs without stages.
     """
-    first, second = (split_globs(given[name]) or [] for name in ("first_stages", "second_stages"))
+    if recipe is None:
+        from ..generate.catalogue import catalogue
+
+        rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
+        text = "No recipe was named. One of these, `pairs`, or the path of your own (.toml), comes after the command:"
+        raise RecipeError("\n".join([text, *rows]))
+    first = split_globs(given["first_stages"], "--first-stages") or []
+    second = split_globs(given["second_stages"], "--second-stages") or []
     severities, levels = numbers(given["severities"], "--severities"), numbers(given["levels"], "--levels")
     if recipe == PAIRS:
         if not first or not second:

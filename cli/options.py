@@ -172,8 +172,8 @@ View = Annotated[
 ]
 
 
-def split_globs(given: Iterable[str] | None) -> list[str] | None:
-    """Return the patterns of ``--sets``, repeated or separated by commas; None where none was given.
+def split_globs(given: Iterable[str] | None, option: str = "--sets") -> list[str] | None:
+    """Return the patterns of ``--sets``, repeated or separated by commas; None where the option was not given.
 
     Examples
     --------
@@ -182,8 +182,11 @@ def split_globs(given: Iterable[str] | None) -> list[str] | None:
     >>> split_globs(None) is split_globs([]) is None
     True
     """
-    globs = [part.strip() for text in given or () for part in text.split(",")]
-    return [g for g in globs if g] or None
+    texts = list(given or ())
+    globs = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    if texts and not globs:
+        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave it out, or name something, such as 'fog/*'.", param_hint=f"'{option}'")
+    return globs or None
 
 
 def count_or_all(text: str | None, option: str) -> int | str | None:

@@ -63,7 +63,7 @@ def pack(
 
 
 def unpack(
-    archives: Annotated[list[Path], argument("ARCHIVES...", "Any of the archives that pack wrote of one build.")],
+    archives: Annotated[list[Path], argument("ARCHIVES...", "The folder that pack wrote, or any of the archives in it.")],
     out: Annotated[Path, option("--out -o DIR", "Receives the data set's folder, NAME-VERSION.")],
     as_json: AsJson = False,
 ) -> None:

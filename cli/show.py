@@ -219,7 +219,8 @@ def _put_build(record: Mapping[str, Any]) -> None:
     _put_made(record, record["build"], f"coupling {record['coupling']}")
     classes = f"in {record['classes']} classes" if record["classes"] else "without labels"
     samples = f"{record['samples']} samples {classes}"
-    put(f"{len(sets)} sets of {samples}: {record['images']} images, {size(record['bytes'])}")
+    on_disk = "a part of them here" if record["bytes"] is None else f"{size(record['bytes'])} on disk"
+    put(f"{len(sets)} sets of {samples}: {record['images']} images, {on_disk}")
     put()
     columns = ["bytes", *METRICS]
     _put_sets(sets, columns, [[size(s["bytes"]), *_metrics(s["metrics"])] for s in sets], right=columns)

@@ -75,11 +75,11 @@ def _put_report(report: VerificationReport, checked_path: Path) -> None:
         _put_first([f"{problem.kind}: {problem.path}: {problem.detail}" for problem in report.problems], "more")
         return
     checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
-    checked += [size(report.checked["bytes"])] if report.checked.get("bytes") else []
+    checked += [f"{size(report.checked['bytes'])} on disk"] if report.checked.get("bytes") else []
     checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
     put(f"{place_name(checked_path)}: verified ({', '.join(checked)})", style="green")
     if len(report.containers) > 1:
-        put("Every image is stored in a folder and in a shard: both are checked, and both are counted.")
+        put("Every image is stored in a folder and in a shard: both are checked, and images are counted in both.")
     if report.partial:
         absent = f"these {len(report.absent)} sets are not in it: {first_few(report.absent)}" if report.absent else "it has all sets"
         put_notes([f"a part of the data set; {absent}"])
@@ -116,9 +116,8 @@ def rebuild(
         compared = {name: getattr(rebuilt, name) for name in ("whole", "identical", "other_files", "other_images")}
         made = {"sets": len(built.manifest.sets), "images": built.images, "seconds": round(built.seconds, 3)}
         return put_json({"ok": True, "directory": built.directory, "digest": built.digest, **compared, **made})
-    total = sum(s.bytes for s in built.manifest.sets)
     count = sum(s.count for s in built.manifest.sets)
-    put(f"{len(built.manifest.sets)} sets, {count} images, {size(total)}: the pixels of the manifest, in {duration(built.seconds)}")
+    put(f"{len(built.manifest.sets)} sets, {count} images: the pixels of the manifest, in {duration(built.seconds)}")
     put(f"Directory: {built.directory}")
     put(
         f"Digest:    {built.digest}{' (the manifest’s)' if rebuilt.whole else ' (of these sets)'}", style="green" if rebuilt.whole else None

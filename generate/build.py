@@ -194,6 +194,8 @@ def make_build(
             leave_finished(directory, base)
             base = with_page(build, directory, base)
             return Built(directory, base.digest, directory / CONTACT, 0, time.monotonic() - started, base, notes)
+        if not finish_only:
+            _check_space(spec, directory, base, len(build.samples))
         with locked(directory):
             manifest, images = _Making(build, directory, progress, inspector, workers).all(finish_only=finish_only)
     progress(ProgressEvent("done"))
@@ -214,6 +216,7 @@ def _make_share(spec: BuildSpec, directory: Path, progress: Progress, share: tup
             build = _checked(spec, progress, workers)
             _refuse_other(directory, base, build)
         else:
+            _check_space(spec, directory, base, len(spec.selected))
             with locked(directory, array=True):
                 build = _checked(spec, progress, workers, directory, share=share[0] / share[1])
                 parts, made = _Making(build, directory, progress, None, workers).share(*share)
@@ -226,6 +229,13 @@ def _refuse_other(directory: Path, base: Manifest, build: CheckedBuild) -> None:
     """Refuse what a finished build is not."""
     refuse_other_build(directory, identity_of(base), build)
     refuse_other_resources(directory, identity_of(base), build.resources(build.spec.asked))
+
+
+def _check_space(spec: BuildSpec, directory: Path, base: Manifest | None, samples: int) -> None:
+    """Refuse a build or an extension that has not begun where there is too little space, before a folder is made."""
+    if not is_begun(directory):
+        new = set(spec.asked) - {s.id for s in base.sets} if base is not None else spec.asked
+        check_space(directory, len(new) * samples * spec.stored_bytes, "the build", SPACE_ADVICE)
 
 
 def _checked(spec: BuildSpec, progress: Progress, workers: Workers, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:

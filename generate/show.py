@@ -16,6 +16,8 @@ from ..corruptions.rows import Row
 from ..errors import ParameterError, UnknownCorruption, VerificationError, listed, suggest
 from ..manifests.disk.mirror import data_folder
 from ..manifests.disk.remote import url_of
+from ..manifests.disk_size import disk_size
+from ..manifests.layout import PARTIAL
 from ..manifests.manifest_file import load_manifest
 from ..manifests.verify.streams import is_stream, load_stream_record
 from .level_effects import change_table
@@ -167,7 +169,7 @@ def _build(directory: Path) -> dict[str, Any]:
         "samples": max((s.count for s in manifest.sets), default=0),
         "excluded": record["excluded"],
         "images": sum(s.count for s in manifest.sets),
-        "bytes": sum(s.bytes for s in manifest.sets),
+        "bytes": None if (directory / PARTIAL).exists() else disk_size(directory, manifest).bytes,
         "sets": [{field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")} for entry in record["sets"]],
         "environment": manifest.environment,
     }

@@ -75,6 +75,9 @@ def _checked_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int
             f"{who} returns {str(raw.dtype).removeprefix('torch.')} {tuple(raw.shape)} for a batch of shape {shape}; "
             f"expected floats ({batch}, classes), with two classes or more."
         )
+    if raw.layout != torch.strided or raw.is_meta:
+        kind = "a tensor without values (of the device meta)" if raw.is_meta else f"a {str(raw.layout).removeprefix('torch.')} tensor"
+        raise ModelError(f"{who} returns {kind} for a batch; expected a dense tensor (N, classes), as .to_dense() gives it.")
     values = raw.double().cpu().numpy()
     are_probabilities = bool((values >= 0).all() and (np.abs(values.sum(axis=1) - 1) <= CLOSE_TO_ONE).all())
     if file.outputs == "probabilities" and not are_probabilities:

@@ -17,11 +17,16 @@ _held: set[str] = set()
 
 
 def import_torch() -> Any:
-    """Return the module `torch`, or raise `ModelError` that says how to install it."""
+    """Return the module `torch`, or raise `ModelError` that says how to install it, or why the one that is there cannot be imported."""
     try:
         return importlib.import_module("torch")
-    except ImportError as e:
-        raise ModelError(f"A model needs PyTorch, which cannot be imported ({e}). Install it with: {INSTALL}") from None
+    except (ImportError, OSError) as e:
+        if isinstance(e, ModuleNotFoundError) and e.name == "torch":
+            raise ModelError(f"A model needs PyTorch, which is not installed. Install it with: {INSTALL}") from None
+        raise ModelError(
+            f"A model needs PyTorch. It is installed, and cannot be imported: {type(e).__name__}: {e}. Mend its installation: "
+            '`python -c "import torch"` shows the same error.'
+        ) from None
 
 
 def check_device(name: str) -> str:

@@ -75,7 +75,7 @@ def _until_killed(what: str, call: int, source: Path, out: Path) -> None:
 
 def usage_of(free: int) -> Callable[[object], Any]:
     """Return what `shutil.disk_usage` is on a disk with so many free bytes."""
-    return lambda path: type("Usage", (), {"free": free})()
+    return lambda path: type("Usage", (), {"free": free, "total": 1 << 40})()
 
 
 def write_archive(path: Path, members: list[tuple[str, bytes]], form: str = "tar") -> Path:

@@ -116,8 +116,8 @@ FLOORS = {
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again", "schedules",
     ),
     "manifests": (
-        "records", "disk", "layout", "manifest_file", "checksums", "images", "regions", "unfinished", "partial", "reading", "reader",
-        "verify", "release", "distribution", "schema",
+        "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished", "partial", "reading",
+        "reader", "verify", "release", "distribution", "schema",
     ),
     "scores": (
         "outcomes", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",

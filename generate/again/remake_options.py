@@ -68,7 +68,7 @@ class RemakeOptions:
     @property
     def resources(self) -> ResourceOptions:
         """What corruptions are given."""
-        return ResourceOptions(self.frost_textures, self.surrogate, self.device or "cpu")
+        return ResourceOptions(self.frost_textures, self.surrogate, self.device)
 
     @property
     def workers(self) -> int:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import CorruptsetError, Interrupted, MachineError
+from ...errors import BuildError, CorruptsetError, Interrupted, MachineError
 from ...interruption import interruption
 from ...manifests.disk.mirror import place_name
 from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
+
+UNMADE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+"""Why a folder cannot be made that is to be somewhere else."""
 
 
 @dataclass
@@ -39,7 +44,9 @@ def resumable(out: Path) -> Iterator[Place]:
             if isinstance(e, CorruptsetError):
                 raise
             if isinstance(e, OSError):
-                raise machine_error(e, where) from e
+                if os.path.lexists(place.directory) or e.errno not in UNMADE:
+                    raise machine_error(e, where) from e
+                raise BuildError(f"{e.filename or where} cannot be made: {e.strerror}. Nothing was written; choose another --out.") from e
             if isinstance(e, MemoryError):
                 raise MachineError(
                     f"The machine ran out of memory. What was committed in {where} stands: run the same command with fewer "

@@ -57,7 +57,8 @@ class PageOfBuild:
 
 def page_of(build: CheckedBuild) -> PageOfBuild:
     """Return what makes the page of a build."""
-    from .shown_samples import MOST, MOST_SMALL, spread
+    from ...webpage.rungs import MOST, MOST_SMALL
+    from .shown_samples import spread
 
     count = len(build.samples)
     shown = {i: build.samples[i] for most in (MOST, MOST_SMALL) for i in spread(count, most)}

@@ -10,14 +10,12 @@ from ...corruptions.registry import Images
 from ...manifests.reader import DataSet
 from ...manifests.records.models import SampleRecord
 from ...webpage.jpeg import SMALL
+from ...webpage.rungs import MOST, MOST_SMALL
 
 CleanOf = Callable[[int], Images]
 """From a sample's index to its clean (H, W, C) image."""
 _KEPT = 150
 """Sets whose images stay in memory while a page is made: they are encoded several times until they have room."""
-MOST = 3
-MOST_SMALL = 8
-"""Of images of at most 64 pixels a side."""
 
 
 def spread(count: int, most: int) -> list[int]:

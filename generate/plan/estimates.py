@@ -1,7 +1,6 @@
-"""Estimates of bytes, time and memory: printed before a build; nothing that a build writes depends on them.
+"""Estimates of time and memory: printed before a build; nothing that a build writes depends on them.
 
-Bytes come from constants measured over all sets of `imagenet-c-all` on the eight photographs at 224x224, so a set of
-smooth or noisy images may be half or twice that. Time is in units of one JPEG encode, which is measured when the
+Time is in units of one JPEG encode, which is measured when the
 estimate is made, on the machine it is for; the mean cost of a stage was measured in the same unit.
 """
 

@@ -15,6 +15,7 @@ from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of
 from ..sources.source import Source
+from .disk_estimate import DiskEstimate, disk_estimate
 from .estimates import BASE_MEMORY, DECODED_COPIES, MODEL_MEMORY, build_seconds, gradient_seconds
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
@@ -37,7 +38,7 @@ class Plan:
     sets: tuple[SetSpec, ...]
     images: int
     bytes: int
-    """Estimate, from constants measured on photographs; half or twice that is possible."""
+    """On the disk, of all files (`disk_estimate`): an estimate from `looked_at` images. Of regions, from constants."""
     seconds: float
     """Estimate for `jobs`, from one JPEG encode timed now; the check of the source is not in it."""
     jobs: int
@@ -57,6 +58,12 @@ class Plan:
     stages_naive: int
     """Stages applied to each sample if every set started from the clean image."""
     parts: int
+    alone: Mapping[str, int] = field(default_factory=dict)
+    """``folder`` and ``hdf5`` -> bytes in that form alone, where every image is stored in both."""
+    looked_at: int = 0
+    """Images of the source that were made under the sets to estimate bytes."""
+    deviation: float = 0.0
+    """How far off `bytes` may be as the others were not: two standard errors, as a fraction."""
     moves_content: tuple[str, ...] = ()
     """The corruptions that move content by more than a blur does: boxes and masks would have to move with it."""
     notes: tuple[str, ...] = ()
@@ -158,6 +165,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
     if asked and spec.surrogate is not None:
         seconds += count * asked * gradient_seconds(spec.surrogate) / jobs
         memory += MODEL_MEMORY + spec.surrogate.memory
+    disk = disk_estimate(spec, sets, all_runs) if chosen is None else DiskEstimate(chosen.bytes)
     return Plan(
         recipe=spec.name,
         version=spec.version,
@@ -165,7 +173,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         samples=count,
         sets=sets,
         images=images,
-        bytes=images * spec.stored_bytes if chosen is None else chosen.bytes,
+        bytes=disk.bytes,
         seconds=seconds,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
@@ -178,6 +186,9 @@ def plan_of(spec: RecipeBuild) -> Plan:
         stages_applied=applied,
         stages_naive=stages_naive(sets),
         parts=len(all_runs) * len(groups),
+        alone=disk.alone,
+        looked_at=disk.looked_at,
+        deviation=disk.deviation,
         moves_content=tuple(moving(sets)),
         notes=spec.notes(spec.asked_sinks),
         source_images=len(spec.selected),

@@ -170,7 +170,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     source = _open(source, options, recipe)
     if not source.classes:
         refuse_labels(source, options, recipe, chosen)
-    view = options.view or (None if source.classes else "source-tree")
+    view = options.view if options.view is not None else None if source.classes else "source-tree"
     selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
@@ -236,7 +236,7 @@ def _resource_options(recipe: Recipe, options: BuildOptions) -> ResourceOptions:
     return ResourceOptions(
         options.frost_textures,
         options.surrogate or (entry.file if entry is not None else None),
-        options.device or (entry.device if entry is not None else "cpu"),
+        options.device if options.device is not None else entry.device if entry is not None else None,
         options.surrogate_batch or (entry.batch if entry is not None else 1),
     )
 

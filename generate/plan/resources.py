@@ -20,7 +20,8 @@ class ResourceOptions:
 
     frost_textures: str | Path | None = None
     surrogate: str | Path | None = None
-    device: str = "cpu"
+    device: str | None = None
+    """The CPU, if none is named."""
     surrogate_batch: int = 1
 
     def load(self, sets: Iterable[SetSpec], classes: Sequence[ClassRecord], *, sized: bool = False) -> Mapping[str, Any]:
@@ -50,6 +51,8 @@ class ResourceOptions:
         followers = [spec.id for spec in sets if spec.needs_surrogate]
         if self.surrogate is None:
             if not followers and not sized:
+                if self.device is not None:
+                    raise BuildError(f"device is {self.device!r}, where a model computes, and there is none here. Leave --device out.")
                 return resources
             more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
             use = (
@@ -61,5 +64,5 @@ class ResourceOptions:
                 f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
                 f"{'' if sized else ', or choose other --sets'}."
             )
-        surrogate = load_surrogate(self.surrogate, device=self.device, batch=self.surrogate_batch)
+        surrogate = load_surrogate(self.surrogate, device="cpu" if self.device is None else self.device, batch=self.surrogate_batch)
         return resources | {"surrogate": surrogate.for_classes([c.folder for c in classes])}

@@ -48,13 +48,15 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
 
 
 def _alternative(recipe: Recipe, images: Sequence[Named]) -> str:
-    """Return which recipe fits: of those that do, the ones that share most of their corruptions with the one that was asked for."""
+    """Return which recipe fits: a calibration's own with most of the corruptions that were asked for, or the recipes that share most."""
     if recipe.name == PAIRS:
         tables = [table for table, base in BASES.items() if _fits(load_recipe(base), images)]
         return f"Pairs that fit: --calibration {' or '.join(tables)}." if tables else "No calibration's recipe fits."
     others = [load_recipe(name) for name in recipe_names() if name not in (recipe.name, _FOR_ANNOTATED)]
     shared = {other.name: _shared_part(recipe, other) for other in others if _fits(other, images)}
     names = [name for name, part in shared.items() if part == max(shared.values())]
+    if not set(names) & set(BASES.values()):  # of photographs imagenet-c, which has fewer corruptions than cifar10-c, before imagenet-c-all
+        names = [name for name in BASES.values() if shared.get(name, 0) > 0.5][:1] or names
     if not names:
         return "No recipe that comes with corruptset fits."
     return f"{'Recipe that fits' if len(names) == 1 else 'Recipes that fit'}: {', '.join(names)}."

@@ -34,6 +34,8 @@ def resolve_sets(
     for number, pair in pairs:
         resolver.add_pairs(f"[[pairs]] {number}", pair)
     specs = resolver.specs
+    if not specs and not resolver.problems:
+        resolver.problems.append("[[pairs]] leave no set: no two different corruptions meet in them. Expected others, or same = true")
     problems = resolver.problems + _clashes(specs)
     firsts: dict[bytes, SetSpec] = {}
     for spec in specs:

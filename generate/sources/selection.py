@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...canonical import canonical_sha256
+from ...corruptions.keys import MAX_SEED
 from ...errors import SourceError, listed, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
@@ -67,8 +68,8 @@ def select(
     [0, 1, 2, 3]
     """
     for option, value in (("--samples", samples), ("--first", first), ("--per-class", per_class)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise SourceError(f"{option} is {value!r}; expected a whole number of images, at least 1.")
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_SEED):
+            raise SourceError(f"{option} is {value!r}; expected a whole number of images, at least 1 and at most {MAX_SEED}.")
     chosen = list(source) if ids is None else _named(source, ids)
     if hold_out is not None:
         held = set(hold_out.matched(source))

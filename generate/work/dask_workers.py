@@ -68,13 +68,13 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
     if isinstance(scheduler, Client) and not scheduler.asynchronous:
         _refuse_others(scheduler)
         return (yield scheduler)
-    if not isinstance(scheduler, str):
+    if not isinstance(scheduler, str) or not scheduler:
         raise BuildError(
             f"scheduler is {scheduler!r}; expected an address such as tcp://host:8786, or a distributed.Client that is not asynchronous."
         )
     try:
         client = Client(scheduler, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as e:
+    except Exception as e:  # of tls:// and ucx:// without their libraries and certificates, a TypeError
         raise BuildError(
             f"No Dask scheduler answers at {scheduler}: {e}. Start one with `dask scheduler`, and its workers with {_START}; "
             "give the address that the scheduler prints. Nothing was written."

@@ -56,7 +56,7 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
         if info.st_size > cap:
             return Problem(path, "size", f"has {info.st_size} bytes; it has at most {cap}")
         return (root / path).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a path with a NUL character is nowhere
         return Problem(path, "missing", "is not there")
     except OSError as e:
         return Problem(path, "unreadable", f"cannot be read: {e.strerror}")

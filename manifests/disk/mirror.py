@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import bisect
+import errno
 import os
 import shutil
 import tempfile
@@ -149,9 +150,14 @@ def data_folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def on_disk(path: str | os.PathLike[str], what: str) -> None:
-    """Raise `StoreError` for a place in a store, where `what`, as the beginning of a sentence, is not done."""
+    """Raise `StoreError` for a place in a store, where `what`, as the beginning of a sentence, is not done; or for a link to itself."""
     if (url := url_of(path)) is not None:
         raise StoreError(f"{url}: {what} on a disk only. Name a local folder; your store's own tool copies from and to it.")
+    try:
+        os.stat(path)
+    except OSError as e:
+        if e.errno == errno.ELOOP:
+            raise StoreError(f"{os.fspath(path)} is a link that leads to itself. Name another folder.") from None
 
 
 def place_name(directory: str | os.PathLike[str]) -> str:

@@ -10,10 +10,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...errors import MachineError, StoreError
+from ...errors import MachineError, ParameterError, StoreError
+from ...files import NUL
 from ..records.digests import sha256_pieces
 
 T = TypeVar("T")
@@ -41,12 +43,16 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     ------
     StoreError
         A user name, a password or a signature is in it.
+    ParameterError
+        It has a NUL character.
 
     Examples
     --------
     >>> url_of("s3://bucket/sets/"), url_of(Path("gs:/bucket/sets")), url_of("sets/c")
     ('s3://bucket/sets', 'gs://bucket/sets', None)
     """
+    if "\0" in os.fspath(text):
+        raise ParameterError(f"The path {os.fspath(text)!r} cannot be used: {NUL}.")
     match = _URL.fullmatch(os.fspath(text))
     if match is None:
         return None
@@ -231,6 +237,9 @@ def _filesystem(url: str) -> Any:
         options["config_kwargs"] = {"retries": {"mode": "standard", "total_max_attempts": 1}, **given}
     elif scheme == "file":
         options["auto_mkdir"] = True
+    _, *made = signature(fsspec.get_filesystem_class(scheme).__init__).parameters.values()
+    if missing := [p.name for p in made if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]:
+        raise ImportError(f"{scheme}:// would need {', '.join(missing)} beside the URL")
     system = fsspec.filesystem(scheme, **options)
     if hasattr(system, "retries"):
         system.retries = 1

@@ -34,6 +34,6 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     existing = directory.absolute()
     while not existing.exists():
         existing = existing.parent
-    free = shutil.disk_usage(existing).free
-    if free < needed:
-        raise MachineError(f"{directory} has {size(free)} free, and {what} needs about {size(needed)}. {advice}")
+    usage = shutil.disk_usage(existing)
+    if usage.total and usage.free < needed:  # what is no disk, as /proc, says itself why nothing can be made there
+        raise MachineError(f"{directory} has {size(usage.free)} free, and {what} needs about {size(needed)}. {advice}")

@@ -87,9 +87,7 @@ def remote_of(address: str) -> Remote:
     """
     scheme = address.partition("://")[0].lower() if "://" in address else None
     if scheme is None:
-        raise ReleaseError(
-            f"{address} is no URL. Of a release on this machine, name the archives: corruptset unpack {address}/data/* --out DIR"
-        )
+        raise ReleaseError(f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR")
     if address.startswith(SCHEME):
         repository, revision = hub_address(address)
         endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
@@ -162,7 +160,7 @@ def _reply(response: Any, where: str) -> Reply:
             raise Unreachable(f"{where}: the server answers with a part and does not say which")
         return Reply(read, int(match[1]), int(match[2]), version)
     length = headers.get("Content-Length", "")
-    return Reply(read, 0, int(length) if length.isdigit() else None, version)
+    return Reply(read, 0, int(length) if length.isascii() and length.isdigit() else None, version)
 
 
 @contextmanager
@@ -179,6 +177,8 @@ def _named(where: str) -> Iterator[None]:
                 f"{where}: the server's certificate is not trusted ({reason.verify_message}). Nothing was taken from it."
             ) from None
         raise Unreachable(f"{where}: {str(reason) or type(reason).__name__}") from None
+    except ValueError as e:  # of an address that a server redirects to
+        raise ReleaseError(f"{where} is redirected to what is no web address ({e}). Check the address.") from None
 
 
 def _status_error(error: HTTPError, where: str) -> Exception:
@@ -186,7 +186,8 @@ def _status_error(error: HTTPError, where: str) -> Exception:
     error.close()
     if code in _AGAIN or code == 416:  # the file became shorter than what is here of it
         wait = error.headers.get("Retry-After", "")
-        return Unreachable(f"{where}: the server answers {code}", wait=float(wait) if wait.isdigit() else 0.0, beyond=code == 416)
+        seconds = float(wait) if wait.isascii() and wait.isdigit() else 0.0
+        return Unreachable(f"{where}: the server answers {code}", wait=seconds, beyond=code == 416)
     if code in (404, 410):
         return ReleaseError(f"{where} is not there (the server answers {code}). Check the address: it is that of the folder with {INDEX}.")
     if code in (401, 403):
@@ -200,6 +201,16 @@ def _status_error(error: HTTPError, where: str) -> Exception:
 
 class _Redirects(HTTPRedirectHandler):
     """Follows redirects, but from https to https only, and takes credentials to the same host only."""
+
+    def http_error_302(self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage) -> Any:
+        """Close a reply whose address cannot be read."""
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)
+        except ValueError:
+            fp.close()
+            raise
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: http.client.HTTPMessage, newurl: str

@@ -88,7 +88,7 @@ class VerificationReport:
     partial : bool
         Whether this is a part of a data set.
     checked : dict
-        How much was checked: sets, samples, images (image entries), files, bytes (hashed), rederived.
+        How much was checked: sets, samples, images (image entries), files, bytes (of the files that were read, each once), rederived.
     notes : list of str
         What is no problem and should be known.
     mended : list of str or None

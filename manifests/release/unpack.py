@@ -30,7 +30,8 @@ from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress, printable
 from ..verify.rules import sample_problems
 from .archive_head import ArchiveHead, expected_member, read_heads, unnamed
-from .archives import BadArchive, Member, read_members
+from .archives import FORMATS, BadArchive, Member, read_members
+from .bag import PAYLOAD
 from .division import Contents, UnitRecord, top_folder
 
 LOCK = "unpack.lock"
@@ -101,7 +102,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     Parameters
     ----------
     archives : sequence of paths
-        Any of those that `pack` wrote of a build.
+        Any of those that `pack` wrote of a build, or the folder that it wrote, which is all of them.
     out : path
         The folder that receives the data set's own; what an earlier call unpacked there is kept.
     progress : callable or bool, optional
@@ -124,7 +125,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     """
     if not archives:
         raise BuildError("No archives were given. Name those that `corruptset pack` wrote.")
-    heads, contents = read_heads(map(Path, archives))
+    heads, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
     manifest, manifest_bytes = contents.manifest, heads[0].manifest
     sha256 = sha256_bytes(manifest_bytes)
     on_disk(out, "archives are unpacked")
@@ -155,6 +156,20 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
         write_atomic(root / MANIFEST, manifest_bytes)
         shutil.rmtree(root / WORK_FOLDER)
     return Unpacked(root, manifest.digest, sorted(present.sets), absent, unpacker.written, unpacker.kept)
+
+
+def _archives_of(path: Path) -> list[Path]:
+    """Return the archives that a path stands for: itself, or those in a folder that `pack` wrote."""
+    if not path.is_dir():
+        return [path]
+    folder = path / PAYLOAD if (path / PAYLOAD).is_dir() else path
+    archives = sorted(p for p in folder.iterdir() if p.suffix[1:] in FORMATS)
+    if not archives:
+        raise BuildError(
+            f"{path} has no archives (*.{', *.'.join(FORMATS)}), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "
+            "or its archives."
+        )
+    return archives
 
 
 def _check_target(root: Path, manifest: bytes) -> None:

@@ -139,7 +139,10 @@ def _check_files(
         report.add(sample_problems(manifest, samples), Counter(samples=len(samples)))
         rows, problems = read_rows(root, REGIONS, RegionRow) if REGIONS in listing.files else (None, [])
         report.add(problems or region_problems(manifest, samples, rows))
-    sound = hash_files(root, present, report, jobs, progress) if level >= LEVELS.index("hashes") else set()
+    sound = set()
+    if level >= LEVELS.index("hashes"):
+        sound = hash_files(root, present, report, jobs, progress)
+        report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
     return list(set_tasks(root, manifest, samples, places, apart, sound, level, report)), listing
 
 

@@ -245,6 +245,7 @@ def _check_file(task: SetTask, row: ImageRecord, stored: StoredRecord, decoded: 
     except OSError as e:
         findings.add(stored.path, "unreadable", f"{e.strerror}")
         return
+    findings.checked["bytes"] += len(data)
     _check_image(task, stored.path, np.frombuffer(data, np.uint8), row, stored, decoded, findings)
 
 
@@ -252,7 +253,6 @@ def _check_image(
     task: SetTask, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord, decoded: set[str], findings: Findings
 ) -> None:
     """Check an image as it is stored, (H, W, C) pixels or encoded bytes; `decoded` has the hashes of bytes that decode."""
-    findings.checked["bytes"] += data.nbytes
     if data.nbytes != stored.bytes:
         findings.add(name, "size", f"has {data.nbytes} bytes, recorded are {stored.bytes}")
         return

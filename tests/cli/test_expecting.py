@@ -52,10 +52,10 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 REFUSED = [
-    ("cifar10-c", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: imagenet-c-all."]),
+    ("cifar10-c", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: imagenet-c."]),
     ("fragile-cifar10", "photographs", ["4 of 4 images are 500x375", "Recipe that fits: fragile-imagenet."]),
     ("cifar100-c", "mnist", ["6 of 6 images are 28x28", "6 of 6 images are grey", "Recipe that fits: mnist-c."]),
-    ("mnist-c", "imagenet", ["4 of 4 images are 500x375", "4 of 4 images are in colour", "imagenet-c-all"]),
+    ("mnist-c", "imagenet", ["4 of 4 images are 500x375", "4 of 4 images are in colour", "Recipe that fits: imagenet-c"]),
     ("mnist-c", "digits in colour", ["grey images of 28x28 pixels", "6 of 6 images are in colour"]),
     ("imagenet-c", "cifar", ["short side below 128 pixels: 32x32", "Recipes that fit: cifar10-c, cifar100-c."]),
     ("image-degrade-30", "crops", ["short side below 128 pixels: 32x32", "two-factor-69"]),

@@ -26,17 +26,37 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["corrupt", "sample:astronaut", "fog", "-s", "1", "--calibration", "imagnet"], "imagenet"),
     (["corrupt", "sample:astronaut", "fog", "-s", "1", "--seed", "-1"], "seed"),
     (["corrupt", "sample:astronat", "fog", "-s", "1"], "astronaut"),
+    (["build"], "after the command: cifar10-c CIFAR-10-C cifar10-c-bar CIFAR-10-C-bar"),
+    (["build", "--source", "folder:nowhere", "--out", "sets"], "No recipe was named."),
     (["build", "imagenet-d2"], "imagenet"),
     (["build", "nowhere.toml"], "nowhere.toml"),
-    (["build", "--source", "folder:nowhere"], "nowhere"),
-    (["build", "--source", "sampel"], "sample"),
-    (["build", "--sets", "foq/3"], "fog/3"),
-    (["build", "--samples", "0"], "--samples"),
-    (["build", "--metrics", "many"], "--metrics"),
-    (["build", "--format", "tar"], "folder"),
+    (["build", "imagenet-c", "--source", "folder:nowhere"], "nowhere"),
+    (["build", "imagenet-c", "--source", "sampel"], "sample"),
+    (["build", "imagenet-c", "--sets", "foq/3"], "fog/3"),
+    (["build", "imagenet-c", "--samples", "0"], "--samples"),
+    (["build", "imagenet-c", "--metrics", "many"], "--metrics"),
+    (["build", "imagenet-c", "--format", "tar"], "folder"),
     (["plan", "--jobs", "none"], "--jobs"),
     (["preview", "--sets", "foq/3"], "fog/3"),
     (["preview", "--out", "x.jpg"], ".png"),
+    (["plan", "--samples", "1180591620717411303424"], "--samples is 1180591620717411303424; expected a whole number of images"),
+    (["plan", "--first", "1180591620717411303424"], "--first is 1180591620717411303424; expected a whole number of images"),
+    (["build", "imagenet-c", "--seed", "abc"], "'--seed': 'abc'; expected a whole number."),
+    (["build", "imagenet-c", "--seed=1.5"], "'--seed': '1.5'; expected a whole number."),
+    (["plan", "-j0"], "'--jobs' / '-j': '0'; expected a whole number from 1 upwards."),
+    (["corrupt", "sample:astronaut", "fog", "-s", "hard"], "'--severity' / '-s': 'hard'; expected a number."),
+    (["build", "imagenet-c", "--sets", ""], "'--sets': '' names nothing."),
+    (["plan", "imagenet-c", "--sets", " , "], "'--sets': ' , ' names nothing."),
+    (["build", "imagenet-c", "--view", ""], "'' is not a view. Known views:"),
+    (["build", "imagenet-c", "--scheduler", ""], "scheduler is ''; expected an address such as tcp://host:8786"),
+    (["build", "imagenet-c", "--scheduler", "tls://127.0.0.1:1"], "No Dask scheduler answers at tls://127.0.0.1:1"),
+    (["build", "imagenet-c", "--scheduler", "ucx://127.0.0.1:1"], "No Dask scheduler answers at ucx://127.0.0.1:1"),
+    (["plan", "imagenet-c", "--device", "cuda"], "device is 'cuda', where a model computes, and there is none here."),
+    (
+        ["build", "imagenet-c", "--out", "/proc/x"],
+        "/proc/x cannot be made: No such file or directory. Nothing was written; choose another --out.",
+    ),
+    (["build", "imagenet-c", "--sets", "contrast/1", "--out", "ftp://h/x"], "ftp:// would need host beside the URL"),
     (["verify"], "DIR"),
     (["bild"], "build"),
     (["build", "--sed", "3"], "--seed"),
@@ -49,8 +69,8 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["show", "nois"], "`corruptset list`"),
     (["build", "imagenet"], "Did you mean 'imagenet-c'? Also near: "),
     (["build", "fog"], "corruptset build imagenet-c --sets 'fog/*'"),
-    (["build", "--sets", "fog"], "Did you mean 'fog/*'? Also near: 'fog/1', 'fog/2'."),
-    (["build", "--source", "/nowhere/imagenet"], "folder:/nowhere/imagenet"),
+    (["build", "imagenet-c", "--sets", "fog"], "Did you mean 'fog/*'? Also near: 'fog/1', 'fog/2'."),
+    (["build", "imagenet-c", "--source", "/nowhere/imagenet"], "folder:/nowhere/imagenet"),
     (["build", "imagenet-c", "imagenet:/data"], "--source imagenet:/data"),
     (["build", "--workers", "4"], "No such option: --workers. Worker processes are --jobs N."),
     (["build", "--recipe", "imagenet-c"], "The recipe is the first argument"),
@@ -68,6 +88,34 @@ def test_a_mistake_leaves_with_two_and_says_what_was_expected(run: Any, tmp_path
     assert said in " ".join(done.err.replace("│", " ").split())
     assert "Value error" not in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+PAIRS = 'name = "x"\nversion = "1.0.0"\ncalibration = "imagenet"\n[[pairs]]\nfirst = ["fog"]\nsecond = ["{}"]\nsame = false\n'
+ENDS = '[preprocessing]\nkind = "none"\n[encoding]\nformat = "png"\n'
+
+
+def test_pairs_that_leave_nothing_are_a_mistake_of_the_recipe(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(PAIRS.format("fog") + ENDS)
+    done = run("plan", "x.toml")
+    assert (done.code, "[[pairs]] leave no set" in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize("key", ['surrogate = {file = "a\\u0000b.toml"}', 'plugins = ["a\\u0000b.py"]', 'calibration = "a\\u0000b.toml"'])
+def test_a_nul_character_in_a_recipe_is_a_mistake(run: Any, tmp_path: Path, key: str) -> None:
+    (tmp_path / "x.toml").write_text(key + "\n" + PAIRS.format("snow") + ENDS)
+    done = run("plan", "x.toml")
+    assert (done.code, "has a NUL character" in done.err or "is not TOML" in done.err) == (2, True), done.err
+
+
+OUTS = [["build", "imagenet-c", "--sets", "contrast/1"], ["pack"], ["export", "imagefolder"], ["rebuild"]]
+
+
+@pytest.mark.parametrize("command", OUTS, ids=lambda command: command[0])
+def test_a_link_to_itself_is_no_place(run: Any, built: Path, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    done = run(*command, *([] if command[0] == "build" else [built]), "--out", "loop")
+    assert done.code == 2, done.err
+    assert "loop is a link that leads to itself" in done.err or "loop is not a folder" in done.err
 
 
 def test_list_names_everything(run: Any) -> None:

@@ -87,13 +87,15 @@ def test_a_view_is_neither_repaired_nor_made_again(run: Any) -> None:
 
 def test_both_containers_are_counted_and_that_is_said(run: Any, shared: layouts.Shared, tmp_path: Path) -> None:
     one, both = (shared.build(crops={"classes": 2}, sets=["contrast/*"], format=form) for form in ("folder", "both"))
-    words = "both are checked, and both are counted"
+    words = "both are checked, and images are counted in both"
     alone, twice = run("verify", one), run("verify", both)
     assert (alone.code, twice.code) == (0, 0)
     assert (words in alone.out, words in twice.out) == (False, True)
     counts = [run("verify", directory, "--json").json for directory in (one, both)]
     assert 2 * counts[0]["checked"]["images"] == counts[1]["checked"]["images"]
     assert [c["containers"] for c in counts] == [["folder"], ["folder", "hdf5"]]
+    disks = [sum(p.stat().st_size for p in directory.rglob("*") if p.is_file()) for directory in (one, both)]
+    assert [c["checked"]["bytes"] for c in counts] == disks
 
 
 def test_a_folder_of_builds_names_them(run: Any, built: Path, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_disk_that_becomes_full(
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_written(
     crops: Path, recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000})())
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: type("Usage", (), {"free": 1000, "total": 1 << 40})())
     with pytest.raises(MachineError, match=r"has 1\.0 kB free, and the build needs about .* Free some space") as caught:
         layouts.make(recipe, crops, tmp_path / "out")
     assert str(tmp_path / "out") in str(caught.value)

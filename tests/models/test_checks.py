@@ -74,6 +74,16 @@ class NoGradient(Logits):
         return super().forward(pixels) + torch.sqrt((pixels - pixels) ** 2).mean(dim=(1, 2, 3))[:, None]
 
 
+class Sparse(Logits):
+    def forward(self, pixels):
+        return super().forward(pixels).to_sparse()
+
+
+class Meta(Logits):
+    def forward(self, pixels):
+        return super().forward(pixels).to("meta")
+
+
 class Probabilities(Logits):
     def forward(self, pixels):
         return super().forward(pixels).softmax(1)
@@ -93,6 +103,8 @@ def file_of(folder, net, **keys):
         ("Map", {}, "returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); expected floats (1, classes)"),
         ("One", {}, "returns float32 (1, 1) for a batch"),
         ("Whole", {}, "returns int64 (1, 10) for a batch"),
+        ("Sparse", {}, "returns a sparse_coo tensor for a batch; expected a dense tensor (N, classes)"),
+        ("Meta", {}, "returns a tensor without values (of the device meta) for a batch; expected a dense tensor"),
         ("Random", {}, "gives other outputs when it sees the same images again: it draws something at random"),
         ("Counting", {}, "gives other outputs when it sees the same images again"),
         ("Rounding", {}, "The gradient of small by its pixels is 0 everywhere"),

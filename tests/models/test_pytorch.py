@@ -25,8 +25,20 @@ def without_torch(monkeypatch):
 def test_without_pytorch_it_is_said_how_to_install_it(without_torch, tmp_path):
     file = write_file(tmp_path, factory="a:b", weights="w.pt", input=INPUT)
     for call in (import_torch, lambda: check_device("cpu"), lambda: corruptset.load_surrogate(file)):
-        with pytest.raises(ModelError, match=r"A model needs PyTorch, which cannot be imported \(.*\).*pip install 'corruptset\[torch\]'"):
+        with pytest.raises(ModelError, match=r"A model needs PyTorch, which is not installed\. .*pip install 'corruptset\[torch\]'"):
             call()
+
+
+@pytest.mark.parametrize("broken", ["raise OSError('libtorch_cpu.so: cannot open shared object file')", "import no_such_part"])
+def test_a_pytorch_that_cannot_be_imported_says_why(tmp_path, broken):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch/__init__.py").write_text(broken)
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from corruptset.models.pytorch import import_torch; import_torch()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert "ModelError: A model needs PyTorch. It is installed, and cannot be imported: " in last
+    assert ("libtorch_cpu.so" in last) or ("ModuleNotFoundError: No module named 'no_such_part'" in last)
+    assert "pip install" not in last
 
 
 def test_without_pytorch_mistakes_of_the_file_come_first(without_torch, tmp_path):

@@ -262,12 +262,12 @@ def test_the_same_build_has_the_same_page(
 
 
 def test_a_page_has_at_most_three_megabytes(opened: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corruptset.generate.page import set_pictures
+    from corruptset.webpage import rungs
 
     size = len(build_page(opened))
     words = len(re.sub(rb"data:image/jpeg;base64,[^\"]*", b"", build_page(opened)))
-    monkeypatch.setattr(set_pictures, "ROOM", (size - words) // 3)
-    monkeypatch.setattr(set_pictures, "_ROOM_OF_WORDS", 0)
+    monkeypatch.setattr(rungs, "ROOM", (size - words) // 3)
+    monkeypatch.setattr(rungs, "ROOM_OF_WORDS", 0)
     smaller = build_page(opened)
     assert len(smaller) < words + (size - words) * 0.6
     assert len(figures(read_html(smaller))) == len(opened.set_ids) - 1

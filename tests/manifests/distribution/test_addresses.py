@@ -8,6 +8,7 @@ from http.client import HTTPMessage
 from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request
 
 import pytest
@@ -46,6 +47,15 @@ def answer(status: int = 200, **headers: str) -> Any:
     return _reply(SimpleNamespace(status=status, headers=message), "https://a/x")
 
 
+def test_a_time_to_wait_that_is_no_number_is_none() -> None:
+    for seconds, wait in (("7", 7.0), ("²", 0.0), ("soon", 0.0)):
+        headers = HTTPMessage()
+        headers["Retry-After"] = seconds
+        with pytest.raises(Unreachable) as caught, _named("https://a/x"):
+            raise HTTPError("https://a/x", 503, "busy", headers, BytesIO())
+        assert caught.value.wait == wait
+
+
 def test_answers() -> None:
     whole = answer(Content_Length="12", ETag='"a"', Last_Modified="yesterday")
     assert (whole.start, whole.total, whole.version) == (0, 12, '"a"')
@@ -53,6 +63,7 @@ def test_answers() -> None:
     assert (part.start, part.total, part.version) == (7, 12, "yesterday")
     unknown = answer(Content_Length="-1", ETag='W/"a"')
     assert (unknown.start, unknown.total, unknown.version) == (0, None, None)
+    assert answer(Content_Length="²").total is None
     for wrong in ("", "bytes 7-11/*", "bytes */12", "lines 7-11/12"):
         with pytest.raises(Unreachable, match="does not say which"):
             answer(206, Content_Range=wrong)

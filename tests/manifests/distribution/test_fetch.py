@@ -122,6 +122,7 @@ REFUSED: dict[str, tuple[type[CorruptsetError], str, Callable[[str, bytes], Faul
     "always busy": (MachineError, "answers 503; 6 tries", lambda name, data: Faults(status={name: [503] * 50})),
     "a redirect to itself": (ReleaseError, "redirected without end", lambda name, data: Faults(redirect={name: name})),
     "a redirect to a file": (ReleaseError, "no web address", lambda name, data: Faults(redirect={name: "file:///etc/passwd"})),
+    "a redirect to half an address": (ReleaseError, "no web address", lambda name, data: Faults(redirect={name: "http://[::1"})),
     "no index": (ReleaseError, "is not there", lambda name, data: Faults(status={"archives.json": [404]})),
     "an index that is none": (VerificationError, "not an index", lambda name, data: Faults(content={"archives.json": [b"{}"]})),
 }  # fmt: skip

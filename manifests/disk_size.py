@@ -1,0 +1,47 @@
+"""How much a data set takes on the disk: the one meaning of its size that commands tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .disk.jsonl import read_jsonl
+from .disk.mirror import Mirror
+from .layout import MANIFEST, SHARDS, set_path, set_places
+from .manifest_file import manifest_bytes
+from .records.models import ImageRecord, Manifest, SetRecord
+
+
+@dataclass(frozen=True)
+class DiskSize:
+    """The sum of the sizes of a data set's files, as `du --apparent-size` counts them, without folders."""
+
+    bytes: int
+    alone: Mapping[str, int] = field(default_factory=dict)
+    """``folder`` and ``hdf5`` -> about what the data set would take in that form alone, where every image is stored in both."""
+
+
+def disk_size(root: Path, manifest: Manifest) -> DiskSize:
+    """Return how much a whole data set takes, from its records: its images are not looked at."""
+    containers = manifest.encoding["containers"]
+    listed = sum(f.bytes for f in manifest.files) + len(manifest_bytes(manifest))
+    listed += sum(len(f"{f.path}\n".encode()) + 66 for f in manifest.files) + 66 + len(f"{MANIFEST}\n")  # SHA256SUMS
+    places = set_places(manifest)
+    single = sum(one.bytes for one in manifest.sets if not places[one.id][0].endswith(".npy")) if containers != ["hdf5"] else 0
+    if "hdf5" not in containers or single == 0:
+        return DiskSize(listed + single)
+    if isinstance(root, Mirror):  # its rows would have to be fetched
+        total = sum(root.listed().values())
+    else:
+        total = listed + single - sum(_in_shards(root, one) for one in manifest.sets)
+    shards = sum(f.bytes for f in manifest.files if f.path.startswith(SHARDS))
+    return DiskSize(total, {"folder": total - shards, "hdf5": listed})
+
+
+def _in_shards(root: Path, one: SetRecord) -> int:
+    """Return how many of a set's bytes are in shards, where it is in files too: half, or as many for each image where they are pixels."""
+    first = next(read_jsonl(root / set_path(one.id), ImageRecord), None)
+    rows = [f for f in first.files if f.row is not None] if first is not None else []
+    same = first is not None and len({f.sha256 for f in first.files}) == 1
+    return one.bytes // 2 if same else one.count * sum(f.bytes for f in rows)
