@@ -1,6 +1,6 @@
 """Degradation profiles: what a model still recognises at each level of a gradual degradation.
 
-Swingler 2022, "Degrading images to measure the robustness of image recognition".
+Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms".
 """
 
 from __future__ import annotations

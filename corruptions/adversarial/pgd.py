@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..keys import Keys
 from ..random.normal import fill_normals, normal_table
 from ..random.philox import fill_uniforms, uniforms
-from ..references import MADRY_2018
+from ...references import MADRY_2018
 from ..registry import Draw, Images, Parameter, choice, corruption, given_array
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import ParameterError
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .disk import make_disk

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from ..separable import AXES, gaussian_filter

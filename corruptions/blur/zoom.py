@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 

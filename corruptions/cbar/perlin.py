@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..kernels import kernel, portions
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import MINTUN_2021
+from ...references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from .blend import blend
 

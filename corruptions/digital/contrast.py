@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels import kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import ImageError
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from .dct import quantise, quantisers
 

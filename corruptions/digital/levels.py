@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..keys import Keys
-from ..references import MU_2019
+from ...references import MU_2019
 from ..registry import Images, Parameter, corruption
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import SWINGLER_2022
+from ...references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import plural
 from .rectangles import COLUMNS, DRAWS, described, rectangles_of

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..kernels import kernel
 from ..keys import Keys
-from ..references import SWINGLER_2022
+from ...references import SWINGLER_2022
 from ..registry import Gradual, Images, corruption
 from .rectangles import COLUMNS, DRAWS, described, rectangles_of
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..digital.jpeg import through_jpeg
 from ..keys import Keys
 from ..lookup import look_up
-from ..references import SWINGLER_2022
+from ...references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, corruption
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..keys import Keys, level_stream
 from ..random.philox import whole_numbers
-from ..references import SWINGLER_2022
+from ...references import SWINGLER_2022
 from ..registry import Draw, Gradual, Images, Shape, corruption
 from .counts import plural
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..kernels import kernel
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import HENDRYCKS_2018
+from ...references import HENDRYCKS_2018
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ParameterError
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import MU_2019
+from ...references import MU_2019
 from ..registry import Images, Parameter, corruption
 from ..separable import half_gaussian, weigh
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..keys import Keys
-from ..references import MU_2019
+from ...references import MU_2019
 from ..registry import Images, Parameter, corruption
 
 

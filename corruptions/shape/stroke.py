@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..random.philox import whole_numbers
-from ..references import MU_2019
+from ...references import MU_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 
 ROWS = 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption
 from ..rounding import ROUNDING, half
 from .plasma import grow_plasmas, plasma_side

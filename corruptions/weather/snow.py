@@ -15,7 +15,7 @@ from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..random.normal import normal_layers, normal_table
 from ..random.philox import uniforms
-from ..references import HENDRYCKS_2019
+from ...references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 from ..rounding import ROUNDING, half
 
