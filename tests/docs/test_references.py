@@ -12,8 +12,10 @@ from corruptset.references import REFERENCES
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("api", "benchmarks", "cli", "corruptions", "docs", "generate", "manifests", "models", "scores", "README.md", "CITATION.cff")
 SUFFIXES = {".py", ".md", ".toml", ".html", ".ipynb", ".cff"}
-QUOTED = re.compile(r'(Hendrycks|Mu|Srivastava|Dai|Swingler|Madry|Mintun)\b[^".;|]{0,60}?\b(20\d\d)\b[),:]?[^".;|]{0,12}?["“]([A-Z][^"”]{14,})["”]')
-UNQUOTED = re.compile(r"(Hendrycks|Mu|Srivastava|Dai|Swingler|Madry|Mintun)\b[^.;|\d]{0,60}?\b(20\d\d), ((?:[A-Z][\w-]*|A|[Ii]n|[Oo]n|of|for|to|and|the|[-:]| )+)")
+AUTHOR = r"(Hendrycks|Mu|Srivastava|Dai|Swingler|Madry|Mintun)\b"
+QUOTED = re.compile(AUTHOR + r'[^".;|]{0,60}?\b(20\d\d)\b[),:]?[^".;|]{0,12}?["“]([A-Z][^"”]{14,})["”]')
+TITLE = r"((?:[A-Z][\w-]*|A|[Ii]n|[Oo]n|of|for|to|and|the|[-:]| )+)"
+UNQUOTED = re.compile(AUTHOR + r"[^.;|\d]{0,60}?\b(20\d\d), " + TITLE)
 
 
 def titles(surname: str, year: str) -> list[str]:
