@@ -39,8 +39,10 @@ def compare(
         put(f"{len(exceeding)} of {len(paired)} differences between models exceed their intervals of 95 %.")
     put_notes(done.notes)
     if out is not None:
-        put(f"Files:     {len(done.files)} ({len(done.tables)} tables as CSV, Markdown and LaTeX; plots as SVG and PNG)")
         put(f"Directory: {out}")
+        put(f"Files:     {len(done.files)}")
+        for file in done.files:
+            put(f"  {file.relative_to(out)}")
 
 
 def report(

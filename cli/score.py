@@ -88,6 +88,13 @@ def score(
         ),
     ] = None,
     sets: Sets = None,
+    profile_over: Annotated[
+        Literal["ours", "figures", "tables"],
+        option(
+            "--profile-over",
+            "What the mean profile of gradual degradations is over: all of the data set, or the fourteen of the paper's figures or tables.",
+        ),
+    ] = "ours",
     seed: Annotated[int, option("--seed N", "Of the resamples that intervals come from.")] = 0,
     out: Annotated[Path | None, option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.")] = None,
     maps: Annotated[
@@ -112,6 +119,7 @@ def score(
             baseline=baseline,
             condition=condition,
             sets=split_globs(sets),
+            profile_over=profile_over,
             seed=seed,
             out=out,
             progress=progress,

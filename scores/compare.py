@@ -9,12 +9,13 @@ from typing import Any
 
 from ..errors import first_few
 from ..manifests.disk.atomic import write_atomic
+from ..manifests.records.markdown import markdown_text
 from .comparison.differences import Difference, differences
 from .comparison.entries import Entry, gather
 from .comparison.layouts import tables
 from .comparison.plot_style import why_no_plots
 from .comparison.plots import write_plots
-from .comparison.tables import Table, markdown_text
+from .comparison.tables import Table
 from .records import Scores
 
 PAGE, TABLES, PLOTS = "comparison.md", "tables", "plots"

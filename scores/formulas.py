@@ -14,7 +14,7 @@ Estimate = NDArray[np.float64]
 def aude(errors: Sequence[Estimate]) -> Estimate:
     """Return the area under the distortion error curve of a corruption: the errors of severities 0 (clean) to 5, by the trapezoid rule.
 
-    Hendrycks & Dietterich 2018, "Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations" (preprint).
+    Hendrycks & Dietterich 2018, "Benchmarks for Neural Network Robustness to Common Distortions and Styles" (preprint).
     """
     clean, *between, last = errors
     return (clean / 2 + sum(between) + last / 2) / (len(errors) - 1)

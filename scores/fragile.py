@@ -1,6 +1,6 @@
 """Fragile recognition: how often a small change of a region flips what a model has right.
 
-Srivastava, Ben-Yosef & Boix (ICLR 2019), "Minimal images in deep neural networks: fragile object recognition in natural images".
+Srivastava, Ben-Yosef & Boix (ICLR 2019), "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images".
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
 
     References
     ----------
-    Srivastava, Ben-Yosef & Boix, "Minimal images in deep neural networks: fragile object recognition in natural images", ICLR 2019.
+    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images", ICLR.
     """
     regions = [sample.region for sample in data.samples if sample.region is not None]
     if not regions:

@@ -1,17 +1,17 @@
 """Degradation profiles: what a model still recognises at each level of a gradual degradation.
 
-Swingler 2022, "Degrading images to measure the robustness of image recognition".
+Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..errors import CorruptsetError
+from ..errors import CorruptsetError, ParameterError
 from ..manifests.records.models import SetRecord
 from .estimates import value
 from .evaluation import Evaluation
@@ -19,6 +19,13 @@ from .outcomes import CLEAN
 from .records import FirstBelow, Profile
 
 THRESHOLDS = (0.9, 0.5, 0.1)
+FIFTEEN_OPERATORS = (
+    "black_lines", "white_lines", "random_boxes", "global_blur", "local_blur", "random_noise", "pixel_swap", "adjacent_pixel_swap",
+    "white_fog", "fade_black", "fade_white", "fade_grey", "posterize", "jpeg", "model_gradient",
+)  # fmt: skip
+ProfileOver = Literal["ours", "figures", "tables"]
+LEFT_OUT: Mapping[ProfileOver, str] = {"figures": "random_noise", "tables": "fade_grey"}
+"""Which of the fifteen operators of Swingler 2022 its figures, and its tables, leave out: both means are over fourteen."""
 DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], str]
 """(corruption, level, (H, W, C) of an image, parameters) -> what the level does to an image, in words."""
 
@@ -26,7 +33,10 @@ DescribeLevel = Callable[[str, int, tuple[int, int, int], Mapping[str, Any]], st
 class Degradations:
     """The gradual degradations of a data set under a model."""
 
-    def __init__(self, evaluation: Evaluation, describe: DescribeLevel | None) -> None:
+    def __init__(self, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver = "ours") -> None:
+        if over not in get_args(ProfileOver):
+            raise ParameterError(f"profile_over is {over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
+        self._over = over
         self._evaluation = evaluation
         self._describe = describe
         self._ladders: dict[str, dict[int, SetRecord]] = {}
@@ -38,9 +48,23 @@ class Degradations:
         """Return the profile of each degradation."""
         return {name: self._profile(rungs) for name, rungs in sorted(self._ladders.items())}
 
-    def mean_profile(self, profiles: Mapping[str, Profile]) -> Profile | None:
-        """Return the mean of profiles of sets to test on, over the levels that all of them have; None where there are none."""
-        averaged = [p for name, p in profiles.items() if all(rung.role == "test" for rung in self._ladders[name].values())]
+    def mean_profile(self, profiles: Mapping[str, Profile]) -> tuple[Profile | None, list[str]]:
+        """Return the mean of profiles over the levels that all of them have, and notes of which these are, or why there is none.
+
+        ``ours`` are all that the data set has of sets to test on; ``figures`` and ``tables`` the fourteen of the paper's.
+        """
+        tested = [name for name in profiles if all(rung.role == "test" for rung in self._ladders[name].values())]
+        over = self._over
+        if over == "ours":
+            return self._mean({name: profiles[name] for name in tested}), []
+        fourteen = [name for name in FIFTEEN_OPERATORS if name != LEFT_OUT[over]]
+        if missing := [name for name in fourteen if name not in tested]:
+            return None, [f"No mean profile over the fourteen of the paper's {over}: the data set has no levels of {', '.join(missing)}."]
+        said = f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {LEFT_OUT[over]}."
+        return self._mean({name: profiles[name] for name in fourteen}), [said]
+
+    def _mean(self, profiles: Mapping[str, Profile]) -> Profile | None:
+        averaged = list(profiles.values())
         levels = sorted(set.intersection(*(set(profile.levels) for profile in averaged))) if averaged else []
         if not levels:
             return None
@@ -51,8 +75,7 @@ class Degradations:
             for part in ("accuracy", "rank", "probability")
         }
         accuracy = columns["accuracy"] or []
-        names = [name for name, profile in profiles.items() if profile in averaged]
-        below = {str(t): self._mean_below(names, _first_below(levels, accuracy, t)) for t in THRESHOLDS}
+        below = {str(t): self._mean_below(list(profiles), _first_below(levels, accuracy, t)) for t in THRESHOLDS}
         return Profile(levels=levels, accuracy=accuracy, rank=columns["rank"], probability=columns["probability"], first_below=below)
 
     def _profile(self, rungs: Mapping[int, SetRecord]) -> Profile:

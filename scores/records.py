@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
-from ..errors import ScoreError
+from ..errors import ScoreError, listed
 from ..manifests.records.fields import Count, SetId, Sha256
 from ..manifests.records.models import Record
+from .published import FIFTEEN
 
 SCORES_VERSION = 1
 """Of a scores file."""
+EXACT = 1e-6
+"""How far a score may be from what follows from others in the file."""
 
-Interval = tuple[float, float] | None
+
+def _ordered(interval: tuple[float, float]) -> tuple[float, float]:
+    if interval[0] > interval[1]:
+        raise ValueError(f"is [{interval[0]:g}, {interval[1]:g}]; expected the lower end first")
+    return interval
+
+
+Interval = Annotated[tuple[float, float], AfterValidator(_ordered)] | None
 """The middle 95 % of a score over resamples of the images."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
+Rank = Annotated[float, Field(ge=0)]
 
 
 class SetScore(Record):
@@ -26,7 +39,7 @@ class SetScore(Record):
     """Images that count."""
     accuracy: Fraction
     top5: Fraction | None
-    rank: float | None
+    rank: Rank | None
     """Mean number of classes above the true one."""
     probability: Fraction | None
     """Mean probability of the true class."""
@@ -50,10 +63,18 @@ class Profile(Record):
     levels: list[int]
     """Level 0 is the clean set."""
     accuracy: list[Fraction]
-    rank: list[float] | None
+    rank: list[Rank] | None
     probability: list[Fraction] | None
     first_below: dict[str, FirstBelow | None]
     """By threshold: ``0.9``, ``0.5``, ``0.1``; null where the accuracy never falls below it."""
+
+    @model_validator(mode="after")
+    def _one_value_a_level(self) -> Profile:
+        for name in ("accuracy", "rank", "probability"):
+            values = getattr(self, name)
+            if values is not None and len(values) != len(self.levels):
+                raise ValueError(f"{name} has {len(values)} values for {len(self.levels)} levels")
+        return self
 
 
 class OrderEffect(Record):
@@ -116,6 +137,13 @@ class Resamples(Record):
     values: dict[str, list[float]]
     """By a score's name, as in `intervals`; one value a resample. A score that has no value in a resample is left out."""
 
+    @model_validator(mode="after")
+    def _equally_many(self) -> Resamples:
+        lengths = {len(values): name for name, values in self.values.items()}
+        if len(lengths) > 1:
+            raise ValueError(f"has {', '.join(f'{n:,} values of {name}' for n, name in lengths.items())}; expected as many of each")
+        return self
+
 
 class Scores(Record):
     """A scores file."""
@@ -156,6 +184,38 @@ class Scores(Record):
     of ``clean_accuracy``."""
     resamples: Resamples | None
     notes: list[str]
+
+    @model_validator(mode="after")
+    def _follows_from_its_sets(self) -> Scores:
+        wrong = [
+            f"{name} is {given:.6g}, and {follows:.6g} follows from the other scores"
+            for name, given, follows in self._that_follow()
+            if given is not None and not math.isclose(given, follows, rel_tol=EXACT, abs_tol=EXACT)
+        ]
+        wrong += [f"the set {name} has {s.n:,} images of {self.samples:,}" for name, s in self.sets.items() if s.n > self.samples]
+        if wrong:
+            raise ValueError("holds scores that contradict each other:\n" + listed(wrong))
+        return self
+
+    def _that_follow(self) -> Iterator[tuple[str, float | None, float]]:
+        """Yield name, value, and the value that follows from other scores, of those that do where these are there."""
+        clean = self.sets["clean"].accuracy if "clean" in self.sets else None
+        for name, given in self.aude.items():
+            accuracies = [self.sets[id].accuracy for id in ("clean", *(f"{name}/{s}" for s in range(1, 6))) if id in self.sets]
+            if len(accuracies) == 6:
+                errors = [1 - accuracy for accuracy in accuracies]
+                yield f"aude of {name}", given, (errors[0] / 2 + sum(errors[1:5]) + errors[5] / 2) / 5
+        for name in ("aude", "ce", "relative_ce"):
+            table = getattr(self, name)
+            if all(corruption in table for corruption in FIFTEEN):
+                mean = {"aude": "maude", "ce": "mce", "relative_ce": "relative_mce"}[name]
+                yield mean, getattr(self, mean), fmean(table[corruption] for corruption in FIFTEEN)
+        if clean is not None and self.maude is not None:
+            yield "relative_maude", self.relative_maude, self.maude - (1 - clean)
+        if clean and self.mean_accuracy is not None:
+            yield "rb_index", self.rb_index, (clean - self.mean_accuracy) / clean
+        if self.style:
+            yield "style_gap", self.style_gap, max(self.style.values()) - min(self.style.values())
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each set, its interval as `low` and `high`; what is not known is None."""

@@ -22,7 +22,7 @@ from .formulas import Estimate, rb_index
 from .fragile import FragileScores, measure_fragile
 from .outcomes import CLEAN, Predictions
 from .prediction_files.reading import read_predictions
-from .profiles import Degradations, DescribeLevel
+from .profiles import Degradations, DescribeLevel, ProfileOver
 from .published import ALEXNET, FAMILIES, FAMILY_OF, SEVERITIES
 from .records import SCORES_VERSION, Resamples, Scores
 from .scores_file import write_scores
@@ -42,6 +42,7 @@ def score(
     baseline: str | Path | Predictions | None = None,
     condition: str | None = None,
     sets: Sequence[str] | None = None,
+    profile_over: ProfileOver = "ours",
     seed: int = 0,
     out: str | Path | None = None,
     progress: Progress | bool | None = None,
@@ -63,6 +64,9 @@ def score(
         another model has right. By default all.
     sets : sequence of str, optional
         Ids, aliases or patterns of the sets to score; by default all.
+    profile_over : {"ours", "figures", "tables"}
+        Which gradual degradations the mean profile is over: all that the data set has, or the fourteen of the figures of Swingler 2022
+        (all fifteen but random_noise), or of its tables (all but fade_grey).
     seed : int
         Of the resamples of the images, which intervals come from: 0..2**53 - 1.
     out : str or Path, optional
@@ -83,7 +87,7 @@ def score(
     PredictionError
         The predictions are not of this data set, or lack images; no image fits the condition.
     ParameterError
-        The condition is not written as above; the seed is not one.
+        The condition is not written as above; the seed is not one; no mean profile is called so.
     UnknownCorruption, IncompleteBuild, VerificationError
         No set fits `sets`; the data set is not finished, or damaged.
     """
@@ -101,7 +105,8 @@ def score(
     elif not (no_baseline := why_not_alexnet(data, counting.text)):
         reference = alexnet_curves()
     tell("resampling", 0, 0)
-    scores = _scored(evaluation, reference, no_baseline, counting.text, describe_level)
+    degradations = Degradations(evaluation, describe_level, profile_over)
+    scores = _scored(evaluation, reference, no_baseline, counting.text, degradations)
     if out is not None:
         write_scores(scores, Path(out))
     return scores
@@ -134,7 +139,7 @@ def _scored(
     reference: ErrorCurves | None,
     no_baseline: list[str],
     condition: str | None,
-    describe_level: DescribeLevel | None,
+    degradations: Degradations,
 ) -> Scores:
     data, images = evaluation.data, evaluation.images
     curves = error_curves(evaluation)
@@ -144,8 +149,8 @@ def _scored(
     numbers = _error_numbers(curves, tables) | _means(evaluation) | {"style_gap": style_gap(styles)}
     estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
     estimates |= {f"two_factor.{name}": estimate for name, estimate in two_factors.items()}
-    degradations = Degradations(evaluation, describe_level)
     profiles, fragile = degradations.profiles(), _fragile(evaluation, condition)
+    mean_profile, profile_notes = degradations.mean_profile(profiles)
     estimates |= fragile.estimates
     kinds: dict[str, Sized] = {"profiles": profiles, "two_factor": two_factors, "style": styles, "fragile": fragile.groups or fragile.notes}
     values: dict[str, Any] = {table: _values(rows) for table, rows in tables.items()}
@@ -163,7 +168,7 @@ def _scored(
         **values,
         baseline=compared,
         profiles=profiles,
-        mean_profile=degradations.mean_profile(profiles),
+        mean_profile=mean_profile,
         two_factor=two_factor(evaluation, two_factors),
         fragile=fragile.groups,
         style=_values(styles),
@@ -172,6 +177,7 @@ def _scored(
         notes=[
             *absence_notes(evaluation, curves, no_baseline, kinds),
             *_undefined(tables | {"": estimates}),
+            *profile_notes,
             *fragile.notes,
             *comparability_notes(data, evaluation.outcomes.keys(), condition, compared),
         ],

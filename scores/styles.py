@@ -1,6 +1,7 @@
 """Accuracy by group of samples: the styles of icons, the cameras of photographs.
 
-Hendrycks & Dietterich 2018, "Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations" (preprint).
+Hendrycks & Dietterich 2018, "Benchmarking Neural Network Robustness to Common Corruptions and Surface Variations"
+(arXiv:1807.01697).
 """
 
 from __future__ import annotations

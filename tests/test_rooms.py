@@ -120,8 +120,8 @@ FLOORS = {
         "reader", "verify", "release", "distribution", "schema",
     ),
     "scores": (
-        "outcomes", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
-        "published", "formulas", "estimates", "places", "fragile", "fragile_maps",
+        "outcomes", "published", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
+        "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "error_curves", "profiles", "two_factor", "styles",
         "comparability", "score", "comparison", "score_table", "compare", "results_page", "report", "pairs",
     ),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..keys import Keys
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, corruption
 
 if TYPE_CHECKING:

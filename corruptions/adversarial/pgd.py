@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MADRY_2018
 from ..keys import Keys
 from ..random.normal import fill_normals, normal_table
 from ..random.philox import fill_uniforms, uniforms
-from ..references import MADRY_2018
 from ..registry import Draw, Images, Parameter, choice, corruption, given_array
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import ParameterError
+from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .disk import make_disk

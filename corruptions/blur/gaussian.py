@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...references import HENDRYCKS_2019
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from ..separable import AXES, gaussian_filter

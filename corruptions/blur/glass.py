@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..kernels import inner, kernel
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
 from ..rounding import ROUNDING, half
 from ..separable import AXES, gaussian_filter

@@ -8,11 +8,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..arithmetic import exact_exp, hypotenuse, sine_cosine
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
 from ..random.philox import uniforms
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_scalar
 
 ANGLE = 0

@@ -8,10 +8,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..elementary import TURNS, cosine, nearest, power, rough_sine_cosine, sine
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..random.philox import uniforms
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_scalar
 from ..separable import half_gaussian
 from .bilinear import sample_row

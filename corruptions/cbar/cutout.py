@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..arithmetic import sine_cosine
 from ..kernels import kernel
 from ..keys import Keys
 from ..random.philox import uniform_rows, uniforms
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 
 _GREY = np.uint8(128)

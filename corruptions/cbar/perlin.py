@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..kernels import kernel, portions
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from .blend import blend
 

@@ -7,12 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..elementary import arctangent, power
 from ..kernels import inner, kernel
 from ..keys import Keys
 from ..random.normal import normal_layers, normal_table
 from ..random.philox import uniforms, whole_numbers
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from .blend import level
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..elementary import TURNS, cosine, sine
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, Shape, corruption
 from .blend import blend
 from .fourier import smooth_side, steps, transform

@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..arithmetic import exact_exp, exact_sine_cosine
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..random.philox import whole_numbers
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from .blend import level
 

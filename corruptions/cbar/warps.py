@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..elementary import TURNS, cosine, power, sine
 from ..kernels import inner, kernel
 from ..keys import Keys
 from ..random.philox import uniforms, whole_numbers
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 from .bilinear import mixed, sample_row
 from .blend import level

@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MINTUN_2021
 from ..elementary import TURNS, arctangent, cosine, sine
 from ..kernels import kernel, portions
 from ..keys import Keys
 from ..random.philox import uniforms, whole_numbers
-from ..references import MINTUN_2021
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 from .blend import blend
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..random.philox import fill_uniforms
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
 from ..rounding import ROUNDING, half
 from .fields import smooth, smoother

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ImageError
+from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from .dct import quantise, quantisers
 

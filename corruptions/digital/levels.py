@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...references import MU_2019
 from ..keys import Keys
-from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
 
 

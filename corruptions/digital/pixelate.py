@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 
 _BITS = 22  # Pillow's fixed point for 8-bit images

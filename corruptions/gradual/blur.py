@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import plural
 from .rectangles import COLUMNS, DRAWS, described, rectangles_of

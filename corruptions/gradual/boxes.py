@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..kernels import kernel
 from ..keys import Keys
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, corruption
 from .rectangles import COLUMNS, DRAWS, described, rectangles_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..digital.jpeg import through_jpeg
 from ..keys import Keys
 from ..lookup import look_up
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, corruption
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..keys import Keys
 from ..lookup import look_up
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")

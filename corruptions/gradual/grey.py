@@ -7,9 +7,9 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..kernels import kernel
 from ..keys import Keys
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, corruption
 
 _BITS = 12  # of the fixed-point quotients

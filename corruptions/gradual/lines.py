@@ -9,9 +9,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import SWINGLER_2022
 from ..keys import Keys, level_stream
 from ..random.philox import whole_numbers
-from ..references import SWINGLER_2022
 from ..registry import Draw, Gradual, Images, Shape, corruption
 from .counts import plural
 

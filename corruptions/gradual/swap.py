@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...references import SWINGLER_2022
 from ..kernels import inlined, kernel
 from ..keys import Keys, level_stream
 from ..random.philox import fill_words
-from ..references import SWINGLER_2022
 from ..registry import Gradual, Images, Parameter, Shape, corruption
 from .counts import counted, plural
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from ...references import HENDRYCKS_2019
 from ..kernels import kernel
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import HENDRYCKS_2019
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 from .tables import gaussian_table, shot_table, speckle_table

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...references import HENDRYCKS_2018
 from ..kernels import kernel
 from ..keys import Keys
 from ..random.philox import fill_words
-from ..references import HENDRYCKS_2018
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MU_2019
 from ..arithmetic import exact_sine_cosine
 from ..kernels import portions
 from ..keys import Keys
 from ..random.philox import whole_numbers
-from ..references import MU_2019
 from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
 from .canvas import RESIZES, loose_size, resize_into
 from .warp import INTERPOLATIONS, warp

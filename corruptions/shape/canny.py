@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ...errors import ParameterError
+from ...references import MU_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
 from ..separable import half_gaussian, weigh
 

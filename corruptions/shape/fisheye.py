@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...references import HENDRYCKS_2018
 from ..kernels import kernel
 from ..keys import Keys
-from ..references import HENDRYCKS_2018
 from ..registry import Images, Parameter, corruption
 from .warp import weighted_sums
 

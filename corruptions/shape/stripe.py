@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...references import MU_2019
 from ..keys import Keys
-from ..references import MU_2019
 from ..registry import Images, Parameter, corruption
 
 

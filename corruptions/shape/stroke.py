@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import MU_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..random.philox import whole_numbers
-from ..references import MU_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
 
 ROWS = 0

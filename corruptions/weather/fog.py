@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, Shape, corruption
 from ..rounding import ROUNDING, half
 from .plasma import grow_plasmas, plasma_side

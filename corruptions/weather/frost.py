@@ -7,10 +7,10 @@ import functools
 import numpy as np
 
 from ...errors import ParameterError
+from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..random.philox import draw_word
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from .grading import Texture

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..random.normal import normal_layers, normal_table
 from ..random.philox import uniforms
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
 from ..rounding import ROUNDING, half
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, kernel, portions
 from ..keys import Keys
 from ..random.normal import normal_layers, normal_table
-from ..references import HENDRYCKS_2019
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
 from ..separable import band_rows, block_rows, half_gaussian, weigh

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, moved_content, set_of_shard
+from ...manifests.records.markdown import markdown_text
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
@@ -24,9 +25,9 @@ def data_card(manifest: Manifest, samples: int) -> str:
     label = "int" if manifest.classes else "None"
     label = "int" if manifest.classes else "None"
     lines = [
-        f"# {recipe.get('title') or manifest.name} ({manifest.name} {manifest.version})",
+        f"# {markdown_text(recipe.get('title') or manifest.name)} ({manifest.name} {manifest.version})",
         "",
-        *([recipe["description"], ""] if recipe.get("description") else []),
+        *([markdown_text(recipe["description"]), ""] if recipe.get("description") else []),
         f"{len(manifest.sets)} sets of {samples} samples ({images} images), made by corruptset {manifest.environment['corruptset']} "
         f"from the source `{manifest.source.name}` with seed {manifest.seed}.",
         *_held_out(manifest),
@@ -86,7 +87,8 @@ def _held_out(manifest: Manifest) -> list[str]:
     hold_out = recorded_hold_out(manifest.selection.get("hold_out"))
     if hold_out is None:
         return []
-    groups = ", ".join(hold_out.groups[:_SHOWN]) + (f" and {len(hold_out.groups) - _SHOWN} more" if len(hold_out.groups) > _SHOWN else "")
+    more = len(hold_out.groups) - _SHOWN
+    groups = ", ".join(map(markdown_text, hold_out.groups[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
     use = "all groups of the source but these, to train with" if hold_out.train else "these groups of the source, held out of training"
     return ["", f"The samples are of {use}: {groups}."]
 

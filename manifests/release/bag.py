@@ -18,6 +18,7 @@ from ...quantities import size
 from ..checksums import sha256sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
+from ..records.markdown import markdown_code, markdown_text
 from ..records.models import FileRecord, Manifest
 from .division import top_folder
 
@@ -137,8 +138,8 @@ def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, sampl
     template = files(__package__).joinpath(CARD).read_text("utf-8")
     text = template.format(
         m=manifest,
-        title=title(manifest),
-        description=f"{_line(description)}\n\n" if description else "",
+        title=markdown_text(title(manifest)),
+        description=f"{markdown_text(description)}\n\n" if description else "",
         sets=len(manifest.sets),
         samples=samples,
         images=sum(s.count for s in manifest.sets),
@@ -152,9 +153,9 @@ def release_card(manifest: Manifest, archives: Sequence[PackedArchive], *, sampl
         source=_line(manifest.source.name),
         preprocessing=_json(manifest.preprocessing),
         encoding=_json(manifest.encoding),
-        revisions=", ".join(f"{_line(n)} {r}" for n, r in sorted(manifest.revisions.items())) or "none",
+        revisions=", ".join(f"{markdown_text(n)} {r}" for n, r in sorted(manifest.revisions.items())) or "none",
         excluded=len(manifest.excluded),
-        licence=_line(manifest.source.license or "their own terms apply; none are recorded here"),
+        licence=markdown_text(manifest.source.license or "their own terms apply; none are recorded here"),
         textures=_textures(manifest),
     )
     return text.encode()
@@ -168,7 +169,7 @@ def _row(archive: PackedArchive) -> str:
 def _textures(manifest: Manifest) -> str:
     if not manifest.textures:
         return "none went into these images."
-    names = "; ".join(f"`{_line(t.name)}` (`{t.sha256}`)" for t in manifest.textures)
+    names = "; ".join(f"{markdown_code(t.name)} (`{t.sha256}`)" for t in manifest.textures)
     return f"{names}. corruptset's own are rendered by its code and under the code's licence; others have their own terms."
 
 

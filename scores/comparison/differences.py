@@ -64,6 +64,8 @@ def why_not_paired(a: Scores, b: Scores) -> str | None:
         return "scores without resamples; `corruptset score --out FOLDER` writes them, --json alone does not"
     if (a.resamples.seed, a.resamples.units) != (b.resamples.seed, b.resamples.units):
         return "their resamples are of other seeds or of other numbers of images"
+    if {len(v) for v in a.resamples.values.values()} != {len(v) for v in b.resamples.values.values()}:
+        return "they have other numbers of resamples"
     return None
 
 

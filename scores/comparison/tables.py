@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...manifests.records.markdown import markdown_text
 from ...manifests.records.report import printable
 from ..records import data_frame
 
@@ -143,15 +144,3 @@ def latex_text(text: str) -> str:
 
 def _latex_cell(text: str) -> str:
     return re.sub(r"^-(?=[0-9])", "$-$", latex_text(text))
-
-
-def markdown_text(text: str) -> str:
-    """Return text as Markdown takes it in a cell: an underscore inside a word needs no backslash.
-
-    Examples
-    --------
-    >>> markdown_text("jpeg_compression | *x*")
-    'jpeg_compression \\\\| \\\\*x\\\\*'
-    """
-    escaped = re.sub(r"([\\`*\[\]<>|#~&])", r"\\\1", printable(text))
-    return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", escaped)

@@ -1,6 +1,7 @@
 """Fragile pairs: a region and its shifted or shrunk partner, of which a model has one right and the other wrong.
 
-Srivastava, Ben-Yosef and Boix 2019, "Minimal images in deep neural networks".
+Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural
+Images".
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ def pairs_sheet(
 
     References
     ----------
-    Srivastava, Ben-Yosef and Boix 2019, "Minimal images in deep neural networks". Swingler 2022, "Degrading images to measure the
-    robustness of image recognition".
+    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images".
+    Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms".
     """
     page = Path(out)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)

@@ -1,6 +1,7 @@
 """The panels "first below 90, 50, 10 %": one image under every degradation, at the level where a model's accuracy falls below.
 
-Swingler 2022, "Degrading images to measure the robustness of image recognition", Figures 7 to 9.
+Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing Image Classification Algorithms",
+Figures 7 to 9.
 """
 
 from __future__ import annotations

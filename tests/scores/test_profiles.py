@@ -87,3 +87,29 @@ def test_without_clean_images_there_is_no_level_0(tmp_path, data):
     outcomes = {name: outcome for name, outcome in falling(data, {}).outcomes.items() if name.startswith("jpeg")}
     scores = corruptset.score(part, replace(unbuilt.made_up(part), outcomes=outcomes))
     assert scores.profiles["jpeg"].levels == list(range(1, 31))
+
+
+@pytest.fixture(scope="module")
+def fifteen(tmp_path_factory):
+    return unbuilt.data_set(tmp_path_factory.mktemp("fifteen"), "image-degrade-30-model", COUNT, changed=changed)
+
+
+@pytest.mark.parametrize(("over", "left_out"), [("figures", "random_noise"), ("tables", "fade_grey")])
+def test_the_mean_of_the_papers_fourteen(data, fifteen, over, left_out):
+    steps = {left_out: 1, "model_gradient": 2}
+    scores = corruptset.score(fifteen, falling(fifteen, steps), profile_over=over)
+    assert len(scores.profiles) == 15
+    # model_gradient is one of the fourteen, and what is left out would fall too
+    assert scores.mean_profile.accuracy[10] == pytest.approx((13 + 1 - 20 / COUNT) / 14)
+    assert f"The mean profile is over the fourteen operators of the paper's {over}: all fifteen but {left_out}." in scores.notes
+    lacking = corruptset.score(data, falling(data, steps), profile_over=over)
+    assert lacking.mean_profile is None
+    assert any(f"the paper's {over}: the data set has no levels of model_gradient." in note for note in lacking.notes)
+
+
+def test_the_mean_of_ours_is_over_what_is_there(data, fifteen):
+    steps = {"random_noise": 1, "model_gradient": 2}
+    assert corruptset.score(data, falling(data, steps)).mean_profile.accuracy[10] == pytest.approx((13 + 1 - 10 / COUNT) / 14)
+    assert corruptset.score(fifteen, falling(fifteen, steps)).mean_profile.accuracy[10] == pytest.approx((13 + 0.75 + 0.5) / 15)
+    with pytest.raises(corruptset.errors.ParameterError, match="profile_over is 'mine'; expected one of ours, figures, tables"):
+        corruptset.score(data, falling(data, steps), profile_over="mine")

@@ -8,12 +8,15 @@ import shutil
 from pathlib import Path
 
 import jsonschema
+import made_scores
 import pytest
 import unbuilt
 
 import corruptset
 from corruptset.errors import ScoreError
 from corruptset.manifests.records.schema import schema_bytes
+from corruptset.scores.comparison.differences import why_not_paired
+from corruptset.scores.records import Scores
 from corruptset.scores.schema import load_scores_schema, make_scores_schema
 from corruptset.scores.scores_file import load_scores
 
@@ -99,3 +102,44 @@ def test_what_is_no_file(tmp_path, folder):
     (tmp_path / "twice.json").write_bytes((folder / "scores.json").read_bytes().replace(b'"samples"', b'"model": "b", "samples"', 1))
     with pytest.raises(ScoreError, match="'model' stands more than once"):
         load_scores(tmp_path / "twice.json")
+
+
+def set_value(value, path, new):
+    *parents, last = path
+    for key in parents:
+        value = value[key]
+    value[last] = new
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "says"),
+    [
+        (("resamples", "values", "maude"), [0.2], r"has 1 values of maude, 1,000 values of rb_index; expected as many of each"),
+        (("sets", "fog/1", "accuracy"), 1.2, r"sets\.fog/1\.accuracy: .*less than or equal to 1"),
+        (("sets", "fog/1", "rank"), -1.0, r"sets\.fog/1\.rank: .*greater than or equal to 0"),
+        (("sets", "fog/1", "interval"), [0.9, 0.1], r"is \[0\.9, 0\.1\]; expected the lower end first"),
+        (("intervals", "maude"), [0.9, 0.1], r"is \[0\.9, 0\.1\]; expected the lower end first"),
+        (("sets", "fog/1", "n"), 201, "the set fog/1 has 201 images of 200"),
+        (("sets", "fog/1", "accuracy"), 0.001, r"aude of fog is 0\.\d+, and 0\.\d+ follows from the other scores"),
+        (("maude",), 0.001, "maude is 0.001, and"),
+        (("relative_maude",), 0.9, "relative_maude is 0.9, and"),
+        (("style_gap",), 0.9, "style_gap is 0.9, and"),
+        (("mce",), 0.01, "mce is 0.01, and"),
+        (("profiles", "fade_black", "accuracy"), [0.5], r"accuracy has 1 values for \d+ levels"),
+    ],
+)
+def test_scores_that_contradict_each_other_are_refused(tmp_path, path, new, says):
+    """By whoever reads the file: no interval is computed of resamples of another length, and no table shows such a figure."""
+    file = made_scores.write(tmp_path, made_scores.full(0))[0]
+    value = json.loads(file.read_text("utf-8"))
+    set_value(value, path, new)
+    file.write_text(json.dumps(value))
+    with pytest.raises(ScoreError, match=says):
+        load_scores(file)
+
+
+def test_resamples_of_other_lengths_are_not_paired():
+    one, other = made_scores.full(0), made_scores.full(1)
+    other["resamples"]["values"] = {name: values[:1] for name, values in other["resamples"]["values"].items()}
+    a, b = (Scores.model_validate(value) for value in (one, other))
+    assert why_not_paired(a, b) == "they have other numbers of resamples"

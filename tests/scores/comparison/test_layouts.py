@@ -91,6 +91,7 @@ def test_two_factor_by_hand():
         one = made_scores.full(0, model)
         one["two_factor"] |= {"cv_percent": cv, "mean_accuracy": accuracy}
         one["sets"]["clean"]["accuracy"] = clean
+        one |= {"aude": {}, "maude": None, "relative_maude": None, "rb_index": None}  # they would follow from it
         compared.append(one)
     found = made(*compared)
     rows = rows_of(found["two_factor"])
