@@ -80,7 +80,7 @@ def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run: Any) -> N
 def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run: Any) -> None:
     shown = run("show", "adjacent_pixel_swap", "--json").json
     assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
-    assert shown["ladders"]["text"] == {"share": 0.05, "margin": 0, "exchange": True}
+    assert shown["ladders"]["text"] == {"share": 0.025, "margin": 0, "exchange": True}
     assert [row["level"] for row in shown["changes"]] == list(range(31))
     assert shown["changes"][2]["changed"] == pytest.approx(56.6, abs=1)
     other = run("show", "adjacent_pixel_swap", "--ladder", "text", "--json").json
