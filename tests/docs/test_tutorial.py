@@ -23,7 +23,7 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
         else:
             printed = [shell(line, tmp_path) for line in text.splitlines()]
     assert (tmp_path / "report.html").stat().st_size > 10_000
-    assert (tmp_path / "corruptset-out/imagenet-c-1.0.0/index.html").is_file()
+    assert (tmp_path / "corruptset-out/imagenet-c-1.1.0/index.html").is_file()
     assert "colours" in printed[-1]
     page = (DOCS / "tutorial.md").read_text("utf-8")
     columns = re.search(r"^\| \| (.*) \|$", page, re.MULTILINE)[1].split(" | ")

@@ -143,8 +143,8 @@ def test_sets_that_follow_no_model_need_none(given: dict[str, Tilt], source: str
     text = (alone.directory / "manifest.json").read_text()
     assert "surrogates" not in text
     assert "reproducible" not in text
-    for options in ({}, {"sets": ["contrast-3+pgd-4"]}):
-        with pytest.raises(BuildError, match=r"--surrogate FILE\.toml .*or choose other --sets"):
+    for options, others in (({}, r"leave them out: --sets 'contrast/\*'\."), ({"sets": ["contrast-3+pgd-4"]}, "choose other --sets")):
+        with pytest.raises(BuildError, match=rf"--surrogate FILE\.toml .*or {others}"):
             build(source, tmp_path / "out", surrogate=None, **options)
     with pytest.raises(BuildError, match=r"Images have a model's size; and no model is given"):
         build(source, tmp_path / "sized", SIZED, surrogate=None, sets=["contrast/2"])
