@@ -1,6 +1,6 @@
 """The real build of cifar10-c and its export: ``python -m benchmarks.cifar``.
 
-From an archive shaped as CIFAR-10's python version, filled with crops of the sample photographs, all 95 sets are built by one process and
+From an archive shaped as CIFAR-10's python version, filled with crops of the sample photographs, all 96 sets are built by one process and
 by two, and exported as ``cifar-c``. Every step runs once, in a process of its own; 10,000 images need 6 GB of temporary space.
 """
 
@@ -27,7 +27,7 @@ def step(**task: Any) -> dict[str, Any]:
 def main() -> None:
     parser = options(__doc__)
     parser.add_argument("--images", type=int, default=10_000)
-    parser.add_argument("--sets", nargs="+", metavar="GLOB", help="only these of the 95 sets, all five severities of each: contrast/*")
+    parser.add_argument("--sets", nargs="+", metavar="GLOB", help="only these of the 96 sets, all five severities of each: contrast/*")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)

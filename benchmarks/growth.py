@@ -81,7 +81,7 @@ def _first_part(out: Path, jobs: int) -> float:
     command = [program, "build", "imagenet-c", "--source", "sample", "--out", str(out), "--jobs", str(jobs), "--json"]
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=as_installed())
-    parts = out / "imagenet-c-1.0.0" / ".corruptset" / "parts"
+    parts = out / "imagenet-c-1.1.0" / ".corruptset" / "parts"
     while not any(parts.glob("*.json")):
         if process.poll() not in (None, 0):
             raise SystemExit(f"the build ended with {process.returncode}")

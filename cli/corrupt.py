@@ -32,8 +32,10 @@ def corrupt(
         str,
         argument("NAME", "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').", autocompletion=completion.corruptions),
     ],
-    severity: Annotated[float | None, option("--severity -s 1-5", "How strong, for a corruption's name; 2.25 is allowed.")] = None,
-    level: Annotated[int | None, option("--level 1-99", "How far, for a gradual degradation's name.")] = None,
+    severity: Annotated[
+        float | None, option("--severity -s 0-5", "How strong, for a corruption's name; 2.25 is allowed, 0 is the picture itself.")
+    ] = None,
+    level: Annotated[int | None, option("--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.")] = None,
     ladder: Annotated[str, option("--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.")] = "evaluated",
     out: Annotated[
         Path | None, option("--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.")

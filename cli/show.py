@@ -148,6 +148,8 @@ def _put_heading(record: Mapping[str, Any]) -> None:
 
 def _put_facts(record: Mapping[str, Any]) -> None:
     """Print what stands below the tables."""
+    from ..generate.show import of_severities
+
     draws = "; ".join(f"{name} ({about})" if about else name for name, about in record["draws"].items())
     if not record["preserves_geometry"]:
         put("Geometry: content moves, and boxes and masks of the clean image do not fit any more")
@@ -157,7 +159,8 @@ def _put_facts(record: Mapping[str, Any]) -> None:
         put("Options: " + "; ".join(options))
     put(f"Reference: {record['reference']}")
     for source in record["sources"]:
-        put(f"Tables: {source}")
+        which = of_severities(record["source_rows"][source], record["tables"]) if "tables" in record else ""
+        put(f"Tables: {which}{source}")
 
 
 def _put_calibration(record: Mapping[str, Any]) -> None:

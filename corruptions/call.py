@@ -55,7 +55,7 @@ def corrupt(
         1..5, where `name` is a bare corruption; between them a fraction of at most two decimals, whose parameters are interpolated linearly
         between the table's rows. 0 leaves the image as it is.
     level : int, optional
-        1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before.
+        1, 2, ..., where `name` is a bare gradual degradation: so many steps, each from the one before. 0 leaves the image as it is.
     calibration : str, path or Calibration, optional
         ``imagenet``, ``inception``, ``tiny``, ``cifar``, ``mnist``, or a table file; by default chosen by the short side
         (up to 28 and grey ``mnist``, or ``cifar`` where a corruption has no row there; up to 48 ``cifar``, up to 96

@@ -98,7 +98,7 @@ def _chain(
         declared = get_corruption(name)
         draws = {d.name: parameters.pop(d.name) for d in declared.draws if d.name in parameters}
         resources = {r: parameters.pop(r) for r in declared.resources if r in parameters}
-        if not parameters and level is None and absent(name, severity):
+        if not parameters and _is_clean(name, severity, level):
             return (), {}, {}
         return (resolve_stage(name, table, severity=severity, level=level, parameters=parameters),), draws, resources
     chain = parse_chain(name, table) if isinstance(name, str) else ()
@@ -110,8 +110,14 @@ def _chain(
     return tuple(stage for item in name for stage in _stages(item, table)), {}, {}
 
 
+def _is_clean(name: str, severity: Any, level: Any) -> bool:
+    """Whether a corruption is asked for at 0, of the one of severity and level that it has."""
+    number, other = (severity, level) if get_corruption(name).gradual is None else (level, severity)
+    return other is None and absent(name, number)
+
+
 def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
-    """Return the stage that an item of a list is, or none where its severity is 0."""
+    """Return the stage that an item of a list is, or none where its severity or level is 0."""
     if isinstance(item, Stage):
         return (item,)
     if isinstance(item, str):
@@ -120,7 +126,7 @@ def _stages(item: Any, table: Calibration) -> tuple[Stage, ...]:
             return stages
     if isinstance(item, Mapping) and set(item) <= {"corruption", "severity", "level", "parameters", "revision"} and "corruption" in item:
         name, severity, parameters = item["corruption"], item.get("severity"), item.get("parameters") or {}
-        if not parameters and absent(name, severity):
+        if not parameters and _is_clean(name, severity, item.get("level")):
             return ()
         stage = resolve_stage(name, table, severity=severity, level=item.get("level"), parameters=parameters)
         # A stage as a manifest has it carries its severity and the whole row: where they agree it keeps the severity.

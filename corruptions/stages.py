@@ -137,7 +137,7 @@ _LINK = re.compile(rf"(?P<name>[a-z0-9_]+)-{_NUMBER}")
 def parse_chain(text: str, calibration: Calibration) -> tuple[Stage, ...]:
     """Return the stages of a set id: ``clean``, ``fog/3``, ``fog-3``, ``fog-2.25``, ``black_lines/07``, ``fog-3+gaussian_noise-5``.
 
-    A stage of severity 0 is absent.
+    A stage of severity or level 0 is absent.
     """
     if text == "clean":
         return ()
@@ -166,9 +166,9 @@ def check_length(count: int) -> None:
         raise ParameterError(f"The chain has {count} stages; expected at most {MOST_STAGES}.")
 
 
-def absent(name: str, severity: Any) -> bool:
-    """Whether a corruption at a severity is the image itself: at severity 0."""
-    return get_corruption(name).gradual is None and bool(calibrations_of(name)) and severity_number(severity) == 0
+def absent(name: str, number: Any) -> bool:
+    """Whether a corruption at a severity, or at a level where it has these, is the image itself: at 0."""
+    return severity_number(number) == 0 and (get_corruption(name).gradual is not None or bool(calibrations_of(name)))
 
 
 def set_id(stages: Sequence[Stage]) -> str:

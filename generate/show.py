@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -116,8 +116,31 @@ def _corruption(name: str) -> dict[str, Any]:
         },
         "draws": {d.name: d.about for d in declared.draws},
         "tables": {calibration: _row_parameters(rows) for calibration, rows in tables.items()},
-        "sources": sorted({row.source for rows in tables.values() for row in rows.values()}),
+        "sources": list(source_rows(tables)),
+        "source_rows": source_rows(tables),
     }
+
+
+def source_rows(tables: Mapping[str, Mapping[int, Row]]) -> dict[str, dict[str, list[int]]]:
+    """Return source -> calibration -> the severities whose rows it has."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for calibration, rows in tables.items():
+        for severity, row in sorted(rows.items()):
+            found.setdefault(row.source, {}).setdefault(calibration, []).append(severity)
+    return dict(sorted(found.items()))
+
+
+def of_severities(rows: Mapping[str, Sequence[int]], tables: Mapping[str, Sized]) -> str:
+    """Return which severities a source is of, where others have another; else nothing.
+
+    Examples
+    --------
+    >>> of_severities({"imagenet": [1, 2, 3]}, {"imagenet": range(5)}), of_severities({"imagenet": [1, 2]}, {"imagenet": range(2)})
+    ('severities 1, 2, 3: ', '')
+    """
+    if all(len(severities) == len(tables[name]) for name, severities in rows.items()):
+        return ""
+    return "; ".join(dict.fromkeys(f"severities {', '.join(map(str, severities))}" for severities in rows.values())) + ": "
 
 
 def _row_parameters(rows: Mapping[int, Row]) -> dict[str, dict[str, Any]]:
@@ -132,7 +155,7 @@ def _gradual(name: str, which: str) -> dict[str, Any]:
     ladders = {other: ladder(other)[name] for other in LADDERS if name in ladder(other)}  # a plugin's is in none
     measurable = not declared.needs_model and ladders
     known = _corruption(name)
-    del known["tables"]
+    del known["tables"], known["source_rows"]
     return known | {
         "sources": [row.source for row in ladders.values()],
         "levels": gradual.most,

@@ -52,7 +52,7 @@ def open(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or its URL in an object store, ``s3://bucket/prefix/imagenet-c-1.0.0`` (docs/object-stores.md).
+        The one that holds manifest.json; or its URL in an object store, ``s3://bucket/prefix/imagenet-c-1.1.0`` (docs/object-stores.md).
         With `source` also what ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
         Which container to read from where a data set has both. By default shards if they hold raw pixels, else the files.
@@ -97,7 +97,7 @@ def open(
     Examples
     --------
     >>> import corruptset
-    >>> data = corruptset.open("corruptset-out/imagenet-c-1.0.0")  # doctest: +SKIP
+    >>> data = corruptset.open("corruptset-out/imagenet-c-1.1.0")  # doctest: +SKIP
     >>> for image, label in data["fog/3"]:  # doctest: +SKIP
     ...     predict(image)
     """

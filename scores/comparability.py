@@ -69,9 +69,10 @@ def _of_recipe(data: DataSet, benchmark: Benchmark | None) -> Iterator[str]:
     if benchmark.remark is not None:
         yield benchmark.remark
     known = False
-    if manifest.version != benchmark.version:
+    if manifest.version not in benchmark.versions:
         known = True
-        yield f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {benchmark.version}."
+        versions = " and ".join(benchmark.versions)
+        yield f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {versions}."
     calibration = manifest.recipe.get("calibration")
     if calibration != benchmark.calibration:
         known = True

@@ -117,7 +117,9 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
             rows.setdefault(s.region.source, []).append(s.index)
             sides.setdefault(s.region.source, set()).update([s.region.side] * s.region.anchor)
     if not rows:
-        raise ParameterError(f"{data.path} has no regions among its samples, of which maps could be drawn.")
+        raise ParameterError(
+            f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions with --store images."
+        )
     files = []
     for source in list(rows)[:images]:
         maps = _maps(data, *_regions(data, outcomes, rows[source]), sorted(sides[source]), top5)

@@ -55,7 +55,7 @@ IMAGENET_IMAGES = 50_000
 class Benchmark:
     """How the sets of a shipped recipe were published."""
 
-    version: str = "1.0.0"
+    versions: tuple[str, ...] = ("1.0.0",)
     """Of the recipe."""
     images: int | None = None
     """None where the publication does not say how many, or where any will do."""
@@ -66,6 +66,8 @@ class Benchmark:
     """Why numbers of this very recipe are not the published ones."""
 
 
+_WITH_CLEAN = ("1.0.0", "1.1.0")
+"""The second has the same sets, and clean."""
 _SIDE_299 = "Its images have 299x299 pixels: the published tables of ImageNet-C are of 224x224."
 _TEST_ICONS = "The paper's accuracy on a held-out style is of networks that were trained on all other styles: build those with --train."
 _FLAGEVAL = "FlagEval publishes no levels: these are ImageNet-C's severities, and the images are not FlagEval's own."
@@ -73,23 +75,24 @@ _DEGRADED = "The paper scored 590 photographs that are not published, all of whi
 _MATLAB = "The paper's sets were made by MATLAB from 500 images: its draws are others, and one image is 0.2 points of accuracy."
 
 BENCHMARKS = {
-    "imagenet-c": Benchmark(images=IMAGENET_IMAGES, encoding=JPEG),
-    "imagenet-c-all": Benchmark(images=IMAGENET_IMAGES, encoding=JPEG),
+    "imagenet-c": Benchmark(versions=_WITH_CLEAN, images=IMAGENET_IMAGES, encoding=JPEG),
+    "imagenet-c-all": Benchmark(versions=_WITH_CLEAN, images=IMAGENET_IMAGES, encoding=JPEG),
     "imagenet-c-extra": Benchmark(images=IMAGENET_IMAGES, encoding=JPEG),
-    "imagenet-c-299": Benchmark(images=IMAGENET_IMAGES, calibration="inception", encoding=JPEG, remark=_SIDE_299),
-    "tiny-imagenet-c": Benchmark(images=10_000, calibration="tiny", encoding=JPEG),
-    "cifar10-c": Benchmark(images=10_000, calibration="cifar"),
-    "cifar100-c": Benchmark(images=10_000, calibration="cifar"),
+    "imagenet-c-299": Benchmark(versions=_WITH_CLEAN, images=IMAGENET_IMAGES, calibration="inception", encoding=JPEG, remark=_SIDE_299),
+    "tiny-imagenet-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="tiny", encoding=JPEG),
+    "cifar10-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="cifar"),
+    "cifar100-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="cifar"),
     "imagenet-c-bar": Benchmark(images=IMAGENET_IMAGES, encoding=JPEG),
     "cifar10-c-bar": Benchmark(images=10_000, calibration="cifar"),
     "mnist-c": Benchmark(images=10_000, calibration="mnist"),
     "two-factor-69": Benchmark(images=500, calibration="cifar", remark=_MATLAB),
     "image-degrade-30": Benchmark(remark=_DEGRADED),
-    "image-degrade-30-text": Benchmark(remark=_DEGRADED),
+    "image-degrade-30-299": Benchmark(calibration="inception", remark=_DEGRADED),
+    "image-degrade-30-text": Benchmark(versions=("1.1.0",), remark=_DEGRADED),
     "icons50-microsoft": Benchmark(calibration="cifar", remark=_TEST_ICONS),
     "icons50-apple": Benchmark(calibration="cifar", remark=_TEST_ICONS),
     "icons50-subtype": Benchmark(calibration="cifar", remark=_TEST_ICONS),
-    "flageval": Benchmark(remark=_FLAGEVAL),
+    "flageval": Benchmark(versions=_WITH_CLEAN, remark=_FLAGEVAL),
     "flageval-noise": Benchmark(encoding=JPEG, remark=_FLAGEVAL),
     "fragile-imagenet": Benchmark(images=500),
     "fragile-cifar10": Benchmark(images=10_000, calibration="cifar"),

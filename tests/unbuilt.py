@@ -34,7 +34,7 @@ def write_data_set(
 ) -> Path:
     """Write manifest.json and samples.jsonl of a recipe's sets that `only` takes; `samples` and `fields` replace parts of the records."""
     resolved = load_recipe(recipe).resolve().merged(0, "independent")
-    specs = [spec.as_json() for spec in resolved.sets if only(spec.id)]
+    specs = [spec.as_json() for spec in resolved.sets if only(spec.id) and (clean or spec.id != "clean")]
     if clean and all(spec["id"] != "clean" for spec in specs):
         specs.append({"id": "clean", "aliases": [], "role": "test", "stages": []})
     stored = {"count": count, "files": count, "bytes": count, "pixel_digest": BLAKE3}

@@ -103,8 +103,8 @@ def _swap(images, pairs, adjacent, exchange, stage_key, sample_keys, stream):  #
 def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange: bool) -> Images:
     """Overwrite pixels by others from anywhere, ``floor(share * H * W)`` pairs a level, one after the other.
 
-    Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged). The released notebook
-    overwrites the first by the second; the text exchanges them.
+    Both pixels of a pair are uniform over the image. Published: 0.05 (the paper's text: 0.025 exchanged, for wh/20 pixels are
+    wh/40 pairs). The released notebook overwrites the first by the second; the text exchanges them.
 
     Notes
     -----
@@ -133,7 +133,7 @@ def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float,
     """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.
 
     The first pixel of a pair is uniform over the image, margin or not, the second over the first one's neighbours within it.
-    Published: share 0.5, margin 1 (the paper's text: 0.05 exchanged, margin 0).
+    Published: share 0.5, margin 1 (the paper's text: 0.025 exchanged, margin 0, as of `pixel_swap`).
 
     Notes
     -----

@@ -19,6 +19,7 @@ from corruptset.corruptions.registry import FAMILIES, Corruption, corruption_nam
 from corruptset.corruptions.rows import Row
 from corruptset.generate.pixels.preprocessing import preprocess
 from corruptset.generate.recipes.recipe import load_recipe
+from corruptset.generate.show import of_severities, source_rows
 from corruptset.generate.sources.source import open_source
 
 TITLES = {
@@ -101,10 +102,11 @@ def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
     moves = "pixels stay in place" if known.preserves_geometry else "pixels move"
     yield f"**Facts.** {known.family}, {ROLES[known.role]}; revision {known.revision}; {drawn}; {moves}.\n"
     ladders = () if known.gradual is None else LADDERS
-    cited = [row.source for rows in _rows(known).values() for row in rows.values()]
-    sources = dict.fromkeys([*cited, *(ladder(which)[known.name].source for which in ladders)])
+    tables = _rows(known)
+    sources = {source: of_severities(rows, tables) for source, rows in source_rows(tables).items()}
+    sources |= {ladder(which)[known.name].source: "" for which in ladders}
     yield f"**Source.** {' '.join(sections.get('References', known.reference).split())}\n"
-    yield "".join(f"* Its table: {source}\n" for source in sources)
+    yield "".join(f"* Its table, {which}{source}\n" if which else f"* Its table: {source}\n" for source, which in sources.items())
 
 
 def _tile(file: str) -> str:

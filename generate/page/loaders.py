@@ -14,7 +14,7 @@ from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
 from ..recipes.expectations import Named
 from ..views.layout import ViewOptions
-from ..views.registry import layout_class, make_layout, unexpected
+from ..views.registry import layout_class, make_layout, placed, unexpected
 from ..views.subject import SetRef, Subject
 
 _TOKEN = re.compile(r"@(\w+)@")
@@ -98,7 +98,7 @@ def _fit(
         return None
     if "view" not in entry:
         return {}
-    top = _top(entry["view"], subject, shape)
+    top = _top(entry["view"], subject.only(ref.id for ref in placed(entry["view"], subject.sets)), shape)
     if top is not None:
         return None if entry.get("top", top) != top else {"top": top, "globs": ""}
     top = _top(entry["view"], subject.only(ref.id for ref in subject.sets if ref.severity is not None), shape)

@@ -24,7 +24,7 @@ from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
-from ..views.registry import layout_class, refuse_regions
+from ..views.registry import layout_class, placed, refuse_regions
 from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
@@ -171,6 +171,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     if not source.classes:
         refuse_labels(source, options, recipe, chosen)
     view = options.view if options.view is not None else None if source.classes else "source-tree"
+    if view is not None:
+        chosen = placed(view, chosen, options.sets or ())
     selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")

@@ -20,8 +20,12 @@ from .estimates import DECODE_ENCODES, STAGE_ENCODES, START_SECONDS, STORE_ENCOD
 from .options import BuildOptions
 
 Store = Literal["images", "table"]
-TABLE_ABOVE = 20 * 10**9
-"""Bytes of images above which an exhaustive build stores a table by itself."""
+TABLE_BELOW = 0.1
+"""A build stores a table by itself where that takes at most this share of what images take."""
+BY_ITSELF = (
+    "Regions are stored as a table: the whole images, and which regions are cut from them, a tenth or less of the bytes. `predict` and "
+    "`score` take regions that are images: build those with --store images."
+)
 ROW_BYTES = 250
 """About what a row of regions.jsonl takes."""
 REGION_ENCODES = 5.0
@@ -89,14 +93,16 @@ def region_store(
     counts = [_counts(recipe.regions, options.seed, sample.id, w, h) for sample, _, w, h, _ in probed.good]
     per_image, grids = (sum(column) / max(1, len(counts)) for column in zip(*(counts or [(0, 0)]), strict=True))
     store: Store = options.store or "images"
-    large = per_image * images * stored_bytes(recipe.encoding, (recipe.regions.size,) * 2) > TABLE_ABOVE
+    small = _table_bytes(grids, probed) <= TABLE_BELOW * per_image * stored_bytes(recipe.encoding, (recipe.regions.size,) * 2)
     plain = options.view is None and not any(spec.stages for spec in asked)
-    if options.store is None and recipe.regions.mode == "exhaustive" and large and plain and not any(spec.stages for spec in sets):
+    # whoever names a format wants images
+    if options.store is None and options.format is None and small and plain and not any(spec.stages for spec in sets):
         store = "table"
     if store == "table" and not plain:
         what = f"the view {options.view}" if options.view is not None else "sets of corrupted regions"
         raise BuildError(f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images.")
-    return RegionStore(recipe.regions, store, per_image, grids, tuple(_notes(recipe.regions, probed)))
+    notes = [BY_ITSELF] * (store == "table" and options.store is None)
+    return RegionStore(recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)))
 
 
 @dataclass(frozen=True)
@@ -130,15 +136,25 @@ def store_estimates(
     jobs : int
     """
     unit = encode_seconds(_UNIT)
-    sizes = [(w, h) for _, _, w, h, _ in probed.good] or [_UNIT]
-    whole = (round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes)))
+    whole = _whole(probed)
     count, out = regions.per_image * images, (regions.table.size,) * 2
     png, decoding = PNG_ENCODES * recipe.encoding.lossless, images * DECODE_ENCODES * _units(whole)
     each = REGION_ENCODES + stages * STAGE_ENCODES + sets * (1 + png + STORE_ENCODES)
     as_images = StoreEstimate(round(count * sets * stored), START_SECONDS + (decoding + count * each * _units(out)) * unit / jobs)
-    table_bytes = images * (stored_bytes(PngEncoding(), whole) + regions.grids_per_image * ROW_BYTES)
+    table_bytes = images * _table_bytes(regions.grids_per_image, probed)
     work = decoding + images * (PNG_ENCODES + STORE_ENCODES) * _units(whole)
     return {"images": as_images, "table": StoreEstimate(round(table_bytes), START_SECONDS + work * unit / jobs)}
+
+
+def _whole(probed: Checked) -> tuple[int, int]:
+    """Return the mean (width, height) of whole images."""
+    sizes = [(w, h) for _, _, w, h, _ in probed.good] or [_UNIT]
+    return round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
+
+
+def _table_bytes(grids: float, probed: Checked) -> float:
+    """Return the bytes of a whole image and of its rows in a table, so many grids."""
+    return stored_bytes(PngEncoding(), _whole(probed)) + grids * ROW_BYTES
 
 
 def _units(size: tuple[int, int]) -> float:

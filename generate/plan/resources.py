@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from ...corruptions.weather.textures import load_textures
 from ...errors import BuildError
 from ...manifests.records.models import ClassRecord
 from ...models.surrogate import load_surrogate
+from ..recipes.recipe import load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
 
 
@@ -48,6 +50,7 @@ class ResourceOptions:
         resources: dict[str, Any] = {}
         if self.frost_textures is not None:
             resources["textures"] = load_textures(self.frost_textures)
+        sets = list(sets)
         followers = [spec.id for spec in sets if spec.needs_surrogate]
         if self.surrogate is None:
             if not followers and not sized:
@@ -62,7 +65,24 @@ class ResourceOptions:
             )
             raise BuildError(
                 f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
-                f"{'' if sized else ', or choose other --sets'}."
+                f"{_without_model(sets, sized)}."
             )
         surrogate = load_surrogate(self.surrogate, device="cpu" if self.device is None else self.device, batch=self.surrogate_batch)
         return resources | {"surrogate": surrogate.for_classes([c.folder for c in classes])}
+
+
+def _without_model(sets: Sequence[SetSpec], sized: bool) -> str:
+    """Return how the sets that follow no model are built without one; `sized` is whether images have a model's size."""
+    rest = [spec for spec in sets if not spec.needs_surrogate and spec.stages]
+    names = _corruptions(rest)
+    if sized:
+        # without a model nobody knows the size, so another recipe it is
+        others = [name for name in recipe_names() if names and _corruptions(load_recipe(name).resolve().sets) == names]
+        return f", or build the other corruptions without a model: corruptset build {' or '.join(others)}" if others else ""
+    globs = dict.fromkeys(f"{spec.stages[0].corruption}/*" if len(spec.stages) == 1 else spec.id for spec in rest)
+    chosen = " ".join(f"--sets {shlex.quote(glob)}" for glob in globs)
+    return f", or leave them out: {chosen}" if rest else ", or choose other --sets"
+
+
+def _corruptions(sets: Iterable[SetSpec]) -> set[str]:
+    return {stage.corruption for spec in sets for stage in spec.stages}

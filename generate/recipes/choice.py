@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Protocol, TypeVar
 
 from ...corruptions.calibrations import Calibration, ladder
-from ...corruptions.registry import get_corruption
+from ...corruptions.registry import get_corruption, is_corruption
 from ...corruptions.stages import parse_chain, resolve_stage, set_id
 from ...errors import CorruptsetError, UnknownCorruption, listed, suggest
 from .set_spec import SetSpec
@@ -28,6 +28,8 @@ class HasNames(Protocol):
 
 
 Set = TypeVar("Set", bound=HasNames)
+_ZERO = re.compile(r"[a-z0-9_]+/00?")
+"""A corruption at severity or level 0: the clean images."""
 
 
 def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[SetSpec]:
@@ -38,7 +40,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     sets : sequence of SetSpec
         The recipe's.
     globs : sequence of str or None
-        Shell patterns; None is all. ``clean``, named exactly, adds the clean set where the recipe has none.
+        Shell patterns; None is all. ``clean``, named exactly or as ``fog/0``, adds the clean set where the recipe has none.
 
     Raises
     ------
@@ -52,6 +54,7 @@ def choose_sets(sets: Sequence[SetSpec], globs: Sequence[str] | None) -> list[Se
     """
     if globs is None:
         return list(sets)
+    globs = ["clean" if _ZERO.fullmatch(g) and is_corruption(g.partition("/")[0]) else g for g in globs]
     known = list(sets)
     if "clean" in globs and not any("clean" in s.names for s in sets):
         known.insert(0, CLEAN)

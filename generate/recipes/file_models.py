@@ -34,13 +34,16 @@ CorruptionName = Annotated[str, AfterValidator(_known_corruption)]
 
 def _severity(value: Any) -> int | float:
     number = severity_number(value)
-    if number is None or not 0 < number <= 5:
-        raise ValueError(f"is {value!r}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as 2.25")
+    if number is None or not 0 <= number <= 5:
+        raise ValueError(
+            f"is {value!r}; expected a severity from 1 to 5, or a fraction with at most two decimals, such as 2.25; 0 is the clean images"
+        )
     return number
 
 
 Severity = Annotated[int | float, BeforeValidator(_severity)]
-Level = Annotated[int, Field(strict=True, ge=1, le=99)]
+Level = Annotated[int, Field(strict=True, ge=0, le=99)]
+"""0 is the clean images."""
 
 
 def _levels_upwards(value: Any) -> Any:

@@ -8,10 +8,13 @@ from itertools import product
 from ...canonical import canonical
 from ...corruptions.calibrations import Calibration
 from ...corruptions.registry import corruption_names, get_corruption, is_corruption
-from ...corruptions.stages import Stage, check_length, parse_chain, resolve_number, resolve_stage, set_id
+from ...corruptions.stages import Stage, absent, check_length, parse_chain, resolve_number, resolve_stage, set_id
 from ...errors import CorruptsetError, suggest
 from .file_models import LONGEST_NAME, PairEntry, SetEntry, StageEntry
 from .set_spec import Role, SetSpec, merge_sets
+
+Link = tuple[str, tuple[Stage, ...]]
+"""What a stage of a pair is called, and the stage; none where it is absent."""
 
 
 def resolve_sets(
@@ -92,13 +95,17 @@ class _Resolver:
         firsts, seconds = list(self._side(where, pair, "first")), list(self._side(where, pair, "second"))
         orders = [(firsts, seconds), (seconds, firsts)] if pair.orders == "both" else [(firsts, seconds)]
         # lists that have a stage in common name some pairs twice
-        ids = {spec.id for spec in self.specs}
+        names = {name for spec in self.specs for name in spec.names}
         for before, after in orders:
             for (first_name, first), (second_name, second) in product(before, after):
-                name = f"{first_name}+{second_name}"
-                if name not in ids and (pair.same or first.corruption != second.corruption):
-                    ids.add(name)
-                    self.specs.append(SetSpec(name, (first, second), self._role(where, (first, second), pair.role)))
+                chain, name = (*first, *second), f"{first_name}+{second_name}"
+                if name in names or not (pair.same or len({stage.corruption for stage in chain}) == len(chain)):
+                    continue
+                # with a stage at 0 the pair is the other stage alone, or the clean images, and has its own name as an alias
+                alone = name if len(chain) == 2 else set_id(chain) if all(s.number for s in chain) else first_name if first else second_name
+                called = [name] if alone in names else list(dict.fromkeys([alone, name]))
+                names.update(called)
+                self.specs.append(SetSpec(called[0], chain, self._role(where, chain, pair.role), tuple(called[1:])))
 
     def _role(self, where: str, chain: Sequence[Stage], given: Role | None) -> Role:
         """Return what a set is for: what is trained on is no test, nor is what a method is chosen by."""
@@ -120,8 +127,9 @@ class _Resolver:
             if entry.levels is not None and get_corruption(name).gradual is None:
                 self.problems.append(f"{where}: {name} has severities in place of levels; give them, as in severities = [1, 3, 5]")
                 continue
-            for stage in self._of_corruption(where, name, entry.severities, entry.levels):
-                yield (stage,), None
+            for _, chain in self._of_corruption(where, name, entry.severities, entry.levels):
+                if chain or not any(spec.id == "clean" for spec in self.specs):
+                    yield chain, None
         if entry.chain is None:
             return
         stages: list[Stage] = []
@@ -149,8 +157,8 @@ class _Resolver:
             called = len(names) == len(entry.chain) and any(name in self._named for name in names)
             yield tuple(stages), entry.id or ("+".join(names) if called else None)
 
-    def _of_corruption(self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None) -> Iterator[Stage]:
-        """Yield a corruption at severities, or at levels where it has them."""
+    def _of_corruption(self, where: str, name: str, severities: Sequence[float], levels: Sequence[int] | None) -> Iterator[Link]:
+        """Yield a corruption at severities, or at levels where it has them; at 0 it is absent."""
         gradual = get_corruption(name).gradual is not None
         if gradual and levels is None:
             self.problems.append(f"{where}: {name} has levels in place of severities; give them, as in levels = 30")
@@ -158,26 +166,30 @@ class _Resolver:
         numbers: Sequence[float] = levels if gradual and levels is not None else severities
         for number in numbers:
             try:
-                yield resolve_number(name, self._table, number)
+                if absent(name, number):
+                    yield f"{name}-0", ()
+                else:
+                    stage = resolve_number(name, self._table, number)
+                    yield stage.name, (stage,)
             except CorruptsetError as e:
                 self.problems.append(f"{where}: {e}")
 
-    def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[tuple[str, Stage]]:
-        """Yield the stages of one side of a pair, each with what it is called in the id of a chain."""
+    def _side(self, where: str, pair: PairEntry, side: str) -> Iterator[Link]:
+        """Yield the stages of one side of a pair, each with what it is called in the id of a chain; at 0 there is none."""
         severities = getattr(pair, f"{side}_severities") or pair.severities
         levels = getattr(pair, f"{side}_levels") or pair.levels
         for item in getattr(pair, side):
             if item in self._named:
                 named = self._named[item]
                 if named is not None:
-                    yield item, named
+                    yield item, (named,)
             elif is_corruption(item):
-                for stage in self._of_corruption(where, item, severities, levels):
-                    yield stage.name, stage
+                yield from self._of_corruption(where, item, severities, levels)
             else:
                 try:
-                    (stage,) = parse_chain(item, self._table)
-                    yield stage.name, stage
+                    link = parse_chain(item, self._table)
+                    (name,) = [stage.name for stage in link] or [item]
+                    yield name, link
                 except (CorruptsetError, ValueError) as e:
                     problem = str(e) if isinstance(e, CorruptsetError) else f"{item!r} is not one stage."
                     self.problems.append(f"{where}, {side}: {problem}{suggest(item, self._named)}")

@@ -27,6 +27,7 @@ class CifarC(ArrayLayout):
 
     view = "cifar-c"
     takes = ("severities",)
+    takes_clean = False
     expects = Expects(sizes=((32, 32),), channels="rgb")
     """Loaders transpose to (3, H, W), and their networks are made for 32x32."""
 

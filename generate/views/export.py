@@ -21,7 +21,7 @@ from ..recipes.choice import matching_sets
 from ..recipes.expectations import Named
 from .imagenet_c_5k import read_list
 from .layout import Layout, ViewOptions
-from .registry import layout_class, make_layout, unexpected
+from .registry import layout_class, make_layout, placed, unexpected
 from .severities import read_severities
 from .subject import Subject
 from .writer import Writer, finished_at_once
@@ -70,7 +70,7 @@ def export(
     out : path
         Receives the loader's top folder and VIEW.json; new or empty. The whole appears there at once, or not at all.
     sets : sequence of str, optional
-        Globs over set ids and aliases; by default all sets.
+        Globs over set ids and aliases; by default all sets, without ``clean`` where the view has no place for it.
     severities : path or mapping, optional
         For sets that are not one corruption at severities 1 to 5: name -> five set ids (mnist-c: one).
     images : path or sequence of str, optional
@@ -99,13 +99,15 @@ def export(
         raise BuildError(f"{out} lies in the data set itself, which would no longer verify. Choose another --out.")
     if not data.samples:
         raise BuildError(f"{directory} has no samples to export.")
-    subject = _chosen(Subject.of(data), sets)
     given: dict[str, Any] = {
         "severities": read_severities(severities) if isinstance(severities, (str, Path)) else severities or {},
         "images": read_list(images) if isinstance(images, (str, Path)) else images or (),
         "allow_missing_classes": allow_missing_classes,
     }
     options = ViewOptions.model_validate(given)
+    subject = _chosen(Subject.of(data), sets)
+    named = [*(sets or ()), *(name for names in options.severities.values() for name in names)]
+    subject = subject.only(ref.id for ref in placed(view, subject.sets, named))
     problem = unexpected(view, _shapes(data, subject))
     try:
         layout = make_layout(view, subject, options)

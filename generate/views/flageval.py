@@ -22,10 +22,11 @@ CLEAN = "clean"
 
 
 class FlagEval(FileLayout):
-    """``<name>-<version>/<corruption>/<severity>/<class folder>/<image>_<letter>.<suffix>``, and ``clean`` where there is such a set."""
+    """``<name>-<version>/<corruption>/<severity>/<class folder>/<image>_<letter>.<suffix>``, and ``clean`` where ``--sets`` names it."""
 
     view = "flageval"
     takes: ClassVar[tuple[str, ...]] = ("allow_missing_classes",)
+    takes_clean = False
 
     def __init__(self, subject: Subject, options: ViewOptions) -> None:
         refuse(

@@ -93,6 +93,8 @@ class Layout(ABC):
     """Whether images keep the paths that they have in their source, and with them their formats."""
     labelled: ClassVar[bool] = True
     """Whether it tells labels, so that images without labels do not go into it."""
+    takes_clean: ClassVar[bool] = True
+    """Whether the clean images go into it although nobody names them."""
 
     def __init__(self, subject: Subject, top: str, slices: Iterable[SetSlice]) -> None:
         self.subject = subject

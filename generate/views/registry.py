@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ...errors import BuildError, suggest
 from ..recipes.expectations import Named, refusal
+from ..recipes.set_spec import SetSpec
 from .layout import Layout, ViewOptions
-from .subject import Subject
+from .subject import SetRef, Subject
+
+_Set = TypeVar("_Set", SetSpec, SetRef)
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,13 @@ def make_layout(name: str, subject: Subject, options: ViewOptions) -> Layout:
     if layout.labelled and not subject.classes:
         raise BuildError(f"The view {name} has a place for labels, and these images have none. Use source-tree.")
     return layout(subject, options)  # type: ignore[call-arg, arg-type]  # those of views take these two
+
+
+def placed(view: str, sets: Sequence[_Set], named: Collection[str] = ()) -> list[_Set]:
+    """Return the sets that go into a view: without clean where it has no place for that, unless it is named, or there is no other."""
+    if layout_class(view).takes_clean:
+        return list(sets)
+    return [one for one in sets if one.stages or not set(named).isdisjoint(one.names)] or list(sets)
 
 
 def refuse_regions(name: str) -> None:

@@ -20,6 +20,7 @@ class SeverityFolders(FileLayout):
     """
 
     takes: ClassVar[tuple[str, ...]] = ("severities", "allow_missing_classes")
+    takes_clean = False
     published: ClassVar[str]
     """What the folder of the published data set is called."""
 

@@ -168,7 +168,7 @@ def test_an_interrupted_build_stops_says_how_to_resume_and_resumes(run: Any, tmp
     assert json.loads(out)["exit_code"] == 130
     assert "Traceback" not in err
     assert f"corruptset build imagenet-c --samples 4 --jobs 2 --metrics 1 --json --out {tmp_path / 'a'}" in err
-    stopped = run("verify", tmp_path / "a" / "imagenet-c-1.0.0")
+    stopped = run("verify", tmp_path / "a" / "imagenet-c-1.1.0")
     assert stopped.code == 1
     assert "incomplete" in stopped.out
     resumed = run(*arguments, tmp_path / "a")
@@ -186,9 +186,9 @@ def test_one_line_from_photographs_to_a_verified_data_set(run: Any, tmp_path: Pa
     (directory,) = (tmp_path / "corruptset-out").iterdir()
     assert f"corruptset-out/{directory.name}" in done.out
     manifest = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    assert len(manifest["sets"]) == 95
+    assert len(manifest["sets"]) == 96
     assert {s["count"] for s in manifest["sets"]} == {2}
-    assert sum(p.is_file() for p in (directory / "images").rglob("*")) == 95 * 2
+    assert sum(p.is_file() for p in (directory / "images").rglob("*")) == 96 * 2
     assert any((directory / "hdf5").rglob("*.h5"))
     checked = run("verify", directory, "--rederive", "all", "--json")
     assert checked.code == 0, checked.out

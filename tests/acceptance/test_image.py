@@ -55,7 +55,7 @@ def test_it_builds_and_verifies(image: images.Image, data: Path, user: str, read
     done = image.run(*arguments, data=data, user=user, read_only=read_only)
     assert done.returncode == 0, done.stderr
     built = json.loads(done.stdout)
-    assert built["sets"] == 95
+    assert built["sets"] == 96
     (directory,) = (data / "sets").iterdir()
     assert directory.stat().st_uid == int(user.partition(":")[0])
     checked = image.run("verify", f"sets/{directory.name}", data=data, user=user, read_only=read_only)

@@ -34,7 +34,7 @@ interpolation = "cubic"
 format = "jpg"
 [[sets]]
 corruptions = ["gausian_noise", "fog"]
-severities = [0, 6, 2.125]
+severities = [-1, 6, 2.125]
 [[sets]]
 chain = [{corruption = "gaussian_noise", severty = 1}, 3]
 [[sets]]
@@ -57,7 +57,7 @@ id = "x"
         "preprocessing, interpolation is 'cubic'; expected one of 'nearest'",
         "encoding, format is 'jpg'; expected one of 'jpeg', 'png'",
         "[[sets]] 1, corruptions, item 1: there is no corruption 'gausian_noise'. Did you mean 'gaussian_noise'?",
-        "[[sets]] 1, severities, item 1: is 0; expected a severity from 1 to 5",
+        "[[sets]] 1, severities, item 1: is -1; expected a severity from 1 to 5",
         "[[sets]] 1, severities, item 2: is 6; expected a severity from 1 to 5",
         "[[sets]] 1, severities, item 3: is 2.125; expected a severity from 1 to 5",
         "[[sets]] 2, chain, item 1, severty: there is no such key. Did you mean 'severity'?",

@@ -61,7 +61,7 @@ def test_a_dev_shm_that_cannot_be_used(tmp_path: Path, options: str, code: int, 
         assert os.geteuid() != 0 or not Path("/proc/self/ns/mnt").exists() or not os.access("/dev/shm", os.W_OK)
         return
     build = f"{COMMAND} build imagenet-c --sets contrast/* --out {tmp_path}"
-    line = f"{build} --jobs 2" if command == "build" else f"{build} --jobs 1 && {COMMAND} verify {tmp_path}/imagenet-c-1.0.0 --jobs 2"
+    line = f"{build} --jobs 2" if command == "build" else f"{build} --jobs 1 && {COMMAND} verify {tmp_path}/imagenet-c-1.1.0 --jobs 2"
     done = subprocess.run(["unshare", "-m", "sh", "-c", f"{mount} && set -f && {line}"], capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == code, said

@@ -119,7 +119,7 @@ def test_what_scores_return_prints_in_a_few_lines(data: DataSet, tmp_path: Path)
 
 def test_what_recipes_are_prints_in_a_few_lines() -> None:
     assert short(corruptset.pairs(["fog", "snow"], ["contrast"])).startswith("<Recipe ")
-    assert short(load_recipe("imagenet-c")).startswith("<Recipe imagenet-c 1.0.0: ")
+    assert short(load_recipe("imagenet-c")).startswith("<Recipe imagenet-c 1.1.0: ")
 
 
 def test_what_studies_and_archives_return_prints_in_a_few_lines(tmp_path: Path) -> None:

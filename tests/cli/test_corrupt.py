@@ -32,6 +32,17 @@ def test_corrupt_writes_what_the_library_makes(run: Any, tmp_path: Path) -> None
     assert np.array_equal(read(tmp_path / "y.png"), corruptset.corrupt(picture, "gaussian_noise", severity=3, seed=7, key="0"))
 
 
+def test_0_is_the_picture_itself(run: Any, tmp_path: Path) -> None:
+    """As a severity and as a level, here, among ``--sets`` and in recipes, as in Python."""
+    Image.fromarray(painted(40, 50)).save(tmp_path / "a.png")
+    for call in (["fog", "--severity", "0"], ["fog/0"], ["black_lines", "--level", "0"], ["fog-0+black_lines-00"]):
+        done = run("corrupt", "a.png", *call, "--out", "x.png", "--force")
+        assert done.code == 0, done.err
+        assert np.array_equal(read(tmp_path / "x.png"), painted(40, 50))
+    planned = run("plan", "imagenet-c", "--sets", "fog/0,fog/2", "--json").json
+    assert [s["id"] for s in planned["sets"]] == ["clean", "fog/2"]
+
+
 def test_corrupt_takes_chains_parameters_and_draws(run: Any, tmp_path: Path) -> None:
     picture = painted(64, 80, channels=1)
     Image.fromarray(picture[:, :, 0]).save(tmp_path / "a.png")

@@ -107,7 +107,7 @@ def test_the_few_small_and_grey_images_of_imagenet_are_no_hindrance(run: Callabl
     assert run("plan", "imagenet-c", "--source", f"imagenet:{root}").code == 0
     done = build(run, "imagenet-c", f"imagenet:{root}")
     assert done.code == 0, done.err
-    recipe = json.loads((tmp_path / "sets/imagenet-c-1.0.0/manifest.json").read_text("utf-8"))["recipe"]
+    recipe = json.loads((tmp_path / "sets/imagenet-c-1.1.0/manifest.json").read_text("utf-8"))["recipe"]
     assert not {"expects", "unexpected"} & set(recipe)
     photographs(tmp_path / "val", [SIDE, (56, 54), (90, 80), (60, 60), (375, 500)])
     done = build(run, "imagenet-c", f"imagenet:{root}", "--out", "other")
@@ -131,7 +131,7 @@ def test_one_odd_image_among_many_is_named_before_anything_is_written(run: Calla
 def test_who_insists_gets_it_and_the_manifest_says_so(run: Callable[..., Any], sources: dict[str, str], tmp_path: Path) -> None:
     done = build(run, "cifar10-c", sources["thumbnails"], "--any-shape")
     assert done.code == 0, done.err
-    built = tmp_path / "sets/cifar10-c-1.0.0"
+    built = tmp_path / "sets/cifar10-c-1.1.0"
     assert json.loads((built / "manifest.json").read_text("utf-8"))["recipe"]["unexpected"] == ["2 of 2 images are 160x160"]
     assert run("verify", built).code == 0
     assert build(run, "cifar10-c", sources["thumbnails"]).code == 2
@@ -163,13 +163,13 @@ def test_a_view_of_the_wrong_size_is_refused_with_the_view_that_fits(
         ("imagenet-c", "tiny-imagenet-c", "4 of 4 images are 224x224", "imagenet-c, imagenet-c-5k"),
     ]
     for recipe, view, found, fits in cases:
-        done = run("export", view, f"sets/{recipe}-1.0.0", "--out", "view")
+        done = run("export", view, f"sets/{recipe}-1.1.0", "--out", "view")
         assert done.code == 2, done.out
         assert found in done.err
         assert f"Views that fit: {fits};" in done.err
         assert not (tmp_path / "view").exists()
     for recipe, view in (("cifar10-c", "cifar-c"), ("imagenet-c", "imagenet-c"), ("cifar10-c", "openood")):
-        done = run("export", view, f"sets/{recipe}-1.0.0", "--out", f"{view}-of-{recipe}")
+        done = run("export", view, f"sets/{recipe}-1.1.0", "--out", f"{view}-of-{recipe}")
         assert done.code == 0, done.err
     straight = build(run, "cifar10-c", sources["crops"], "--view", "imagenet-c", "--out", "straight")
     assert straight.code == 2
@@ -211,7 +211,7 @@ def test_a_build_in_its_own_source_is_refused(run: Callable[..., Any], tmp_path:
     done = run("build", "imagenet-c", "--source", "folder:.", "--out", "..", *quick)
     assert done.code == 0, done.err
     assert run("build", "imagenet-c", "--source", "folder:.", "--out", "..", *quick).code == 0
-    inner = tmp_path / "data/imagenet-c-1.0.0/images/contrast/1"
+    inner = tmp_path / "data/imagenet-c-1.1.0/images/contrast/1"
     done = run("build", "imagenet-c", "--source", f"folder:{inner}", "--out", tmp_path / "data", *quick)
     assert done.code == 2
     assert "lies in" in done.err

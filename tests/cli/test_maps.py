@@ -18,7 +18,8 @@ def scored(tmp_path):
 
     def make(regions):
         source = write_rows(tmp_path / "rows", small_images(2))
-        data = corruptset.open(corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", jobs=1, metrics=0).directory)
+        options = {"jobs": 1, "metrics": 0, "store": "images"}
+        data = corruptset.open(corruptset.build(write_recipe(tmp_path, regions), source, tmp_path / "out", **options).directory)
         (tmp_path / "p").mkdir()
         np.savez(
             tmp_path / "p/clean.npz", logits=np.random.default_rng(0).normal(size=(len(data.samples), len(data.classes))).astype(np.float32)

@@ -138,9 +138,9 @@ def test_list_names_everything(run: Any) -> None:
     assert {r["role"] for r in corruptions} == {"test", "validation", "train"}
     assert {"sample", "folder"} <= {r["source"] for r in run("list", "sources", "--json").json["sources"]}
     recipes = {r["name"]: r for r in run("list", "recipes", "--json").json["recipes"]}
-    assert recipes["imagenet-c"]["sets"] == 75
-    assert recipes["imagenet-c-all"]["sets"] == 95
-    assert recipes["imagenet-c"]["images"] == 3_750_000
+    assert recipes["imagenet-c"]["sets"] == 76
+    assert recipes["imagenet-c-all"]["sets"] == 96
+    assert recipes["imagenet-c"]["images"] == 3_800_000
     assert recipes["image-degrade-30"]["images"] is None
     assert [r["side"] for r in run("list", "calibrations", "--json").json["calibrations"]] == [224, 299, 64, 32, 28]
 
@@ -154,6 +154,6 @@ def test_show_prints_documentation_tables_and_reference(run: Any) -> None:
     assert shown["tables"]["imagenet"]["5"] == {"radius": 20.0, "sigma": 15.0}
     recipe = run("show", "imagenet-d", "--json").json
     assert recipe["recipe"]["name"] == "imagenet-c"
-    assert len(recipe["sets"]) == 75
+    assert len(recipe["sets"]) == 76
     assert "fog/3" in run("show", "imagenet-c").out
     assert run("show", "cifar", "--json").json["side"] == 32

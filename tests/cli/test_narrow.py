@@ -58,7 +58,7 @@ def test_a_plan_ends_with_its_summary(run: Any) -> None:
         "weather": ["6", "snow 2, fog 1-5"],
     }
     assert "fog/3" not in done.out
-    assert any(line.startswith("Sets:    12 of imagenet-c 1.0.0") for line in lines[5:])
+    assert any(line.startswith("Sets:    12 of imagenet-c 1.1.0") for line in lines[5:])
     listed = run("plan", "imagenet-c", "--sets", "fog/*", "--list-sets").out.splitlines()
     listed = [line.rstrip() for line in listed]
     assert [line.split()[0] for line in listed[1:6]] == [f"fog/{n}" for n in range(1, 6)]

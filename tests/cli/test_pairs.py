@@ -31,6 +31,13 @@ def test_both_orders_at_every_combination_of_severities(run: Any) -> None:
     )
 
 
+def test_a_pair_with_a_stage_at_0_is_the_other_stage_alone(run: Any) -> None:
+    got = planned(run, "--first-stages", "fog", "--second-stages", "snow,black_lines", "--severities", "0,2", "--levels", "0,7")
+    assert sorted(got) == sorted(
+        ["clean", "fog/2", "snow/2", "black_lines/07", "fog-2+snow-2", "snow-2+fog-2", "fog-2+black_lines-07", "black_lines-07+fog-2"]
+    )
+
+
 def test_links_levels_and_given_parameters(run: Any) -> None:
     got = planned(
         run, "--first-stages", "fog-3", "--first-stages", "gn=gaussian_noise:sigma=0.1:rounding=round",

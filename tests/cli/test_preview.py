@@ -87,4 +87,4 @@ def test_preview_shows_what_corrupt_makes(run: Any, tmp_path: Path) -> None:
 def test_preview_shows_all_sets_by_default(run: Any, tmp_path: Path) -> None:
     done = run("preview", "--json")
     assert done.code == 0, done.err
-    assert len(done.json["sets"]) == 95
+    assert len(done.json["sets"]) == 96

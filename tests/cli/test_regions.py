@@ -22,18 +22,21 @@ def rows(tmp_path: Path) -> str:
 
 def test_plan_compares_both_ways(run: Run, rows: str, tmp_path: Path) -> None:
     recipe = write_recipe(tmp_path, EXHAUSTIVE)
-    done = run("plan", recipe, "--source", rows)
+    done = run("plan", recipe, "--source", rows, "--store", "images")
     assert done.code == 0
     assert "(regions of 4 images)" in done.out
     assert "every region as an image: about" in done.out
     assert "(chosen)" in done.out
     assert "whole images and a table of regions: about" in done.out
     assert "(--store table)" in done.out
-    planned = run("plan", recipe, "--source", rows, "--json").json
+    planned = run("plan", recipe, "--source", rows, "--store", "images", "--json").json
     per_image = 7**2 + 9**2 + 4**2 + 6**2
     assert (planned["samples"], planned["source_images"], planned["store"]) == (4 * per_image, 4, "images")
     assert planned["stores"]["images"]["bytes"] > planned["stores"]["table"]["bytes"] > 0
-    assert run("plan", recipe, "--source", rows, "--store", "table", "--json").json["store"] == "table"
+    itself = run("plan", recipe, "--source", rows)
+    assert "(--store images)" in itself.out
+    assert "Regions are stored as a table" in itself.err + itself.out
+    assert run("plan", recipe, "--source", rows, "--json").json["store"] == "table"
     assert run("plan", "cifar10-c", "--source", rows, "--json").json["store"] is None
 
 

@@ -78,6 +78,19 @@ def test_sets_a_baseline_and_a_condition(run: Run, directory: Path, predictions:
     assert f"12 sets of 20 images, {right} of which count (correct@clean=other)" in counted.out
 
 
+def test_the_commands_of_the_readme_leave_no_score_empty(run: Run, tmp_path: Path) -> None:
+    built = run("build", "imagenet-c", "--samples", 2, "--format", "hdf5", "--metrics", 0, "--no-page", "--jobs", 1, "--out", "sets")
+    assert built.code == 0, built.err
+    data = corruptset.open(tmp_path / "sets/imagenet-c-1.1.0")
+    assert len(data.set_ids) == 76
+    folder = tiny_net.write_predictions(data, tmp_path / "predictions", tiny_net.trained(data, "clean"))
+    scores = run("score", data.path, folder, "--json").json
+    assert len(scores["aude"]) == 15
+    assert None not in [scores[name] for name in ("maude", "relative_maude", "rb_index", "mean_accuracy")]
+    tests = [one["accuracy"] for name, one in scores["sets"].items() if name != "clean"]
+    assert (len(tests), scores["mean_accuracy"]) == (75, pytest.approx(np.mean(tests)))
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -77,10 +77,18 @@ def test_a_gradual_degradation_has_ladders_and_a_table_of_changes(run: Any) -> N
     assert rows["2"].split()[:3] == ["2", "88", "boxes"]
 
 
+def test_rows_of_the_paper_and_rows_of_ours_are_told_apart(run: Any) -> None:
+    tables = [line for line in run("show", "uniform_noise").out.splitlines() if line.startswith("Tables: ")]
+    assert [line.partition(", ")[0] for line in tables] == ["Tables: severities 1", "Tables: severities 4"]
+    assert tables[0].startswith("Tables: severities 1, 2, 3: Hendrycks & Dietterich 2018")
+    assert tables[1].startswith("Tables: severities 4, 5: corruptset: ")
+    assert "severities" not in run("show", "gaussian_noise").out.partition("Tables:")[2]
+
+
 def test_the_ladder_is_picked_by_an_option_and_json_has_the_table(run: Any) -> None:
     shown = run("show", "adjacent_pixel_swap", "--json").json
     assert (shown["ladder"], shown["levels"], shown["accumulates"]) == ("evaluated", 99, True)
-    assert shown["ladders"]["text"] == {"share": 0.05, "margin": 0, "exchange": True}
+    assert shown["ladders"]["text"] == {"share": 0.025, "margin": 0, "exchange": True}
     assert [row["level"] for row in shown["changes"]] == list(range(31))
     assert shown["changes"][2]["changed"] == pytest.approx(56.6, abs=1)
     other = run("show", "adjacent_pixel_swap", "--ladder", "text", "--json").json

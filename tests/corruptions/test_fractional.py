@@ -95,6 +95,11 @@ def test_severity_0_is_absent():
     image = painted(32, 32)
     for call in (("fog-0", {}), ("fog", {"severity": 0}), ([("fog", 0)], {}), ([{"corruption": "fog", "severity": 0.0}], {})):
         np.testing.assert_array_equal(corruptset.corrupt(image, call[0], **call[1]), image)
+    for call in (("fade_black/00", {}), ("fade_black", {"level": 0}), ([("fade_black", 0)], {})):
+        np.testing.assert_array_equal(corruptset.corrupt(image, call[0], **call[1]), image)
+    for given in ({"level": 0}, {"severity": 0, "level": 1}):
+        with pytest.raises(ParameterError):
+            corruptset.corrupt(image, "fog", **given)
     with pytest.raises(UnknownCorruption):
         parse_chain("fogg-0", TABLE)
 

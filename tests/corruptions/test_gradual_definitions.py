@@ -354,7 +354,7 @@ def around(place, height, width):
 @pytest.mark.parametrize("which", ["evaluated", "text"])
 def test_adjacent_pixel_swap_is_its_words(channels, which):
     image = painted(24, 31, channels)
-    count = {"evaluated": 23 * 30 // 2, "text": 24 * 31 // 20}[which]
+    count = {"evaluated": 23 * 30 // 2, "text": 24 * 31 // 40}[which]
     for level, more in ((1, None), (3, None), (2, 9.0)):
         pairs = count if more is None else int(more * (23 * 30 if which == "evaluated" else 24 * 31))
         drawn = words(2 * pairs, level, 0).astype(np.int64).reshape(-1, 2)

@@ -24,7 +24,7 @@ def test_the_page_runs_from_its_first_line_to_its_last(tmp_path):
         else:
             printed += [(line, shell(line, tmp_path)) for line in text.splitlines()]
     assert (tmp_path / "report.html").stat().st_size > 10_000
-    assert (tmp_path / "corruptset-out/imagenet-c-1.0.0/index.html").is_file()
+    assert (tmp_path / "corruptset-out/imagenet-c-1.1.0/index.html").is_file()
     (ending,) = [out.splitlines()[-4:] for line, out in printed if line.startswith("corruptset build")]
     assert [line.partition(":")[0] for line in ending] == ["Directory", "Contact sheet", "Page", "Digest"]
     assert "colours" in printed[-1][1]

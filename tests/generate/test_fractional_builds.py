@@ -85,6 +85,6 @@ def test_sets_are_chosen_with_a_dot_or_a_p() -> None:
 
 
 def test_a_recipe_refuses_other_severities() -> None:
-    for wrong in ("0", "5.25", "2.125", "true", '"2"'):
+    for wrong in ("-1", "5.25", "2.125", "true", '"2"'):
         with pytest.raises(RecipeError, match="expected a severity from 1 to 5, or a fraction with at most two decimals"):
             recipe(f'[[sets]]\ncorruptions = ["fog"]\nseverities = [{wrong}]\n')

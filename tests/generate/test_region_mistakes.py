@@ -59,12 +59,12 @@ def test_the_data_card_says_what_the_samples_are(which: str, words: str, request
 
 def test_other_regions_are_another_build(photos: Path, recipes: dict[str, Path], tmp_path: Path) -> None:
     source = f"folder:{photos}"
-    build(recipes["plain"], source, tmp_path, jobs=1)
+    build(recipes["plain"], source, tmp_path, jobs=1, store="images")
     with pytest.raises(BuildError, match=r"recipe.regions.store: here 'images', asked for 'table'"):
         build(recipes["plain"], source, tmp_path, jobs=1, store="table")
     more = write_recipe(tmp_path / "more", PHOTOS.replace("blocks = 2", "blocks = 3"))
     with pytest.raises(BuildError, match=r"recipe.regions.blocks: here 2, asked for 3"):
-        build(more, source, tmp_path, jobs=1)
+        build(more, source, tmp_path, jobs=1, store="images")
 
 
 @pytest.mark.parametrize(

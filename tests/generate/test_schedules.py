@@ -28,7 +28,7 @@ GOLDEN = {
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unbuilt.write_data_set(tmp_path_factory.mktemp("data"), "imagenet-c-all", 40)
+    return unbuilt.write_data_set(tmp_path_factory.mktemp("data"), "imagenet-c-all", 40, version="1.0.0")  # a schedule names its data set
 
 
 def visits(made: Schedule) -> list[str]:

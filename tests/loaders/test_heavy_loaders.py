@@ -28,7 +28,7 @@ def torchvision_beside_a_cpu_torch() -> object:
 
 @pytest.mark.parametrize("name", ["torchvision", "timm"])
 def test_class_folders(inside: Path, name: str) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets(f"from {name}")
     dataset = run(text)["dataset"]
     assert len(dataset) == len(data.samples)
@@ -44,7 +44,7 @@ def test_class_folders(inside: Path, name: str) -> None:
 def test_torchvision_takes_the_5k_folders(inside: Path) -> None:
     from torchvision import datasets as folders
 
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     dataset = folders.ImageFolder("data5k/ImageNet-C/contrast/3")
     assert dataset.classes == [c.folder for c in data.classes]
 
@@ -89,7 +89,7 @@ def test_robustbench_on_cifar(robustbench: Path, classes: int, tmp_path: Path, m
     shell(f"{build} --sets '{','.join(f'{n}/*' for n in SEVERAL)}' --metrics 0 --format hdf5", tmp_path)
     told = shell(export_line, tmp_path)
     assert "Note" not in told
-    built = tmp_path / f"cifar{classes}-c-1.0.0"
+    built = tmp_path / f"cifar{classes}-c-1.1.0"
     data = corruptset.open(built)
     from robustbench.data import load_cifar10c, load_cifar100c
 
@@ -123,7 +123,7 @@ def test_robustbench_on_imagenet(robustbench: Path, tmp_path: Path, monkeypatch:
     free = (name for i in range(1, 50_001) if (name := f"ILSVRC2012_val_{i:08d}.JPEG") not in taken)
     archives.write_photographs(tmp_path / "val", [*listed, *(f"{wnid}/{next(free)}" for wnid in empty)])
     shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --format folder", tmp_path)
-    built = tmp_path / "imagenet-c-1.0.0"
+    built = tmp_path / "imagenet-c-1.1.0"
     shutil.copy(helpers / "imagenet_test_image_ids.txt", tmp_path)
     told = shell(lines("export imagenet-c-5k")[0], tmp_path)
     assert ", ".join(empty) in told

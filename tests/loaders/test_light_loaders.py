@@ -22,7 +22,7 @@ pytestmark = [
 
 
 def test_webdataset(inside: Path) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import webdataset")
     found = list(run(text)["dataset"])
     assert len(found) == len(data.samples)
@@ -33,7 +33,7 @@ def test_webdataset(inside: Path) -> None:
 
 
 def test_hugging_face_datasets(inside: Path) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     folder, tars = snippets("load_dataset")
     names = run(folder)
     assert len(names["dataset"]) == len(data) * len(data.samples)
@@ -48,7 +48,7 @@ def test_hugging_face_datasets(inside: Path) -> None:
 
 
 def test_mlcroissant(inside: Path) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     (text,) = snippets("import mlcroissant")
     dataset = run(text)["dataset"]
     assert not dataset.metadata.ctx.issues.errors
@@ -69,7 +69,7 @@ def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.M
     data = corruptset.open(layouts.make(layouts.write_recipe(tmp_path, name="imagenet-c", encoding="jpeg"), crops, tmp_path))
     assert CHAIN in data.set_ids
     for view, out in (("webdataset", "shards"), ("imagefolder", "hub"), ("croissant", "croissant")):
-        export(view, tmp_path / "imagenet-c-1.0.0", tmp_path / out)
+        export(view, tmp_path / "imagenet-c-1.1.0", tmp_path / out)
     monkeypatch.chdir(tmp_path)
     by_id = {s.id: s for s in data.samples}
     images = dict(zip(by_id, data[CHAIN].images(), strict=True))

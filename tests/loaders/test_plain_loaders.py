@@ -48,7 +48,7 @@ def test_what_the_page_installs_is_what_the_tests_install() -> None:
 
 
 def test_the_sets_of_a_build_without_a_view(inside: Path) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     names = run(snippets("corruptset.open")[0])
     images = data["contrast/3"].array()
     assert images.shape[1:] == (224, 224, 3)
@@ -58,20 +58,20 @@ def test_the_sets_of_a_build_without_a_view(inside: Path) -> None:
 
 
 def test_shards_are_read_all_and_in_order(inside: Path) -> None:
-    data = corruptset.open("cifar10-c-1.0.0")["contrast/3"]
+    data = corruptset.open("cifar10-c-1.1.0")["contrast/3"]
     pixels, files = snippets("import h5py")
-    assert len(list(Path("cifar10-c-1.0.0/hdf5/contrast").glob("3-*.h5"))) > 1
+    assert len(list(Path("cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
     names = run(pixels)
     np.testing.assert_array_equal(names["images"], data.array())
     np.testing.assert_array_equal(names["labels"], data.labels)
-    photographs = corruptset.open("imagenet-c-1.0.0", prefer="hdf5")["contrast/3"]
+    photographs = corruptset.open("imagenet-c-1.1.0", prefer="hdf5")["contrast/3"]
     names = run(files)
     np.testing.assert_array_equal(names["image"], photographs.array()[-1])
     assert names["label"] == photographs.labels[-1]
 
 
 def test_arrays_and_lists(inside: Path) -> None:
-    data = corruptset.open("cifar10-c-1.0.0")
+    data = corruptset.open("cifar10-c-1.1.0")
     cifar, mnist = (text for text in snippets("np.load"))
     names = run(cifar)
     np.testing.assert_array_equal(names["images"], data["contrast/3"].array())
@@ -85,7 +85,7 @@ def test_arrays_and_lists(inside: Path) -> None:
     np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
     run(snippets("from pathlib")[0])
-    assert corruptset.open("built/cifar10-c-1.0.0").digest == data.digest
+    assert corruptset.open("built/cifar10-c-1.1.0").digest == data.digest
     assert corruptset.open("built/mnist-c-1.0.0").digest == digits.digest
     for top in (Path("data-mnist/mnist_c"), Path("built/mnist-c-1.0.0/mnist_c")):
         found = {p: len(np.load(p)) for p in top.rglob("*.npy")}
@@ -95,7 +95,7 @@ def test_arrays_and_lists(inside: Path) -> None:
 
 def test_the_documented_rules_of_class_folders(inside: Path) -> None:
     """ImageFolder's: sorted class folders, files walked in sorted order; restated here where torchvision is not installed."""
-    photographs = corruptset.open("imagenet-c-1.0.0")
+    photographs = corruptset.open("imagenet-c-1.1.0")
     root = Path("data-in/ImageNet-C/contrast/3")
     classes = sorted(p.name for p in root.iterdir() if p.is_dir())
     found = [(p, classes.index(c)) for c in classes for p in sorted((root / c).rglob("*"))]

@@ -23,7 +23,7 @@ def test_the_lines_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     text = "".join(text for kind, text in blocks(ROOT / "docs/reading.md") if kind == "python")
     names = run(text, kept=kept)
-    images = corruptset.open("imagenet-c-1.0.0")["contrast/3"]
+    images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     assert list(names["blurred"]) == ["gaussian_blur/1", "gaussian_blur/3", "gaussian_blur/5"]
     assert len(names["test"]) == 5
     assert len(names["all_severities"]) == 100

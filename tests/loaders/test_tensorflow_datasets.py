@@ -63,7 +63,7 @@ def test_the_lines_of_the_page(exported: Path, published_checksums: None) -> Non
 
     (text,) = snippets("tensorflow_datasets")
     names = run(text)
-    data = corruptset.open("cifar10-c-1.0.0")
+    data = corruptset.open("cifar10-c-1.1.0")
     assert rows(names["cifar"]) == stored(data["contrast/3"].array(), data["contrast/3"].labels)
     digits = corruptset.open("mnist-c-1.0.0")
     assert {split: len(found) for split, found in names["mnist"].items()} == {"train": 8, "test": 12}

@@ -31,13 +31,13 @@ def test_the_plain_example_reads_what_open_reads(
     dataset: Callable[..., Path], containers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = dataset(containers=containers, repeat=2)
-    root.rename(root.with_name("imagenet-c-1.0.0"))
+    root.rename(root.with_name("imagenet-c-1.1.0"))
     monkeypatch.chdir(root.parent)
     (example,) = (e for e in EXAMPLES if "import h5py" in e)
     assert "corruptset" not in example
     names: dict[str, Any] = {}
     exec(example, names)
-    images = corruptset.open("imagenet-c-1.0.0")["fog/3"]
+    images = corruptset.open("imagenet-c-1.1.0")["fog/3"]
     image, label = images[5]
     np.testing.assert_array_equal(names["image"], image)
     assert names["label"] == label
@@ -45,7 +45,7 @@ def test_the_plain_example_reads_what_open_reads(
 
 def test_the_corruptset_example_runs(dataset: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     root = dataset(repeat=2)
-    root.rename(root.with_name("imagenet-c-1.0.0"))
+    root.rename(root.with_name("imagenet-c-1.1.0"))
     monkeypatch.chdir(root.parent)
     (example,) = (e for e in EXAMPLES if "corruptset.open" in e)
     names: dict[str, Any] = {}

@@ -62,7 +62,7 @@ def test_all_wrong_fields_are_listed_at_once(dataset: Make) -> None:
 
 
 def test_incomplete_builds_say_how_to_go_on(tmp_path: Path, templates: Make) -> None:
-    build = tmp_path / "out/imagenet-c-1.0.0"
+    build = tmp_path / "out/imagenet-c-1.1.0"
     (build / ".corruptset").mkdir(parents=True)
     (build / ".corruptset/build.json").touch()
     with pytest.raises(IncompleteBuild, match=r"incomplete build.*Resume it by running the same `corruptset build` command"):

@@ -735,5 +735,5 @@ VARIANTS = [
     Variant("fractional", "elastic's sigma at 0 is that at 1", "fractional.py", '{"sigma": 999.0}', "{}", "fractional"),
     Variant("fractional", "from the row above", "fractional.py", "share = at - below", "share = 1 - (at - below)", "fractional"),
     Variant("fractional", "nothing above the last row", "fractional.py", "min(int(at), max(rows) - 1)", "int(at)", "fractional"),
-    Variant("fractional", "a stage of severity 0 is refused", "stages.py", "severity_number(severity) == 0", "False", "fractional"),
+    Variant("fractional", "a stage of severity 0 is refused", "stages.py", "severity_number(number) == 0", "False", "fractional"),
 ]

@@ -46,7 +46,7 @@ def test_the_published_benchmark_has_no_note(make):
     ("fields", "says"),
     [
         ({"version": "0.9.0"}, "is of version 0.9.0; the published sets are those of 1.0.0"),
-        ({"name": "mine"}, "mine 1.0.0 is no published benchmark"),
+        ({"name": "mine"}, "mine 1.1.0 is no published benchmark"),
         ({"encoding": {"format": "jpeg", "quality": 85, "optimize": False, "subsampling": "4:2:0", "containers": ["folder"]}},
          "stored as JPEG of quality 85 (4:2:0), the published ones as PNG"),
         ({"scale": "side"}, "Lengths grow with the image's side"),
@@ -74,7 +74,7 @@ def test_images_and_sets_that_are_missing(tmp_path, make):
     (note,) = notes(unbuilt.data_set(tmp_path / "few", "cifar10-c", 500))
     assert note == "It has 500 images; the published scores are of 10,000."
     (note,) = notes(make(), scored=["fog/1", "clean"])
-    assert note.startswith("1 of the recipe's 95 sets are scored (the rest was not built, or not asked for)")
+    assert note.startswith("2 of the recipe's 96 sets are scored (the rest was not built, or not asked for)")
     part = make()
     part.absent = ["fog/2"]
     (note,) = notes(part, scored=["fog/1"])

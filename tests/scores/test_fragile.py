@@ -198,7 +198,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def built(recipe: Any, source: str, out: Path, **options: Any) -> Any:
-    made = corruptset.build(recipe, source, out, jobs=1, metrics=0, **options)
+    made = corruptset.build(recipe, source, out, jobs=1, metrics=0, **({"store": "images"} | options))
     return corruptset.open(made.directory)
 
 

@@ -48,7 +48,7 @@ def test_of_every_set(data, predictions, scores):
         assert scored.rank == pytest.approx(mean(outcome.rank.tolist()))
         assert scored.probability == pytest.approx(mean(outcome.probability.tolist()), rel=1e-6)
         assert scored.interval[0] <= scored.accuracy <= scored.interval[1]
-    assert (scores.digest, scores.name, scores.model, scores.samples) == (data.digest, "imagenet-c-all 1.0.0", "made up", 40)
+    assert (scores.digest, scores.name, scores.model, scores.samples) == (data.digest, "imagenet-c-all 1.1.0", "made up", 40)
 
 
 def test_error_curves(data, predictions, scores):
@@ -154,7 +154,7 @@ def test_scores_of_some_sets_are_those_of_a_build_of_them(tmp_path, data, predic
     assert list(here.aude) == ["fog"]
     assert here.maude is None
     assert any("14 of them are missing" in note for note in here.notes)
-    assert any(note.startswith("6 of the recipe's 95 sets are scored") for note in here.notes)
+    assert any(note.startswith("7 of the recipe's 96 sets are scored") for note in here.notes)
     with pytest.raises(UnknownCorruption, match="Did you mean"):
         corruptset.score(data, predictions, sets=["fogg/*"])
 
@@ -192,7 +192,7 @@ def test_as_a_table_and_in_words(scores):
     frame = scores.to_pandas()
     assert list(frame.columns) == ["n", "accuracy", "top5", "rank", "probability", "low", "high"]
     assert frame.loc["fog/3", "accuracy"] == scores.sets["fog/3"].accuracy
-    assert repr(scores).startswith("<Scores of made up on imagenet-c-all 1.0.0: 96 sets, maude 0.")
+    assert repr(scores).startswith("<Scores of made up on imagenet-c-all 1.1.0: 96 sets, maude 0.")
     assert str(scores) == repr(scores)
     assert len(repr(scores)) < 200
 

@@ -136,6 +136,19 @@ def contrast(key: str, clean: NDArray[np.int16]) -> NDArray[np.int16]:
     return corruptset.corrupt(clean.astype(np.uint8), "contrast", severity=3, calibration="tiny", key=key).astype(np.int16)
 
 
+@pytest.mark.parametrize(
+    ("recipe", "others"),
+    [
+        ("flageval", "corruptset build flageval-noise."),
+        ("image-degrade-30-model", "corruptset build image-degrade-30 or image-degrade-30-299 or image-degrade-30-text."),
+    ],
+)
+def test_without_a_model_the_recipe_that_needs_none_is_named(recipe: str, others: str) -> None:
+    with pytest.raises(BuildError) as e:
+        corruptset.plan(recipe, "sample")
+    assert str(e.value).endswith(f"or build the other corruptions without a model: {others}")
+
+
 def test_sets_that_follow_no_model_need_none(given: dict[str, Tilt], source: str, tmp_path: Path) -> None:
     """Without a model other sets are built; the model is asked for by name, and can be given to an extension."""
     alone = build(source, tmp_path / "out", surrogate=None, sets=["contrast/2"])
@@ -143,8 +156,8 @@ def test_sets_that_follow_no_model_need_none(given: dict[str, Tilt], source: str
     text = (alone.directory / "manifest.json").read_text()
     assert "surrogates" not in text
     assert "reproducible" not in text
-    for options in ({}, {"sets": ["contrast-3+pgd-4"]}):
-        with pytest.raises(BuildError, match=r"--surrogate FILE\.toml .*or choose other --sets"):
+    for options, others in (({}, r"leave them out: --sets 'contrast/\*'\."), ({"sets": ["contrast-3+pgd-4"]}, "choose other --sets")):
+        with pytest.raises(BuildError, match=rf"--surrogate FILE\.toml .*or {others}"):
             build(source, tmp_path / "out", surrogate=None, **options)
     with pytest.raises(BuildError, match=r"Images have a model's size; and no model is given"):
         build(source, tmp_path / "sized", SIZED, surrogate=None, sets=["contrast/2"])

@@ -25,6 +25,13 @@ def test_globs_and_names_choose_as_one_comparison_after_the_other(seed: int) -> 
     assert [text.partition(" matches")[0] for text in problems] == [repr(g) for g in unmatched]
 
 
+def test_a_corruption_at_0_is_the_clean_set() -> None:
+    for glob in ("clean", "fog/0", "fade_black/00"):
+        assert [one.id for one in choose_sets(SETS, [glob, "snow/2"])] == ["clean", "snow/2"]
+    with pytest.raises(UnknownCorruption, match="'fogg/0' matches no set"):
+        choose_sets(SETS, ["fogg/0"])
+
+
 def test_thousands_of_ids_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     sets = [SetSpec(f"a-{i}", ()) for i in range(3000)]
     monkeypatch.setattr("corruptset.generate.recipes.choice.fnmatchcase", None)

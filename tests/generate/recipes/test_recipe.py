@@ -30,12 +30,12 @@ def ids(corruptions):
 @pytest.mark.parametrize(
     ("name", "expected", "calibration", "preprocessing"),
     [
-        ("imagenet-c", ids(FIFTEEN), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
+        ("imagenet-c", ["clean", *ids(FIFTEEN)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
         ("imagenet-c-extra", ids(EXTRA), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        ("imagenet-c-all", ids(FIFTEEN + EXTRA), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
+        ("imagenet-c-all", ["clean", *ids(FIFTEEN + EXTRA)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
         ("imagenet-c-bar", ids(BAR), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        ("imagenet-c-299", ids(FIFTEEN), "inception", CentralResize(kind="central-resize", fraction=0.875, side=299)),
-        ("tiny-imagenet-c", ids(FIFTEEN), "tiny", Resize(kind="resize", side=64)),
+        ("imagenet-c-299", ["clean", *ids(FIFTEEN)], "inception", CentralResize(kind="central-resize", fraction=0.875, side=299)),
+        ("tiny-imagenet-c", ["clean", *ids(FIFTEEN)], "tiny", Resize(kind="resize", side=64)),
         (
             "flageval-noise",
             ids(["gaussian_noise", "impulse_noise", "shot_noise"]),
@@ -48,14 +48,12 @@ def test_shipped(name, expected, calibration, preprocessing):
     found = load_recipe(name)
     specs = found.resolve().sets
     assert [s.id for s in specs] == expected
-    assert {s.role for s in specs if s.stages[0].corruption in EXTRA} <= {"validation"}
-    assert {s.role for s in specs if s.stages[0].corruption in FIFTEEN} <= {"test"}
+    assert all(s.role == ("validation" if s.stages and s.stages[0].corruption in EXTRA else "test") for s in specs)
     assert (found.name, found.calibration, found.scale) == (name, calibration, "none")
     assert found.preprocessing == preprocessing
     assert found.encoding == JpegEncoding(quality=85, optimize=False, subsampling="4:2:0")
     table = found.table()
-    for spec in specs:
-        (stage,) = spec.stages
+    for stage in (stage for spec in specs for stage in spec.stages):
         assert dict(stage.parameters) == dict(table.row(stage.corruption, stage.severity).parameters)
     assert found.title
     assert found.description
@@ -120,6 +118,7 @@ def test_names():
         "icons50-microsoft",
         "icons50-subtype",
         "image-degrade-30",
+        "image-degrade-30-299",
         "image-degrade-30-model",
         "image-degrade-30-text",
         "imagenet-c",

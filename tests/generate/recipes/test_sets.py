@@ -38,6 +38,22 @@ def test_pairs_in_both_orders_and_in_the_given_one():
     assert [(s.id, s.role) for s in own.resolve().sets] == [("gn010+fade_black-02", "train"), ("fade_black-02+gn010", "train")]
 
 
+def test_severity_0_and_level_0_are_the_clean_images():
+    """As in ``corrupt(image, "fog", severity=0)``."""
+    own = recipe('[[sets]]\ncorruptions = ["fog", "snow"]\nseverities = [0, 2]\n[[sets]]\ncorruptions = ["fade_black"]\nlevels = [0, 1]\n')
+    assert [s.id for s in own.resolve().sets] == ["clean", "fog/2", "snow/2", "fade_black/01"]
+    specs = recipe('[[pairs]]\nfirst = ["fog"]\nsecond = ["snow"]\nseverities = [0, 2]\n').resolve().sets
+    assert {s.id: s.aliases for s in specs} == {
+        "clean": ("fog-0+snow-0", "snow-0+fog-0"),
+        "snow/2": ("fog-0+snow-2", "snow-2+fog-0"),
+        "fog/2": ("fog-2+snow-0", "snow-0+fog-2"),
+        "fog-2+snow-2": (),
+        "snow-2+fog-2": (),
+    }
+    named = recipe(NAMED + '[[pairs]]\nfirst = ["gn010"]\nsecond = ["fog"]\nseverities = [0, 1]\norders = "given"\n').resolve().sets
+    assert [(s.id, s.aliases) for s in named] == [("gn010", ("gn010+fog-0",)), ("gn010+fog-1", ())]
+
+
 def test_a_corruption_paired_with_itself_draws_twice():
     specs = recipe('[[pairs]]\nfirst = ["gaussian_noise"]\nsecond = ["gaussian_noise"]\nseverities = [2]\n').resolve().sets
     assert [s.id for s in specs] == ["gaussian_noise-2+gaussian_noise-2"]
@@ -132,7 +148,7 @@ def test_one_chain_under_two_names_is_one_set():
             "levels: is 0; expected a number of levels from 1 to 99",
         ),
         ('[[sets]]\ncorruptions = ["fade_black"]\nlevels = 3\nseverities = [1]\n', "has severities and levels"),
-        ('[[sets]]\nchain = ["fade_black-00"]\n', "level is 0; expected a whole number from 1"),
+        ('[[sets]]\nchain = [{corruption = "fade_black", level = 0}]\n', "level is 0; expected a whole number from 1"),
         ('[[pairs]]\nfirst = ["fgo"]\nsecond = ["fog"]\n', "[[pairs]] 1, first: 'fgo'"),
         ('[[pairs]]\nfirst = ["fog-9"]\nsecond = ["fog"]\n', "severity is 9; expected a whole number from 1 to 5"),
         ('[[pairs]]\nfirst = ["fog-1+fog-2"]\nsecond = ["fog"]\n', "'fog-1+fog-2' is not one stage"),

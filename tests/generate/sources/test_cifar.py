@@ -201,5 +201,5 @@ def test_the_recipes_keep_what_is_published():
         assert (recipe.name, recipe.calibration, recipe.scale, recipe.encoding.format) == (name, "cifar", "none", "png")
         assert (recipe.preprocessing.kind, recipe.preprocessing.channels) == ("none", "keep")
         specs = recipe.resolve().sets
-        assert [s.id for s in specs] == [f"{c}/{s}" for c in (*fifteen, *extra) for s in range(1, 6)]
-        assert [s.role for s in specs] == ["test"] * 75 + ["validation"] * 20
+        assert [s.id for s in specs] == ["clean", *(f"{c}/{s}" for c in (*fifteen, *extra) for s in range(1, 6))]
+        assert [s.role for s in specs] == ["test"] * 76 + ["validation"] * 20

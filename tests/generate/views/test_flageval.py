@@ -12,6 +12,7 @@ from layouts import export
 import corruptset
 from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
+from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import Sample
 from corruptset.generate.views.layout import ViewOptions
 from corruptset.generate.views.registry import make_layout
@@ -70,6 +71,23 @@ def test_every_image_lies_under_its_name(noisy: Path, tmp_path: Path) -> None:
     assert sorted(os.listdir(top / "shot_noise/3")) == [c.folder for c in data.classes]
     report = check_view(noisy, tmp_path / "data")
     assert report.ok, report.problems
+
+
+def test_clean_images_lie_there_only_where_they_are_named(tmp_path: Path) -> None:
+    crops = layouts.write_crops(tmp_path / "crops", classes=3)
+    recipe = layouts.write_recipe(tmp_path, more=SETS.partition('[[sets]]\ncorruptions = ["contrast"]')[0])
+    built = layouts.make(recipe, crops, tmp_path / "out", format="folder")
+    assert "clean" in corruptset.open(built)
+    assert sorted(os.listdir(export("flageval", built, tmp_path / "data").top)) == sorted(LETTERS)
+    straight = layouts.make(recipe, crops, tmp_path / "straight", view="flageval", sets=None)
+    assert sorted(p.name for p in straight.rglob("*_noise") if p.parent.name == "small-c-1.0.0" and p.is_dir()) == sorted(LETTERS)
+    assert "clean" not in corruptset.open(straight)
+
+
+def test_the_sets_have_the_names_of_the_page() -> None:
+    names = {spec.id: spec.aliases for spec in load_recipe("flageval").resolve().sets}
+    noises = {f"{name}_noise/3": (f"ImageNet-1K_{name}",) for name in ("gaussian", "impulse", "shot")}
+    assert names == {"clean": (), **noises, "pgd/3": ("ImageNet-1K_pgd",)}
 
 
 def test_a_build_writes_straight_into_it(tmp_path: Path, noisy: Path) -> None:

@@ -124,7 +124,7 @@ def test_what_mnist_c_cannot_hold_is_refused(mnist: str, tmp_path: Path) -> None
         strict_export("mnist-c", colour, tmp_path / "view")
     # the recipe's corruptions are at one severity each, so the views of five refuse them all, by name
     built = build("mnist-c", mnist, tmp_path / "out", metrics=0, jobs=1, sets=["clean", "rotate", "fog"]).directory
-    refused = r"\n  clean: .*\n  fog: has severities 5, not 1, 2, 3, 4\n  rotate: has severities 2, not 1, 3, 4, 5\n"
+    refused = r"\n  fog: has severities 5, not 1, 2, 3, 4\n  rotate: has severities 2, not 1, 3, 4, 5\n"
     with pytest.raises(BuildError, match=refused):
         strict_export("cifar-c", built, tmp_path / "view")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from layouts import CHOSEN, PLAIN, TAKE_ALL, export
+from layouts import CHOSEN, CONTRAST, PLAIN, TAKE_ALL, Shared, export, files_of, make
 
 import corruptset
 from corruptset.errors import BuildError
@@ -166,6 +166,21 @@ def test_mnist_c_takes_one_corruption_at_a_severity_by_itself_and_the_rest_as_to
     assert report.ok, report.problems
     with pytest.raises(BuildError, match="Identity and identity are one name where capitals do not count"):
         export("mnist-c", grey_chains, tmp_path / "other", sets=["clean", "contrast/3"], severities={"Identity": ["contrast/3"]})
+
+
+@pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "tiny-imagenet-c"])
+def test_what_has_no_severity_is_left_out_where_nobody_names_it(shared: Shared, tmp_path: Path, view: str) -> None:
+    """A recipe with a clean set has the views that it had without one."""
+    recipe = {"more": CONTRAST}
+    directory = shared.build(recipe=recipe)
+    assert "clean" in corruptset.open(directory)
+    whole, chosen = (export(view, directory, tmp_path / name, sets=sets) for name, sets in (("all", None), ("some", ["*/*"])))
+    assert files_of(whole.path) == files_of(chosen.path)
+    assert check_view(directory, tmp_path / "all").ok
+    for name, sets in (("by itself", None), ("by a pattern", ["*"])):
+        built = make(shared.recipe(**recipe), shared.crops(), tmp_path / name, view=view, sets=sets)
+        assert corruptset.open(built).set_ids == [f"contrast/{s}" for s in range(1, 6)]
+        assert files_of(built / whole.top.name) == files_of(whole.top)
 
 
 def test_clean_beside_corruptions_is_told_with_the_pattern_that_leaves_it_out(png: Path, tmp_path: Path) -> None:

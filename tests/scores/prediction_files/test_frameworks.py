@@ -31,14 +31,14 @@ def lines(word: str) -> str:
 @pytest.fixture
 def shared_names(shared: layouts.Shared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The names of the lines that all frameworks share, in a folder with a build under the page's name."""
-    (tmp_path / "imagenet-c-1.0.0").symlink_to(shared.build(sets=SETS))
+    (tmp_path / "imagenet-c-1.1.0").symlink_to(shared.build(sets=SETS))
     monkeypatch.chdir(tmp_path)
     return run(SHARED)
 
 
 def check(names: dict[str, Any], logits: Callable[[np.ndarray], np.ndarray]) -> None:
     """Hold what a framework's lines wrote against the logits of a set's images, (n, height, width, 3) of uint8."""
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     found = read_predictions("predictions", data)
     assert (found.model, found.digest) == ("ResNet-50", data.digest)
     assert list(found.outcomes) == SETS
