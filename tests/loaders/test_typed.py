@@ -1,4 +1,4 @@
-"""A user's file under mypy --strict: a data set goes where PyTorch's stubs ask for a `Dataset`, and costs nothing where PyTorch is absent."""
+"""A user's file under mypy --strict: a set goes where PyTorch's stubs ask for a `Dataset`, and is a sequence without PyTorch."""
 
 from __future__ import annotations
 
