@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import layouts
 import numpy as np
 import pytest
+from file_server import serving
 
 import corruptset
+from corruptset.manifests.distribution.publish import publish
 from corruptset.manifests.release.pack import pack
 
 pytestmark = [
@@ -46,6 +49,35 @@ def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch
             index = by_path[record[f"{set_id}/path"].decode()]
             np.testing.assert_array_equal(np.array(record[f"{set_id}/image"]), data[set_id].image(index))
             assert record[f"{set_id}/class"].decode() == data.classes[samples[index].label].folder
+
+
+@pytest.mark.parametrize("layout", ["plain", "huggingface", "zenodo"])
+def test_mlcroissant_reads_a_published_data_set_over_http(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: Any
+) -> None:
+    """As it was published: nobody edits croissant.json or downloads anything first."""
+    import mlcroissant
+
+    monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
+    pack(built, tmp_path / "p", family_of=lambda _: "digital")
+    place = tmp_path / "published"
+    place.mkdir()
+    with serving() as serve:
+        served = place / "files" if layout == "zenodo" else place
+        url = serve(served).url
+        given: Any = {"license": "cc-by-4.0", "date": "2026-11-23", "creators": ["Doe, Jane"], "url": url}
+        publish(tmp_path / "p", place, layout=layout, go=True, **given)
+        dataset = mlcroissant.Dataset(jsonld=f"{url}/croissant.json")
+        assert not dataset.metadata.ctx.issues.errors
+        about = dataset.metadata
+        assert (about.url, about.license, str(about.date_published)[:10]) == (url, ["cc-by-4.0"], "2026-11-23")
+        data = corruptset.open(built)
+        found = list(dataset.records("contrast/3"))
+        assert len(found) == len(data.samples)
+        for record in found:
+            index = next(s.index for s in data.samples if s.id == record["contrast/3/id"].decode())
+            np.testing.assert_array_equal(np.array(record["contrast/3/image"]), data["contrast/3"].image(index))
+            assert record["contrast/3/label"] == data["contrast/3"].label(index)
 
 
 @pytest.mark.parametrize("form", ["tar", "zip"])
