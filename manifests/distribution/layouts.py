@@ -21,6 +21,7 @@ from ..release.archives import read_members
 from ..release.bag import PAYLOAD, title
 from ..release.croissant import CROISSANT, TABLE
 from ..release.division import Contents
+from ..release.parquet import PARQUET, configurations, parquet_files
 from ..release.release_index import INDEX, INDEX_CAP, ReleaseIndex, index_bytes, indexed_files, parse_index
 
 LayoutName = Literal["plain", "huggingface", "zenodo"]
@@ -197,21 +198,23 @@ def _plain(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFi
 
 def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
     images = sum(s.count for s in release.manifest.sets)
+    parquet = parquet_files(release.path)
     head: dict[str, Any] = {
         "pretty_name": title(release.manifest),
         "license": (attribution.license or "other").lower(),
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
         "size_categories": [_size_category(images)],
-        # what the viewer shows; it reads tars as WebDataset only, with all files of a sample beside each other
-        "configs": [{"config_name": "samples", "data_files": SAMPLES}],
+        # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each other
+        "configs": configurations(release.manifest, parquet) if parquet else [{"config_name": "samples", "data_files": SAMPLES}],
     }
     table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
     rows = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)]
     yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())  # each JSON value is YAML
     card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)  # of a release from the hub
     texts = {**release.texts, README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
-    return _files(release.with_texts(_tagged(texts)))
+    pictures = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet]
+    return [*pictures, *_files(release.with_texts(_tagged(texts)))]
 
 
 def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
@@ -262,6 +265,8 @@ def _zenodo_metadata(release: ReleaseFolder, attribution: Attribution) -> dict[s
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
     """Return what a person should know of a place's limits."""
+    if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
+        return ["load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."]
     if layout != "zenodo":
         return []
     count, total = len(files) - 1, sum(f.bytes for f in files[1:])

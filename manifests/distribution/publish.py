@@ -142,7 +142,7 @@ def publish(
             "them with --replace (replace=True)."
         )
     if go:
-        _check_archives(release, told_progress)
+        _check_archives(release, files, told_progress)
         total = sum(f.bytes for f in publication.to_send)
         if publication.to_send:
             place.put(publication.to_send, lambda done: told_progress("bytes", min(done, total), total))
@@ -175,13 +175,14 @@ def _place(target: str, directory: Path, private: bool) -> FolderPlace | ObjectS
     return FolderPlace(root)
 
 
-def _check_archives(release: ReleaseFolder, progress: Progress) -> None:
+def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], progress: Progress) -> None:
     """Refuse archives that were damaged since they were packed: nobody could use them."""
-    total, done, problems = sum(a.bytes for a in release.index.archives), 0, []
-    for archive in release.index.archives:
+    large = [(f, f.content) for f in files if isinstance(f.content, Path)]
+    total, done, problems = sum(f.bytes for f, _ in large), 0, []
+    for file, path in large:
         progress("checking", done, total)
-        if sha256_file(release.path / archive.path) != archive.sha256:
-            problems.append(f"{archive.path} has another sha256 than {archive.sha256}")
-        done += archive.bytes
+        if sha256_file(path) != file.sha256:
+            problems.append(f"{path.relative_to(release.path)} has another sha256 than {file.sha256}")
+        done += file.bytes
     if problems:
         raise VerificationError(f"{release.path} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again.")
