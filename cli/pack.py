@@ -30,6 +30,7 @@ def pack(
         Literal["images", "sets"],
         option("--digests", "With --manifest-only: the digest of every image, or one of each set, which makes a small release."),
     ] = "images",
+    parquet: Annotated[bool, option("--parquet", "Write the images once more, for load_dataset on the Hugging Face hub.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Pack a finished build into archives for publishing, with checksums, a data card, BagIt and Croissant files.
@@ -48,6 +49,7 @@ def pack(
             max_bytes=largest,
             manifest_only=manifest_only,
             digests=digests,
+            parquet=parquet,
             progress=progress,
         )
     if as_json:

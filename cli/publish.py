@@ -23,6 +23,8 @@ def publish(
     private: Annotated[bool, option("--private", "Of a data set that is made on the hub: only you see it.")] = False,
     creator: Annotated[list[str] | None, option("--creator NAME", "'Family, Given; Affiliation', for Zenodo. Can be repeated.")] = None,
     license: Annotated[str | None, option("--license ID", "The licence on the record page: an SPDX id such as cc-by-4.0.")] = None,
+    url: Annotated[str | None, option("--url URL", "Of the folder that people will read the files from, for croissant.json.")] = None,
+    date: Annotated[str | None, option("--date DAY", "When it is published, YYYY-MM-DD, for croissant.json.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Publish a packed data set: show which files go where, and with --go send them.
@@ -42,6 +44,8 @@ def publish(
             private=private,
             creators=creator or (),
             license=license,
+            url=url,
+            date=date,
             progress=progress,
         )
     to_send = done.to_send

@@ -1,4 +1,4 @@
-"""Site hook: the root's CHANGELOG.md and DATASETS.md are pages of the site, and links to them stay links."""
+"""Site hook: the root's CHANGELOG.md and DATASETS.md are pages of the site; links to files that are pages lead to the pages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from mkdocs.structure.files import File, Files
 
 PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md"}
 """File of the repository's root -> page of the site."""
+SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {"../api/__init__.py": "api.md", "tutorial.ipynb": "notebook.md"}
+"""What pages link to -> the page of the site that shows it."""
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
@@ -21,8 +23,9 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
         files.append(File.generated(config, page, content=text))
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Return a page's text with links to the root's files as links to their pages."""
-    for name, page in PAGES.items():
-        markdown = markdown.replace(f"](../{name}", f"]({page}")
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """Return a page's text with links to what other pages of the site show as links to those pages."""
+    for name, shown in SHOWN.items():
+        if page.file.src_uri != shown:  # the notebook's page has the file to download
+            markdown = markdown.replace(f"]({name}", f"]({shown}")
     return markdown

@@ -2,13 +2,13 @@
 
 A sample's key is its index, eight digits: a key ends at the first dot of a name, and ids may have dots. Beside the image stand ``.cls``
 (the label) and ``.json`` (id, set, corruption, severity, label, class; level, where a set has one; group, where
-samples have groups).
+samples have groups). ``_info.json`` names the shards of every set, for timm's ``wds/``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .layout import SetSlice, ViewOptions
 from .subject import Subject
@@ -48,3 +48,12 @@ class WebDataset(TarLayout):
         }
         yield f"{index:08d}.cls", str(sample.class_index).encode()
         yield f"{index:08d}.json", json.dumps(record, ensure_ascii=False).encode()
+
+    def texts(self, hashes: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the list of shards, a split a set, as timm reads it."""
+        splits = {}
+        for set_id, slices in self.slices_of.items():
+            lengths = [len(images.samples) for images in slices]
+            files = [images.path for images in slices]
+            splits[set_id] = {"name": set_id, "num_samples": sum(lengths), "filenames": files, "shard_lengths": lengths}
+        yield "_info.json", json.dumps({"splits": splits}, indent=2).encode() + b"\n"

@@ -89,10 +89,7 @@ def remote_of(address: str) -> Remote:
     if scheme is None:
         raise ReleaseError(f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR")
     if address.startswith(SCHEME):
-        repository, revision = hub_address(address)
-        endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-        url = f"{endpoint}/datasets/{repository}/resolve/{quote(revision, safe='')}"
-        return HttpRemote(url, token=_hub_token(), name=address)
+        return HttpRemote(hub_address(address).files, token=_hub_token(), name=address)
     return HttpRemote(address) if scheme in ("http", "https") else StoreRemote(address)
 
 

@@ -21,6 +21,7 @@ from ..release.archives import read_members
 from ..release.bag import PAYLOAD, title
 from ..release.croissant import CROISSANT, TABLE
 from ..release.division import Contents
+from ..release.parquet import PARQUET, configurations, parquet_files
 from ..release.release_index import INDEX, INDEX_CAP, ReleaseIndex, index_bytes, indexed_files, parse_index
 
 LayoutName = Literal["plain", "huggingface", "zenodo"]
@@ -59,6 +60,10 @@ class Attribution:
     """``Family, Given`` or ``Family, Given; Affiliation``."""
     license: str | None = None
     """An SPDX id, such as ``cc-by-4.0``."""
+    url: str | None = None
+    """Of the folder that the files will be read from."""
+    date: str | None = None
+    """When it is published, ``YYYY-MM-DD``."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +155,29 @@ def published_files(release: ReleaseFolder, layout: LayoutName, attribution: Att
     ReleaseError
         The layout needs what `attribution` does not say.
     """
-    return _LAYOUTS[layout](release, attribution)
+    return _LAYOUTS[layout](_described(release, attribution, flat=layout == "zenodo"), attribution)
+
+
+def _described(release: ReleaseFolder, attribution: Attribution, *, flat: bool) -> ReleaseFolder:
+    """Return the release with a croissant.json that says where its files are read, their licence and their date."""
+    document = json.loads(release.texts[CROISSANT])
+    base = f"{attribution.url.rstrip('/')}/" if attribution.url else ""
+    paths = {a.name: a.name if flat else a.path for a in release.index.archives}
+    for file in document["distribution"]:
+        if "contentUrl" in file:
+            file["contentUrl"] = base + paths.get(file["name"], file["name"])
+    known = {"url": attribution.url, "license": attribution.license, "datePublished": attribution.date}
+    document |= {key: value for key, value in known.items() if value is not None}
+    text = json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n"
+    return release.with_texts(_tagged({**release.texts, CROISSANT: text}))
+
+
+def _tagged(texts: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the texts with BagIt's hashes of them, which a release from a Zenodo record does not have."""
+    if TAG_SUMS not in texts:
+        return texts
+    tagged, _ = parse_sha256sums(texts[TAG_SUMS])
+    return {**texts, TAG_SUMS: sha256sums_bytes(FileRecord(path=p, bytes=len(texts[p]), sha256=sha256_bytes(texts[p])) for p in tagged)}
 
 
 def _files(release: ReleaseFolder, flat: bool = False) -> list[PublishedFile]:
@@ -171,24 +198,23 @@ def _plain(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFi
 
 def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
     images = sum(s.count for s in release.manifest.sets)
+    parquet = parquet_files(release.path)
     head: dict[str, Any] = {
         "pretty_name": title(release.manifest),
         "license": (attribution.license or "other").lower(),
         "task_categories": ["image-classification"],
         "tags": [k.replace(" ", "-") for k in KEYWORDS],
         "size_categories": [_size_category(images)],
-        # what the viewer shows; it reads tars as WebDataset only, with all files of a sample beside each other
-        "configs": [{"config_name": "samples", "data_files": SAMPLES}],
+        # all configurations are of one format; tars are read as WebDataset only, with all files of a sample beside each other
+        "configs": configurations(release.manifest, parquet) if parquet else [{"config_name": "samples", "data_files": SAMPLES}],
     }
     table: dict[str, list[Any]] = json.loads(release.texts[TABLE])
     rows = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in zip(*table.values(), strict=True)]
     yaml = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in head.items())  # each JSON value is YAML
     card = re.sub(rb"\A---\n.*?^---\n\n", b"", release.texts[README], flags=re.DOTALL | re.MULTILINE)  # of a release from the hub
     texts = {**release.texts, README: f"---\n{yaml}---\n\n".encode() + card, SAMPLES: "\n".join([*rows, ""]).encode()}
-    if TAG_SUMS in texts:  # not in a release from a Zenodo record
-        tagged, _ = parse_sha256sums(texts[TAG_SUMS])
-        texts[TAG_SUMS] = sha256sums_bytes(FileRecord(path=p, bytes=len(texts[p]), sha256=sha256_bytes(texts[p])) for p in tagged)
-    return _files(release.with_texts(texts))
+    pictures = [PublishedFile(f.path, f.bytes, f.sha256, release.path / f.path) for f in parquet]
+    return [*pictures, *_files(release.with_texts(_tagged(texts)))]
 
 
 def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
@@ -200,9 +226,8 @@ def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedF
         )
     # a record has no folders, so it is no bag, and what names an archive names it without one
     flat = {path: data for path, data in release.texts.items() if path not in _BAG_FILES}
-    for path in (README, CROISSANT):
-        for start in (f"{release.index.folder}-", "*."):
-            flat[path] = flat[path].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
+    for start in (f"{release.index.folder}-", "*."):
+        flat[README] = flat[README].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
     flat[README] = flat[README].replace(b"The folder is a BagIt bag; ", b"")
     archives = [FileRecord(path=a.name, bytes=a.bytes, sha256=a.sha256) for a in release.index.archives]
     flat[SHA256SUMS] = sha256sums_bytes(archives)
@@ -240,6 +265,8 @@ def _zenodo_metadata(release: ReleaseFolder, attribution: Attribution) -> dict[s
 
 def limit_notes(files: Sequence[PublishedFile], layout: LayoutName) -> list[str]:
     """Return what a person should know of a place's limits."""
+    if layout == "huggingface" and not any(f.path.startswith(PARQUET) for f in files):
+        return ["load_dataset gives no images of this release, only the table of samples: pack with --parquet for them."]
     if layout != "zenodo":
         return []
     count, total = len(files) - 1, sum(f.bytes for f in files[1:])

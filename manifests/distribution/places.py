@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
+from urllib.parse import quote
 
 from ...digests import digits
 from ...errors import CorruptsetError, MachineError, ReleaseError
@@ -92,6 +93,12 @@ class HubAddress(NamedTuple):
 
     repository: str
     revision: str
+
+    @property
+    def files(self) -> str:
+        """The URL that its files lie below."""
+        endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
+        return f"{endpoint}/datasets/{self.repository}/resolve/{quote(self.revision, safe='')}"
 
 
 def hub_address(url: str) -> HubAddress:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +70,8 @@ def publish(
     private: bool = False,
     creators: Sequence[str] = (),
     license: str | None = None,
+    url: str | None = None,
+    date: str | None = None,
     progress: Progress | bool | None = None,
 ) -> Publication:
     """Publish what `pack` wrote. By default a dry run: it says which files go where, and sends nothing.
@@ -93,7 +97,11 @@ def publish(
     creators : sequence of str
         ``Family, Given`` or ``Family, Given; Affiliation``; Zenodo needs them.
     license : str, optional
-        An SPDX id for the record page, such as ``cc-by-4.0``; Zenodo needs it.
+        An SPDX id for the record page, such as ``cc-by-4.0``; Zenodo needs it. In croissant.json too.
+    url : str, optional
+        Of the folder that people will read the files from, for croissant.json; on the hub it is known.
+    date : str, optional
+        When it is published, ``YYYY-MM-DD``, for croissant.json.
     progress : callable or bool, optional
         Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
 
@@ -121,8 +129,8 @@ def publish(
     layout = layout or ("huggingface" if target.startswith(SCHEME) else "plain")
     if layout == "zenodo" and "://" in target:
         raise ReleaseError(f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it.")
-    files = published_files(release, layout, Attribution(creators, license))
     place = _place(target, Path(directory), private)
+    files = published_files(release, layout, Attribution(creators, license, _url(url, place), _day(date)))
     told_progress = told(progress)
     told_progress("comparing", 0, 0)
     there = {path: "differs" if differs else "same" for path, differs in place.differing(files).items()}
@@ -134,11 +142,26 @@ def publish(
             "them with --replace (replace=True)."
         )
     if go:
-        _check_archives(release, told_progress)
+        _check_archives(release, files, told_progress)
         total = sum(f.bytes for f in publication.to_send)
         if publication.to_send:
             place.put(publication.to_send, lambda done: told_progress("bytes", min(done, total), total))
     return publication
+
+
+def _url(given: str | None, place: FolderPlace | ObjectStore | HubPlace) -> str | None:
+    if given is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", given):
+        raise ReleaseError(
+            f"--url is {given!r}; expected the http(s) URL of the folder with the files, such as https://example.org/imagenet-c."
+        )
+    return place.address.files if given is None and isinstance(place, HubPlace) else given
+
+
+def _day(given: str | None) -> str | None:
+    try:
+        return given and datetime.date.fromisoformat(given).isoformat()
+    except ValueError:
+        raise ReleaseError(f"--date is {given!r}; expected a day such as 2026-11-23.") from None
 
 
 def _place(target: str, directory: Path, private: bool) -> FolderPlace | ObjectStore | HubPlace:
@@ -152,13 +175,14 @@ def _place(target: str, directory: Path, private: bool) -> FolderPlace | ObjectS
     return FolderPlace(root)
 
 
-def _check_archives(release: ReleaseFolder, progress: Progress) -> None:
+def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], progress: Progress) -> None:
     """Refuse archives that were damaged since they were packed: nobody could use them."""
-    total, done, problems = sum(a.bytes for a in release.index.archives), 0, []
-    for archive in release.index.archives:
+    large = [(f, f.content) for f in files if isinstance(f.content, Path)]
+    total, done, problems = sum(f.bytes for f, _ in large), 0, []
+    for file, path in large:
         progress("checking", done, total)
-        if sha256_file(release.path / archive.path) != archive.sha256:
-            problems.append(f"{archive.path} has another sha256 than {archive.sha256}")
-        done += archive.bytes
+        if sha256_file(path) != file.sha256:
+            problems.append(f"{path.relative_to(release.path)} has another sha256 than {file.sha256}")
+        done += file.bytes
     if problems:
         raise VerificationError(f"{release.path} was damaged after the pack; nothing was sent:\n{listed(problems)}\nPack it again.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..images.pictures import png_bytes
+from ..records.models import ClassRecord, SampleRecord
 from .sample_table import SampleTable
 
 if TYPE_CHECKING:
@@ -23,9 +24,7 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
         raise ModuleNotFoundError(
             f"to_hf needs Hugging Face's datasets, which cannot be imported ({e}). Install it: pip install datasets"
         ) from e
-    names = [c.name for c in samples.classes]
-    if len(set(names)) < len(names):  # two classes of ImageNet are called crane; their folders differ
-        names = [c.folder for c in samples.classes]
+    names = class_names(samples.classes)
     label = {"label": ClassLabel(names=names)} if names else {}
     features = Features({"image": Image(), **label, "id": Value("string")})
     made = Dataset.from_generator(
@@ -36,6 +35,20 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
     )
     assert isinstance(made, Dataset)
     return made
+
+
+def class_names(classes: Sequence[ClassRecord]) -> list[str]:
+    """Return the names of labels, or their folders where two are equal: two classes of ImageNet are called crane."""
+    names = [c.name for c in classes]
+    return names if len(set(names)) == len(names) else [c.folder for c in classes]
+
+
+def encoded_rows(images: ImageSet, samples: Sequence[SampleRecord]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a set on a disk, each with the bytes of its image: JPEG as it is stored, pixels as PNG."""
+    for i, sample in enumerate(samples):
+        image = images.stored(i)[1]
+        data = image.read_bytes() if isinstance(image, Path) else image.tobytes() if image.ndim == 1 else png_bytes(image)
+        yield {"image": {"bytes": data, "path": None}, "label": sample.label, "id": sample.id}
 
 
 def _rows(images: ImageSet, samples: SampleTable, stored: bool) -> Iterator[dict[str, Any]]:

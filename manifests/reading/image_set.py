@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,18 @@ from .notebook import SHOWN, figure, strip
 from .sample_table import SampleTable
 from .stored_images import StoredImages
 
+T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:
     from datasets import Dataset
+    from torch.utils.data import Dataset as TorchDataset
+
+    # PyTorch's stubs ask for a subclass of theirs, which is Any where PyTorch is absent
+    class MapStyle(Sequence[T_co], TorchDataset[T_co]):  # type: ignore[misc, unused-ignore]
+        """A map-style data set; at run time a sequence, so that PyTorch is not imported."""
 
     Many = slice | Sequence[int] | NDArray[Any]
+else:
+    MapStyle = Sequence
 Labels = NDArray[np.int64]
 
 
@@ -37,7 +45,7 @@ class SetId(str):
         return str, (str(self),)
 
 
-class ImageSet:
+class ImageSet(MapStyle[tuple[Pixels, int]]):
     """The images of one set, in sample order.
 
     ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an int: what a data loader
@@ -91,7 +99,8 @@ class ImageSet:
     def __len__(self) -> int:
         return self.record.count
 
-    @overload  # an array of one number is a whole number as well
+    # an array of one number is a whole number as well; a slice gives arrays, not a list of items
+    @overload  # type: ignore[override]
     def __getitem__(self, index: Many) -> tuple[Pixels, Labels]: ...  # type: ignore[overload-overlap]
     @overload
     def __getitem__(self, index: SupportsIndex) -> tuple[Pixels, int]: ...

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import ScheduleError
 from ..records.models import Manifest, SampleRecord
-from .image_set import ImageSet
+from .image_set import ImageSet, MapStyle
 from .schedule import Schedule, joined
 
 BLOCK = 64
@@ -49,7 +49,7 @@ class StreamItem(NamedTuple):
     """Whether a model that adapts is put back to its beginning before this image."""
 
 
-class Stream(Sequence[StreamItem]):
+class Stream(MapStyle[StreamItem]):
     """A data set's images in the order of a schedule.
 
     ``len(s)``; ``s[i]`` and iteration give `StreamItem`; a slice gives a stream: ``s[k:]`` goes on at image k. It may be pickled, and

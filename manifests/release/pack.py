@@ -26,6 +26,7 @@ from ..disk.mirror import ahead, data_folder, on_disk
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
+from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
@@ -45,6 +46,7 @@ from .division import (
     divide,
     top_folder,
 )
+from .parquet import PARQUET, check_parquet, write_parquet
 from .release_index import INDEX, index_bytes, release_index
 
 MAX_BYTES = 50_000_000_000
@@ -64,6 +66,7 @@ def pack(
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
     digests: Digests = "images",
+    parquet: bool = False,
     progress: Progress | bool | None = None,
 ) -> Bag:
     """Pack a finished build into archives for publishing, with SHA256SUMS, a data card, BagIt's files and croissant.json.
@@ -89,6 +92,8 @@ def pack(
     digests : {"images", "sets"}
         Of a release without images: whether it has the digest of every image, or leaves out the rows of sets, so that each set is known by
         its one digest in the manifest.
+    parquet : bool
+        Write the images once more, as Parquet: a file for every set, which `publish` puts on the Hugging Face hub for `load_dataset`.
     progress : callable or bool, optional
         Called with the step, bytes done and the total. By default a bar is shown in a terminal and in a notebook; False shows none.
 
@@ -114,9 +119,13 @@ def pack(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where each of them is. "
             "Add --manifest-only (manifest_only=True), or leave --digests out."
         )
+    if parquet and manifest_only:
+        raise BuildError("--parquet writes images, and --manifest-only leaves them out. Leave out one of the two.")
     on_disk(out, "archives are written")
     root, out = data_folder(directory), Path(out)
     manifest = load_manifest(root)
+    if parquet:
+        check_parquet(manifest)
     if (root / PARTIAL).exists():
         raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
     if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
@@ -134,7 +143,8 @@ def pack(
         plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
-        check_space(out, sizes.estimate(plans, rows=packer.rows) - standing, "the pack", "Free some space, or choose another --out.")
+        wanted = sizes.estimate(plans, rows=packer.rows) - standing + (sum(s.bytes for s in manifest.sets) if parquet else 0)
+        check_space(out, wanted, "the pack", "Free some space, or choose another --out.")
         _note(out, identity, finished)  # from now on, what stands here is known as this pack's
         (out / PAYLOAD).mkdir(exist_ok=True)
         for stray in (*out.glob(".*.part"), *(out / PAYLOAD).glob("*.part")):
@@ -149,6 +159,8 @@ def pack(
             finished[name] = {"bytes": record.bytes, "sha256": record.sha256}
             _note(out, identity, finished)
             archives.append(PackedArchive(record, plan.sets, FORMATS[form]))
+        if parquet:
+            write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
         card = release_card(
             manifest, archives, samples=samples, lacks=("rows" if digests == "sets" else "images") if manifest_only else "nothing"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import layouts
 import numpy as np
 import pytest
+from file_server import serving
+from pages import shell
 
 import corruptset
+from corruptset.errors import BuildError, VerificationError
+from corruptset.manifests.distribution.publish import publish
 from corruptset.manifests.release.pack import pack
 
 pytestmark = [
@@ -46,6 +51,74 @@ def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch
             index = by_path[record[f"{set_id}/path"].decode()]
             np.testing.assert_array_equal(np.array(record[f"{set_id}/image"]), data[set_id].image(index))
             assert record[f"{set_id}/class"].decode() == data.classes[samples[index].label].folder
+
+
+@pytest.mark.parametrize("layout", ["plain", "huggingface", "zenodo"])
+def test_mlcroissant_reads_a_published_data_set_over_http(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: Any
+) -> None:
+    """As it was published: nobody edits croissant.json or downloads anything first."""
+    import mlcroissant
+
+    monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
+    pack(built, tmp_path / "p", family_of=lambda _: "digital")
+    place = tmp_path / "published"
+    place.mkdir()
+    with serving() as serve:
+        served = place / "files" if layout == "zenodo" else place
+        url = serve(served).url
+        given: Any = {"license": "cc-by-4.0", "date": "2026-11-23", "creators": ["Doe, Jane"], "url": url}
+        publish(tmp_path / "p", place, layout=layout, go=True, **given)
+        dataset = mlcroissant.Dataset(jsonld=f"{url}/croissant.json")
+        assert not dataset.metadata.ctx.issues.errors
+        about = dataset.metadata
+        assert (about.url, about.license, str(about.date_published)[:10]) == (url, ["cc-by-4.0"], "2026-11-23")
+        data = corruptset.open(built)
+        found = list(dataset.records("contrast/3"))
+        assert len(found) == len(data.samples)
+        for record in found:
+            index = next(s.index for s in data.samples if s.id == record["contrast/3/id"].decode())
+            np.testing.assert_array_equal(np.array(record["contrast/3/image"]), data["contrast/3"].image(index))
+            assert record["contrast/3/label"] == data["contrast/3"].label(index)
+
+
+@pytest.mark.parametrize("encoding", ["jpeg", "png"])
+@pytest.mark.parametrize("format", ["folder", "hdf5"])
+def test_load_dataset_gives_the_images_of_a_published_data_set(tmp_path: Path, encoding: str, format: str) -> None:
+    """As the commands are typed, and the folder is loaded with the hub's own library: a configuration a set, labels by name."""
+    from datasets import ClassLabel, get_dataset_config_names, load_dataset
+
+    recipe = layouts.write_recipe(tmp_path, encoding=encoding)
+    built = layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path, format=format)
+    shell(f"corruptset pack {built} --out release --parquet", tmp_path)
+    told = shell("corruptset publish release --to there --for huggingface --license cc-by-4.0 --go", tmp_path)
+    assert "load_dataset" not in told
+    data, place = corruptset.open(built), str(tmp_path / "there")
+    assert set(get_dataset_config_names(place)) == {set_id.replace("/", "-") for set_id in data}
+    for set_id in ("clean", "contrast/3", "contrast-3+brightness-2"):
+        rows = load_dataset(place, set_id.replace("/", "-"), split=data[set_id].record.role)
+        assert isinstance(rows.features["label"], ClassLabel)
+        assert rows.features["label"].names == [c.name for c in data.classes]
+        assert rows["id"][:] == data[set_id].ids
+        assert rows["label"][:] == data[set_id].labels.tolist()
+        for row, image in zip(rows, data[set_id].images(), strict=True):
+            np.testing.assert_array_equal(np.array(row["image"]), image.squeeze())
+
+
+def test_damaged_parquet_is_not_published(built: Path, tmp_path: Path) -> None:
+    pack(built, tmp_path / "p", family_of=lambda _: "digital", parquet=True)
+    (path,) = (tmp_path / "p").glob("parquet-*/contrast-3.parquet")
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(VerificationError, match=r"/contrast-3.parquet has another sha256"):
+        publish(tmp_path / "p", tmp_path / "there", layout="huggingface", go=True)
+
+
+def test_without_parquet_it_is_said_that_there_are_no_images(built: Path, tmp_path: Path) -> None:
+    pack(built, tmp_path / "p", family_of=lambda _: "digital")
+    (note,) = publish(tmp_path / "p", tmp_path / "there", layout="huggingface").notes
+    assert "--parquet" in note
+    with pytest.raises(BuildError, match="Leave out one of the two"):
+        pack(built, tmp_path / "q", parquet=True, manifest_only=True)
 
 
 @pytest.mark.parametrize("form", ["tar", "zip"])

@@ -29,7 +29,7 @@ def torchvision_beside_a_cpu_torch() -> object:
 @pytest.mark.parametrize("name", ["torchvision", "timm"])
 def test_class_folders(inside: Path, name: str) -> None:
     data = corruptset.open("imagenet-c-1.1.0")
-    (text,) = snippets(f"from {name}")
+    (text,) = (text for text in snippets(f"from {name}") if "data-in" in text)
     dataset = run(text)["dataset"]
     assert len(dataset) == len(data.samples)
     # both read class by class, and by name within a class
@@ -39,6 +39,16 @@ def test_class_folders(inside: Path, name: str) -> None:
         image, label = dataset[index]
         np.testing.assert_array_equal(np.array(image), images[sample.index])
         assert label == sample.label
+
+
+def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
+    data = corruptset.open("imagenet-c-1.0.0")
+    (text,) = (text for text in snippets("from timm") if "wds/" in text)
+    dataset = run(text)["dataset"]
+    assert len(dataset) == len(data.samples)
+    found = list(dataset)
+    assert [label for _, label in found] == data["contrast/3"].labels.tolist()
+    np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in found]), data["contrast/3"].array())
 
 
 def test_torchvision_takes_the_5k_folders(inside: Path) -> None:

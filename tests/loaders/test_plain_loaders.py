@@ -23,6 +23,7 @@ TESTED = (
     "pyautoattack",
     "torchvision",
     "timm",
+    "tensorflow as tf",
     "tensorflow_datasets",
     "webdataset",
     "datasets",
@@ -58,16 +59,24 @@ def test_the_sets_of_a_build_without_a_view(inside: Path) -> None:
 
 
 def test_shards_are_read_all_and_in_order(inside: Path) -> None:
-    data = corruptset.open("cifar10-c-1.1.0")["contrast/3"]
+    data = corruptset.open("sharded/cifar10-c-1.1.0")["contrast/3"]
     pixels, files = snippets("import h5py")
-    assert len(list(Path("cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
+    assert len(list(Path("sharded/cifar10-c-1.1.0/hdf5/contrast").glob("3-*.h5"))) > 1
     names = run(pixels)
     np.testing.assert_array_equal(names["images"], data.array())
     np.testing.assert_array_equal(names["labels"], data.labels)
-    photographs = corruptset.open("imagenet-c-1.1.0", prefer="hdf5")["contrast/3"]
+    photographs = corruptset.open("sharded/imagenet-c-1.1.0")["contrast/3"]
     names = run(files)
     np.testing.assert_array_equal(names["image"], photographs.array()[-1])
     assert names["label"] == photographs.labels[-1]
+
+
+@pytest.mark.parametrize("build", ["cifar10-c", "imagenet-c"])
+def test_a_build_of_folders_is_not_read_as_an_empty_one(build: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (text,) = (text for text in snippets("import h5py") if build in text)
+    with pytest.raises(AssertionError, match="--format hdf5"):
+        run(text)
 
 
 def test_arrays_and_lists(inside: Path) -> None:
@@ -84,7 +93,7 @@ def test_arrays_and_lists(inside: Path) -> None:
     np.testing.assert_array_equal(names["images"], digits["stripe"].array()[test])
     np.testing.assert_array_equal(names["clean"], digits["clean"].array()[test])
     np.testing.assert_array_equal(names["labels"], digits["clean"].labels[test])
-    run(snippets("from pathlib")[0])
+    run(snippets("lists/contrast")[0])
     assert corruptset.open("built/cifar10-c-1.1.0").digest == data.digest
     assert corruptset.open("built/mnist-c-1.0.0").digest == digits.digest
     for top in (Path("data-mnist/mnist_c"), Path("built/mnist-c-1.0.0/mnist_c")):

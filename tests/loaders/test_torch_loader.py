@@ -29,7 +29,7 @@ def test_every_image_comes_with_its_label(built: Path, method: str) -> None:
     from torch.utils.data import DataLoader
 
     images = corruptset.open(built)["fog/3"]
-    loader: Any = DataLoader(images, batch_size=2, num_workers=2, multiprocessing_context=method)  # type: ignore[arg-type]
+    loader: Any = DataLoader(images, batch_size=2, num_workers=2, multiprocessing_context=method)
     batches = list(loader)
     assert {len(batch) for batch in batches} == {2}
     pixels = np.concatenate([batch.numpy() for batch, _ in batches])

@@ -204,7 +204,7 @@ def test_workers_of_a_data_loader(
     directory, source = stored("jpeg")
     unpacked = release_folder.release_folder(release(directory))
     images = corruptset.open(unpacked, source=source)["contrast/3"]
-    loader: Any = DataLoader(images, batch_size=3, num_workers=2, multiprocessing_context=method)  # type: ignore[arg-type]
+    loader: Any = DataLoader(images, batch_size=3, num_workers=2, multiprocessing_context=method)
     batches = list(loader)
     assert np.concatenate([labels.numpy() for _, labels in batches]).tolist() == images.labels.tolist()
     np.testing.assert_array_equal(np.concatenate([b.numpy() for b, _ in batches]), corruptset.open(directory)["contrast/3"].array())

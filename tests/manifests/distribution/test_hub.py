@@ -65,6 +65,7 @@ def test_a_release_is_one_commit_and_an_interrupted_one_goes_on(root: Path, bag:
     assert {path: data for path, data in files.items() if path in archives} == archives
     assert len(set(puts(server))) == len(archives) == len(puts(server)) - 1  # all sent once, but the one that failed
     assert files["README.md"].startswith(b"---\npretty_name: ")
+    assert f"{server.url}/datasets/{NAME}/resolve/main/{bag.archives[0].path}".encode() in files["croissant.json"]
 
     # again: nothing is sent; what differs is refused
     again = run("publish", bag.path, "--to", PLACE, "--go", "--json").json

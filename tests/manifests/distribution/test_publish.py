@@ -185,6 +185,27 @@ def test_the_hubs_layout_in_a_folder(root: Path, bag: Bag, serve: Serve, tmp_pat
     assert publish(tmp_path / "o", tmp_path / "again", go=True).digest == bag.digest
 
 
+@pytest.mark.parametrize(("name", "wrong"), [("url", "example.org/x"), ("url", "s3://bucket/x"), ("date", "23.11.2026")])
+def test_what_croissant_cannot_say(bag: Bag, tmp_path: Path, name: str, wrong: str) -> None:
+    given: Any = {name: wrong}
+    with pytest.raises(ReleaseError, match=rf"--{name} is '{wrong}'; expected"):
+        publish(bag.path, tmp_path / "there", go=True, **given)
+    assert not (tmp_path / "there").exists()
+
+
+def test_croissant_follows_the_data_set(bag: Bag, tmp_path: Path, serve: Serve) -> None:
+    """Published from a mirror, it names the new place; without a URL its paths are those of the folder again, byte for byte."""
+    publish(bag.path, tmp_path / "a", go=True, url="https://example.org/a/")
+    mirror = fetch(serve(tmp_path / "a").url, tmp_path / "mirror", packed=True)
+    publish(mirror.path, tmp_path / "b", go=True, url="https://example.org/b")
+    files = json.loads((tmp_path / "b/croissant.json").read_bytes())["distribution"]
+    urls = [f["contentUrl"] for f in files if "contentUrl" in f]
+    assert urls
+    assert all((tmp_path / "b" / url.removeprefix("https://example.org/b/")).is_file() for url in urls)
+    publish(bag.path, tmp_path / "c", go=True)
+    assert (tmp_path / "c/croissant.json").read_bytes() == (bag.path / "croissant.json").read_bytes()
+
+
 def test_from_one_place_to_another(bag: Bag, serve: Serve, tmp_path: Path) -> None:
     """A mirror of any layout can be laid out for any other place; what the hub reads stands in README.md once."""
     places = {"huggingface": tmp_path / "h", "zenodo": tmp_path / "z"}

@@ -150,13 +150,13 @@ def test_pytorch_s_loader_in_two_workers(templates: Make, method: Any, options: 
     images = data["fog/3"]
     pixels, labels = images[:]
     workers: Any = {"num_workers": 2, "multiprocessing_context": method, "batch_size": 3}
-    batches = list(DataLoader(images, **workers))  # type: ignore[arg-type, var-annotated]
+    batches = list(DataLoader(images, **workers))
     np.testing.assert_array_equal(np.concatenate([batch.numpy() for batch, _ in batches]), pixels)
     np.testing.assert_array_equal(np.concatenate([batch.numpy() for _, batch in batches]), labels)
     if method == "spawn":  # each loader's workers import torch anew
         return
     made = data.torch("fog/3", transform=size_and_sum, target_transform=abs)
-    batches = list(DataLoader(Subset(ConcatDataset([made, made]), [19, 3, 4]), **workers))  # type: ignore[arg-type, list-item]
+    batches = list(DataLoader(Subset(ConcatDataset([made, made]), [19, 3, 4]), **workers))
     ((sums, targets),) = batches
     assert sums.tolist() == [[20, 16, int(images.image(i).sum())] for i in (9, 3, 4)]
     assert targets.tolist() == labels[[9, 3, 4]].tolist()
@@ -173,7 +173,7 @@ def test_torchvision_s_transforms_make_one_size(templates: Make) -> None:
 
     data = corruptset.open(templates(uniform=False))
     transform = v2.Compose([v2.Grayscale(3), v2.ToImage(), v2.Resize((8, 8)), v2.ToDtype(torch.float32, scale=True)])
-    loader = DataLoader(data.torch("fog/3", transform=transform), batch_size=5, num_workers=2)  # type: ignore[arg-type, var-annotated]
+    loader = DataLoader(data.torch("fog/3", transform=transform), batch_size=5, num_workers=2)
     ((batch, labels),) = list(loader)
     assert (batch.shape, batch.dtype, labels.tolist()) == ((5, 3, 8, 8), torch.float32, [0, 0, 1, 1, 1])
     expected = transform(Image.fromarray(data["fog/3"].image(2)))

@@ -1,0 +1,52 @@
+"""Every link of a file in the repository leads to a file in the repository, and to a heading that it has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import checkout
+import pytest
+
+ROOT = checkout.ROOT
+PAGES = [name for name in checkout.files() if name.endswith((".md", ".ipynb")) and not name.startswith("tests/")]
+CODE = re.compile(r"^( *)(```|~~~).*?^\1\2|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINKS = re.compile(r"(?<!\\)\]\(\s*<?([^)\s>]+)[^)]*\)|^\[[^\]]+\]:\s+(\S+)|(?:href|src)=\"([^\"]+)\"", re.MULTILINE)
+
+
+def markdown(page: Path) -> str:
+    """Return the text that is shown: of a notebook, that of its cells of text."""
+    text = page.read_text("utf-8")
+    if page.suffix == ".ipynb":
+        return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+    return text
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what a page's headings are called in links, by GitHub's rules."""
+    headings = re.findall(r"^#+ +(.*?) *$", re.sub(r"^```.*?^```", "", markdown(page), flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    shown = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in shown}
+
+
+def dead(page: Path) -> list[str]:
+    """Return the links of a page that lead to no file of the repository, or to no heading of one."""
+    known, wrong = set(checkout.files()), []
+    for found in LINKS.finditer(CODE.sub("", markdown(page))):
+        link = next(filter(None, found.groups()))
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.is_relative_to(ROOT) or target.relative_to(ROOT).as_posix() not in known:
+            wrong.append(f"{link}: no file of the repository")
+        elif anchor and anchor not in anchors(target):
+            wrong.append(f"{link}: no such heading")
+    return wrong
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_to_files_of_the_repository(name: str) -> None:
+    assert dead(ROOT / name) == []

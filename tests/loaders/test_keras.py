@@ -1,0 +1,37 @@
+"""Keras and TensorFlow, in an environment with the extra ``tensorflow``: the lines of the page decode as Pillow does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import archives
+import numpy as np
+import pytest
+from pages import lines, run, shell, snippets
+
+import corruptset
+
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
+
+
+def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{archives.WNIDS[k - 1]}/ILSVRC2012_val_{i:08d}.JPEG" for i, k in enumerate(archives.truth(4), 1)]
+    archives.write_photographs(tmp_path / "val", names)
+    monkeypatch.chdir(tmp_path)
+    shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --jobs 1", tmp_path)
+    shell(lines("export imagenet-c ")[0], tmp_path)
+    data = corruptset.open("imagenet-c-1.0.0")
+    order = [s.index for s in sorted(data.samples, key=lambda s: (s.label, s.id))]
+    pixels, labels = data["contrast/3"][order]
+
+    (text,) = snippets("import tensorflow as tf")
+    found = run(text)
+    batch, numbers = next(iter(found["dataset"]))
+    np.testing.assert_array_equal(batch, pixels)
+    np.testing.assert_array_equal(numbers, labels)
+
+    folder = "data-in/ImageNet-C/contrast/3"
+    read = found["tf"].keras.utils.image_dataset_from_directory(folder, image_size=pixels.shape[1:3], shuffle=False, verbose=False)
+    away = np.abs(next(iter(read))[0].numpy() - pixels.astype(float))
+    assert 1 < away.max() <= 6
+    assert 0.25 < (away == 0).mean() < 0.45
