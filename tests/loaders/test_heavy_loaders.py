@@ -42,7 +42,7 @@ def test_class_folders(inside: Path, name: str) -> None:
 
 
 def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     (text,) = (text for text in snippets("from timm") if "wds/" in text)
     dataset = run(text)["dataset"]
     assert len(dataset) == len(data.samples)

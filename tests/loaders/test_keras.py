@@ -20,7 +20,7 @@ def test_the_lines_of_the_page_decode_exactly(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     shell(f"{lines('build imagenet-c')[0]} --sets 'contrast/*' --metrics 0 --jobs 1", tmp_path)
     shell(lines("export imagenet-c ")[0], tmp_path)
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     order = [s.index for s in sorted(data.samples, key=lambda s: (s.label, s.id))]
     pixels, labels = data["contrast/3"][order]
 

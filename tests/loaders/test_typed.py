@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import corruptset
 
-data = corruptset.open("imagenet-c-1.0.0")
+data = corruptset.open("imagenet-c-1.1.0")
 Item = tuple[NDArray[np.uint8], int]
 
 
