@@ -18,7 +18,6 @@ from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
 from ...workers import Workers
-from ..pixels.batch_hashes import batch_hashes
 from ..pixels.metrics import measure
 from ..pixels.ms_ssim import compile_ms_ssim
 from ..plan.job import Job
@@ -145,7 +144,6 @@ def _prepare(task: _Task) -> None:
     if not task.stages:
         measure(*np.zeros((2, 8, 8, 3), np.uint8))
         compile_ms_ssim()
-        batch_hashes(np.zeros((16, 8, 8, 3), np.uint8))
         return
     small = check_images(np.full((1, _WARM_SIDE, _WARM_SIDE, 3), 128, np.uint8))
     keys = sample_keys(["warm-up"])
