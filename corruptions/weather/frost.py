@@ -146,7 +146,6 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     ),
     draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", given_array(lambda shape, p: shape, np.uint8, 0, 255)),),
     resources={"textures": default_textures},
-    compile_seconds=13,
 )
 def frost(
     images: Images,
