@@ -20,7 +20,7 @@ from .timing import child, options, save, show
 def step(**task: Any) -> dict[str, Any]:
     """Return the figures of a build or an export, with their names in ``--json``."""
     done = child("job", task)
-    figures = {name: done[name] for name in ("seconds", "peak", "worker_peak", "images", "digest")}
+    figures = {name: done[name] for name in ("seconds", "peak", "images", "digest")}
     return {**figures, "cpu_seconds": done["cpu"]}
 
 
@@ -46,17 +46,9 @@ def main() -> None:
     (digest,) = {s["digest"] for s in steps.values()}
     show(
         f"cifar10-c, {count // arguments.images} sets of {arguments.images} images, HDF5, one run; us are of one image of one set",
-        ("what", "s", "CPU s", "us", "CPU us", "peak MB", "a worker's peak MB"),
+        ("what", "s", "CPU s", "us", "CPU us", "peak MB"),
         [
-            (
-                name,
-                f"{s['seconds']:.1f}",
-                f"{s['cpu_seconds']:.1f}",
-                f"{s['seconds'] / count * 1e6:.1f}",
-                f"{s['cpu_seconds'] / count * 1e6:.1f}",
-                f"{s['peak'] / 1e6:.0f}",
-                f"{s['worker_peak'] / 1e6:.0f}" if s["worker_peak"] else "-",
-            )
+            (name, *(f"{s[of] / share:.1f}" for share in (1, count / 1e6) for of in ("seconds", "cpu_seconds")), f"{s['peak'] / 1e6:.0f}")
             for name, s in steps.items()
         ],
     )

@@ -65,7 +65,7 @@ def measure(steps: Callable[..., Iterator[Call]], size: int, batch: int, calibra
     """Return per corruption: milliseconds an image, and of one JPEG encode of its output."""
     images, keys = photographs(size, batch), sample_keys([str(i) for i in range(batch)])
     rows = {}
-    for name in (name for name in corruption_names() if not get_corruption(name).needs_model):  # benchmarks.adversarial has those
+    for name in (name for name in corruption_names() if not get_corruption(name).needs_model):
         ours, encodes = [], []
         for call in steps(name, calibration, images, keys):
             ours.append(median_seconds(call, repeats) / batch * 1e3)
@@ -89,15 +89,8 @@ def show_rows(what: str, of: str, large: Figures, small: Figures, peer: dict[str
     rows = []
     ratios = {name: row["ms"] / row["encode_ms"] for name, row in large.items()}
     for name, row in large.items():
-        rows.append(
-            [
-                name,
-                f"{row['ms']:.3f}",
-                f"{row['encode_ms']:.3f}",
-                f"{ratios[name]:.2f}",
-                f"{small[name]['ms'] * 1e3:.1f}" if name in small else "-",
-            ]
-        )
+        us = f"{small[name]['ms'] * 1e3:.1f}" if name in small else "-"
+        rows.append([name, f"{row['ms']:.3f}", f"{row['encode_ms']:.3f}", f"{ratios[name]:.2f}", us])
         if peer:
             theirs = peer.get(name)
             rows[-1] += ["-", "-"] if theirs is None else [f"{theirs:.1f}", f"{theirs / row['ms']:.0f}"]

@@ -1,7 +1,7 @@
-"""Whole builds against their floors and a peer, stage by stage: ``python -m benchmarks.pipeline``.
+"""Whole builds against their floors and a peer: ``python -m benchmarks.pipeline``.
 
 The floor is what any generator must do, see floors.py. One process, everything in one run; read the ratios. ``--only`` and ``--images``
-make it smaller; ``--json`` keeps the figures, from which ``python -m benchmarks.chart`` draws a picture.
+make it smaller; ``--json`` keeps the figures.
 
 Image folders stay until the end: ext4 does not use an inode again for up to six minutes after it was deleted, and looks at each of those
 before it finds a free one, so a file made right after many were deleted costs up to ten times as much.
@@ -13,7 +13,6 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,34 +56,21 @@ CASES = (
 def measure(case: Case, source: str, work: Path, repeats: int) -> dict[str, Any]:
     """Return the medians of a build and its floor, in seconds, and what else was seen."""
     builds, floors = [], []
-    for repeat in range(repeats + 1):
+    for repeat in range(repeats):
         out, floor_out = work / f"{case.name} {repeat}", work / f"floor of {case.name} {repeat}"
-        # the last build is divided by stages, and not compared with the floor: clocks cost a little
-        staged = repeat == repeats
         task = {"recipe": case.recipe, "source": source, "format": case.format, **case.options, "out": str(out), "jobs": 1}
-        builds.append(child("job", {**task, "stages": staged}))
-        if not staged:
-            floors.append(child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"])
+        builds.append(child("job", task))
+        floors.append(child("floors", {"source": source, "like": builds[-1]["directory"], "out": str(floor_out)})["seconds"])
         if case.format != "folder":  # a few large files, which fill the disk
             shutil.rmtree(out)
             shutil.rmtree(floor_out, ignore_errors=True)
-    *builds, staged_build = builds
     middle = sorted(builds, key=lambda b: b["seconds"])[len(builds) // 2]
     return {
-        **{name: middle[name] for name in ("seconds", "cpu", "images", "sets", "bytes", "digest", "peak", "corruptions")},
+        **{name: middle[name] for name in ("seconds", "cpu", "images", "sets", "digest", "peak", "corruptions")},
         "floor": statistics.median(floors),
         "ratio": statistics.median(b["seconds"] for b in builds) / statistics.median(floors),
         "samples": case.images,
-        "stages": staged_build["stages"],
     }
-
-
-def grouped(stages: dict[str, float]) -> dict[str, float]:
-    """Return stages with all corruptions as one."""
-    groups: defaultdict[str, float] = defaultdict(float)
-    for name, spent in stages.items():
-        groups["corrupt" if name.startswith("corrupt: ") else name] += spent
-    return groups
 
 
 def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
@@ -105,16 +91,6 @@ def show_builds(results: dict[str, dict[str, Any]], repeats: int) -> None:
             for name, r in results.items()
         ],
     )
-    costs = [{s: t / r["images"] * 1e6 for s, t in grouped(r["stages"]).items()} for r in results.values()]
-    stages = {s: max(c.get(s, 0.0) for c in costs) for c in costs for s in c}
-    rows = [(s, *(f"{c.get(s, 0.0):.2f}" for c in costs)) for s in sorted(stages, key=lambda s: -stages[s]) if stages[s] >= 0.05]
-    show("processor time by stage, us an output", ("stage", *results), rows)
-    corruptions = sorted({s for r in results.values() for s in r["stages"] if s.startswith("corrupt: ")})
-    rows = [
-        (s.removeprefix("corrupt: "), *(f"{r['stages'][s] * 1e3:.0f}" if s in r["stages"] else "" for r in results.values()))
-        for s in corruptions
-    ]
-    show("processor time by corruption, ms in all", ("corruption", *results), rows)
 
 
 def peer_seconds(work: Path, corruptions: Sequence[str]) -> float:

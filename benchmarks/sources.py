@@ -8,29 +8,13 @@ import pickle
 import struct
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-import corruptset
-from corruptset.generate.recipes.recipe import Recipe, parse_recipe
 from corruptset.generate.sources.source import open_source
 
-RECIPE = """
-name = "{corruption}"
-version = "1.0.0"
-calibration = "{calibration}"
-[preprocessing]
-kind = "none"
-channels = "rgb"
-[encoding]
-format = "png"
-[[sets]]
-corruptions = ["{corruption}"]
-severities = {severities}
-"""
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
@@ -62,21 +46,6 @@ def crops(count: int, side: int = 32) -> NDArray[np.uint8]:
         y, x = divmod(place, width)
         out[i] = picture[y : y + side, x : x + side]
     return out
-
-
-def recipe(calibration: str, corruption: str, severities: int = 5) -> Recipe:
-    """Return a recipe that takes images as they are, and stores them without loss under one corruption."""
-    levels = list(range(1, severities + 1))
-    return parse_recipe(RECIPE.format(calibration=calibration, corruption=corruption, severities=levels), "the recipe")
-
-
-def noise_build(folder: Path, megabytes: int, side: int, image_bytes: int, made_of: Recipe, **options: Any) -> Path:
-    """Build about so many megabytes of square images of noise, each stored in so many bytes; return the directory."""
-    count = megabytes * 1_000_000 // (len(made_of.resolve().sets) * image_bytes)
-    np.save(folder / "images.npy", np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8))
-    np.save(folder / "labels.npy", np.arange(count) % 100)
-    source = f"npy:{folder / 'images.npy'},{folder / 'labels.npy'}"
-    return corruptset.build(made_of, source, folder / "built", metrics=0, **options).directory
 
 
 def cifar(folder: Path, count: int) -> str:

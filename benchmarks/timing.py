@@ -33,38 +33,22 @@ def save(path: Path | None, figures: Mapping[str, Any] | Sequence[Any]) -> None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
-def seconds(call: Callable[[], object], times: int = 1, *, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the seconds of so many calls in a row, by a clock."""
-    start = clock()
-    for _ in range(times):
-        call()
-    return clock() - start
-
-
-def median_seconds(call: Callable[[], object], repeats: int, *, clock: Callable[[], float] = time.perf_counter) -> float:
+def median_seconds(call: Callable[[], object], repeats: int) -> float:
     """Return the median seconds of a call, which is made once before."""
-    call()
-    return statistics.median(seconds(call, clock=clock) for _ in range(repeats))
+    spent = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        call()
+        spent.append(time.perf_counter() - start)
+    return statistics.median(spent[1:])
 
 
-def clocked(call: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds of one call, and the processor's."""
-    before = processor_seconds()
-    spent = seconds(call)
-    return spent, processor_seconds() - before
-
-
-def memory(process: str = "self") -> int:
-    """Return the most memory that a process has held, in bytes; 0 where it has ended."""
+def memory() -> int:
+    """Return the most memory that this process has held, in bytes."""
     if sys.platform != "linux":
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit if process == "self" else 0
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     # not getrusage: on Linux it begins at what the parent process held
-    try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024
-    except (OSError, IndexError):
-        return 0
+    return int(Path("/proc/self/status").read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) * 1024
 
 
 def processor_seconds() -> float:
@@ -73,15 +57,12 @@ def processor_seconds() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-def as_installed(**more: str) -> dict[str, str]:
-    """Return the environment without the switch that keeps Python from keeping bytecode: an installed package has its bytecode."""
-    return {**{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}, **more}
-
-
-def child(module: str, task: Mapping[str, Any], **environment: str) -> dict[str, Any]:
+def child(module: str, task: Mapping[str, Any]) -> dict[str, Any]:
     """Run a module of benchmarks with a task, in a process of its own, and return the JSON that it prints last."""
     command = [sys.executable, "-m", f"benchmarks.{module}", json.dumps(task)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=as_installed(**environment))
+    # an installed package has its bytecode
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

@@ -21,7 +21,6 @@ def pack(
         Literal["family", "corruption", "set"],
         option("--by", "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set."),
     ] = "family",
-    form: Annotated[Literal["tar", "zip"], option("--format", "Kind of archive; nothing is compressed in either.")] = "tar",
     max_bytes: Annotated[str, option("--max-bytes SIZE", "The largest archive, such as 50GB or 4GiB; what is larger is split.")] = "50GB",
     manifest_only: Annotated[
         bool, option("--manifest-only", "Only the records, no images: for a source whose licence forbids passing them on.")
@@ -45,7 +44,6 @@ def pack(
             directory,
             out,
             by=by,
-            form=form,
             max_bytes=largest,
             manifest_only=manifest_only,
             digests=digests,

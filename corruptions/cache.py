@@ -1,4 +1,4 @@
-"""Where compiled kernels and rendered textures are kept between runs.
+"""Where compiled kernels are kept between runs.
 
 Numba's own cache watches only the file that defines a function, so a callee edited in another file leaves stale
 machine code behind; it needs a writable site-packages or a HOME; its files survive an uninstall, and no other
@@ -52,7 +52,7 @@ def cache_root() -> Path:
     os.environ["CORRUPTSET_CACHE"] = str(private)
     atexit.register(_remove_if_mine, private, os.getpid())
     for path in candidates:
-        for folder in (f"kernels/{_kernels()}", "tables", "textures"):
+        for folder in (f"kernels/{_kernels()}", "tables"):
             with contextlib.suppress(OSError):  # what is not there is made again
                 shutil.copytree(path / folder, private / folder, copy_function=os.symlink, dirs_exist_ok=True)
     return private

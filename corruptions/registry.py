@@ -167,8 +167,8 @@ class Declaration:
     parameters: tuple[Parameter, ...]
     draws: tuple[Draw, ...] = ()
     resources: Mapping[str, Callable[[int, int], Any] | None] = field(default_factory=dict)
-    """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that makes the default one for
-    images of a height and width, and keeps it on disk; or None where there is no default, and it must be given (a model)."""
+    """Keyword arguments that are neither parameters nor draws (frost's textures). Each has a function that returns the default one for
+    images of a height and width; or None where there is no default, and it must be given (a model)."""
     role: Literal["test", "validation", "train"] = "test"
     preserves_geometry: bool = True
     """False where pixels move by more than a blur does."""
@@ -176,10 +176,6 @@ class Declaration:
     """True where nothing is drawn at random."""
     gradual: Gradual | None = None
     """For a corruption with levels in place of severities; its function takes ``level`` too."""
-    compile_after: str | None = None
-    """A corruption whose kernels this one calls too: it is compiled first where both are, so that they are compiled once."""
-    compile_seconds: int = 1
-    """About how long one processor compiles the kernels; the longest start first."""
     keeps_shape: bool = True
     """False where images come out in another height and width."""
     tables: str | None = None

@@ -315,14 +315,9 @@ class _Making:
         return self.directory / PARTS_FOLDER / f"{part}.json"
 
     def _compile(self, job: Job) -> None:
-        """Make sure that kernels and textures are in the cache: textures belong to what a build is."""
+        """Make sure that kernels are in the cache."""
         self.progress(ProgressEvent("preparing"))
-        warm_up(
-            job,
-            self.build.shapes,
-            self.workers,
-            tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)),
-        )
+        warm_up(job, self.workers, tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)))
 
     def _run(self, job: Job, missing: Sequence[Part], *, parts: int, images: int, sets: int) -> list[PartDone]:
         """Make the missing parts, of so many parts, images and sets; return what was done."""

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 TOKEN = "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"
-LARGE = (".tar", ".zip", ".png")
+LARGE = (".tar", ".png")
 """Suffixes that the hub keeps as large files."""
 
 

@@ -7,7 +7,6 @@ import os
 import signal
 import tarfile
 import warnings
-import zipfile
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
@@ -78,16 +77,8 @@ def usage_of(free: int) -> Callable[[object], Any]:
     return lambda path: type("Usage", (), {"free": free, "total": 1 << 40})()
 
 
-def write_archive(path: Path, members: list[tuple[str, bytes]], form: str = "tar") -> Path:
+def write_archive(path: Path, members: list[tuple[str, bytes]]) -> Path:
     """Write an archive of members of any name, without the checks of the writer under test."""
-    if form == "zip":
-        with zipfile.ZipFile(path, "w") as z:
-            for name, data in members:
-                info = zipfile.ZipInfo("x")
-                info.filename = name
-                info.external_attr = 0o100644 << 16
-                z.writestr(info, data)
-        return path
     with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as t:
         for name, data in members:
             info = tarfile.TarInfo(name)

@@ -11,9 +11,7 @@ import tarfile
 import tomllib
 import zipfile
 from email.message import Message
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 import checkout
 import numpy as np
@@ -21,52 +19,10 @@ import pytest
 from checkout import ROOT
 from PIL import Image
 
-HOME = "https://example.org/someone/corruptset"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 ROOMS = PROJECT["tool"]["setuptools"]["package-dir"]
 FROM_ARCHIVE = ["tests/test_rooms.py", "tests/manifests/records", "tests/corruptions/test_registry.py"]
 """Tests that show that an unpacked archive has what tests need; the whole suite passes from it too."""
-
-
-@pytest.fixture(scope="module")
-def setup() -> Any:
-    """setup.py as a module."""
-    spec = spec_from_file_location("corruptset_setup", ROOT / "setup.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_home_is_read_from_the_citation(setup: Any) -> None:
-    assert setup.home(f'a: b\nrepository-code: "{HOME}/"\nc: d\n') == HOME
-    assert setup.home(f"repository-code: {HOME}\n") == HOME
-    assert setup.home("title: x\n# repository-code: https://nowhere\n") is None
-
-
-def test_links_of_the_index_are_absolute_and_of_this_version(setup: Any) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    shown = setup.description(readme, HOME, "1.2.3")
-    targets = re.findall(r"(!?)\[[^\]]*\]\(([^)]*)\)", shown)
-    assert len(targets) == len(re.findall(r"!?\[[^\]]*\]\(([^)]*)\)", readme)) > 20
-    for mark, target in targets:
-        assert target.startswith("https://"), target
-        if target.startswith(HOME):
-            start = f"{HOME}/{'raw' if mark else 'blob'}/v1.2.3/"
-            assert target.startswith(start)
-            assert (ROOT / target.removeprefix(start).partition("#")[0]).exists(), target
-    assert [target for target in setup.links(HOME, "1.2.3").values() if not target.startswith(HOME)] == []
-    for target in setup.links(HOME, "1.2.3").values():
-        if "/blob/" in target:
-            assert (ROOT / target.partition("/v1.2.3/")[2]).exists()
-
-
-def test_without_a_home_nothing_is_made_up(setup: Any) -> None:
-    shown = setup.description((ROOT / "README.md").read_text("utf-8"), None, "1.2.3")
-    assert not re.search(r"\]\((?!https:)", shown)
-    assert "clone of this repository" in shown
-    assert setup.links(None, "1.2.3") == {}
 
 
 def test_versions_agree() -> None:
@@ -74,22 +30,8 @@ def test_versions_agree() -> None:
     for path, line in (
         ("CITATION.cff", f"version: {version}"),
         ("Dockerfile", f'    org.opencontainers.image.version="{version}" \\'),
-        ("recipe/meta.yaml", f'  version: "{version}"'),
     ):
         assert line in (ROOT / path).read_text("utf-8").splitlines(), path
-
-
-def test_the_conda_recipe_asks_for_what_pyproject_asks_for() -> None:
-    text = (ROOT / "recipe" / "meta.yaml").read_text("utf-8")
-    asked = re.findall(r"^    - (.+)$", text.partition("\n  run:\n")[2].partition("\ntest:")[0], re.MULTILINE)
-    names = {"opencv-python-headless": "py-opencv", "zlib-ng": "python-zlib-ng"}
-    parts = [line.split(">=") for line in PROJECT["project"]["dependencies"]]
-    python = f"python {PROJECT['project']['requires-python']}"
-    assert asked == [python, *(f"{names.get(name, name)} >={floor}" for name, floor in parts)]
-    (builder,) = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
-    assert builder.replace(">=", " >=") in text
-    for name, target in PROJECT["project"]["scripts"].items():
-        assert f"{name} = {target}" in text
 
 
 def test_the_oldest_releases_that_are_tried_are_those_that_are_allowed() -> None:

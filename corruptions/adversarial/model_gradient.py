@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     resources={"surrogate": None, "labels": None},
     deterministic=True,
     gradual=Gradual(lambda level, shape, parameters: f"{parameters['step']} along the gradient, {level} time{'s' * (level != 1)}"),
-    compile_seconds=0,
 )
 def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surrogate: Surrogate, labels: NDArray[np.int64]) -> Images:
     """Move every value by whole grey levels, along the sign of the gradient that makes a model less sure of the label, once a level.

@@ -118,7 +118,6 @@ def iterates(
     ),
     resources={"surrogate": None, "labels": None},
     deterministic=True,
-    compile_seconds=0,
 )
 def pgd(
     images: Images,

@@ -223,7 +223,6 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
         ROUNDING,
     ),
     deterministic=True,
-    compile_seconds=7,
 )
 def defocus_blur(images: Images, keys: Keys, *, radius: float, alias_sigma: float, rounding: str = "floor") -> Images:
     """Blur with a disk, the image mirrored at its edges.

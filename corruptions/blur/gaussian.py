@@ -15,7 +15,6 @@ from ..separable import AXES, gaussian_filter
     parameters=(Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels"), AXES, ROUNDING),
     role="validation",
     deterministic=True,
-    compile_seconds=3,
 )
 def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
     """Blur with a gaussian that ends at 4 sigma, edges replicated."""

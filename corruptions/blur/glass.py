@@ -167,7 +167,6 @@ def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
         ),
         Draw("swaps", "uint8 (iterations, H - 2d, W - 2d) of 0 and 1, in the same order: which pixels change places", _check_swaps),
     ),
-    compile_after="gaussian_blur",
 )
 def glass_blur(
     images: Images,

@@ -209,7 +209,6 @@ def _angles(keys: Keys) -> NDArray[np.float64]:
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="pixels along the streak"),
     ),
     draws=(Draw("angle_deg", "one finite number, degrees", given_scalar(-1e6, 1e6), _angles),),
-    compile_seconds=3,
 )
 def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: float | None = None) -> Images:
     """Smear the image along a random direction near the horizontal, uniform on [-45, 45) degrees.

@@ -131,7 +131,6 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
         ROUNDING,
     ),
     deterministic=True,
-    compile_seconds=2,
 )
 def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding: str = "floor") -> Images:
     """Average the image with enlargements of its middle.

@@ -156,7 +156,6 @@ def _refract(images, times, sizes, lens, light, gaussian, out):  # type: ignore[
         Draw("time", "of the waves", given_scalar(-1e3, 1e3)),
         Draw("wave_size", "after how many pixels they repeat", given_scalar(1.0, _LIMIT)),
     ),
-    compile_seconds=8,
 )
 def caustic_refraction(
     images: Images, keys: Keys, *, lens: float, light: float, time: float | None = None, wave_size: float | None = None

@@ -50,7 +50,6 @@ def _cut(images, angles, cells, grids, fraction, side, out):  # type: ignore[no-
             given_array(lambda shape, p: (_MOST, _MOST), np.float64, 0.0, 1.0),
         ),
     ),
-    compile_seconds=3,
 )
 def checkerboard_cutout(
     images: Images,

@@ -94,7 +94,6 @@ def _turbulence(permutations, gradients, cell, height, width):  # type: ignore[n
         Draw("permutation", "of 0..255, (256,)", given_array(lambda shape, p: (_SIZE,), np.int64, 0, _SIZE - 1)),
         Draw("gradients", "at lattice points, (256, 2) as (down, across)", given_array(lambda shape, p: (_SIZE, 2), np.float64, -1, 1)),
     ),
-    compile_seconds=5,
 )
 def perlin_noise(
     images: Images,

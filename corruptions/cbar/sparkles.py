@@ -124,7 +124,6 @@ _NORMAL_DRAW = "standard normals, by how many quarters of the radius a ray is lo
         Draw("rays", "how many each one has, (5,) whole numbers", given_array(lambda shape, p: (_CENTRES,), np.int64, 1, _MOST_RAYS)),
         Draw("normals", f"{_NORMAL_DRAW}, (5, 199)", given_array(lambda shape, p: (_CENTRES, _MOST_RAYS), np.float64, -100, 100)),
     ),
-    compile_seconds=5,
 )
 def sparkles(
     images: Images,
@@ -160,7 +159,6 @@ def sparkles(
         Draw("rays", "how many it has, (1,) whole number", given_array(lambda shape, p: (1,), np.int64, 1, _MOST_RAYS)),
         Draw("normals", f"{_NORMAL_DRAW}, (1, 199)", given_array(lambda shape, p: (1, _MOST_RAYS), np.float64, -100, 100)),
     ),
-    compile_after="sparkles",
 )
 def inverse_sparkles(
     images: Images,

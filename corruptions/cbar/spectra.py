@@ -180,7 +180,6 @@ def _keep_above(images, fields, threshold, out):  # type: ignore[no-untyped-def]
     reference=f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, BlueNoiseSample",
     parameters=(Parameter("threshold", low=-10.0, high=10.0, about="in standard deviations of the noise: pixels above it are kept"),),
     draws=(Draw("phases", f"(1, S / 2, S), {_ABOUT}", _given_phases(1)),),
-    compile_seconds=8,
 )
 def blue_noise_sample(images: Images, keys: Keys, *, threshold: float, phases: NDArray[np.float64] | None = None) -> Images:
     """Blacken pixels where blue noise, whose amplitude grows with the frequency, is not above a threshold.
@@ -203,7 +202,6 @@ def blue_noise_sample(images: Images, keys: Keys, *, threshold: float, phases: N
     reference=f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, BrownishNoise",
     parameters=(Parameter("intensity", low=0.0, high=1000.0, about="standard deviation of the noise, in grey levels"),),
     draws=(Draw("phases", f"(C, S / 2, S), {_ABOUT}", _given_phases(0)),),
-    compile_after="blue_noise_sample",
 )
 def brownish_noise(images: Images, keys: Keys, *, intensity: float, phases: NDArray[np.float64] | None = None) -> Images:
     """Add noise whose amplitude falls with the square of the frequency, each channel its own.

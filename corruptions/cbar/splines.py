@@ -72,7 +72,6 @@ def _magnify(images, scales, out):  # type: ignore[no-untyped-def]
             given_array(lambda shape, p: (shape[2],), np.int64, 0, 2),
         ),
     ),
-    compile_seconds=4,
 )
 def transverse_chromatic_abberation(images: Images, keys: Keys, *, magnification: float, order: NDArray[np.int64] | None = None) -> Images:
     """Magnify the channels about the centre by different amounts: 1, 1 + m / 2 and 1 + m.
@@ -169,7 +168,6 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
     reference=f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, CircularMotionBlur",
     parameters=(Parameter("angle_deg", low=0.0, high=180.0, about="how far the image turns to either side"),),
     deterministic=True,
-    compile_seconds=5,
 )
 def circular_motion_blur(images: Images, keys: Keys, *, angle_deg: float) -> Images:
     """Blur images along circles about the centre: the mean of 21 rotations from -angle to angle, with weights exp(-2 t**2), t = -1..1.

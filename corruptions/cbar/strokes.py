@@ -83,7 +83,6 @@ def _strokes(images, angles, spreads, places, reach):  # type: ignore[no-untyped
             given_array(lambda shape, p: (int(p["density"] * min(shape[:2])), 3), np.float64, 0.0, 1.0),
         ),
     ),
-    compile_seconds=4,
 )
 def lines(
     images: Images,

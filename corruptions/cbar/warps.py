@@ -50,7 +50,6 @@ _TWO = given_array(lambda shape, parameters: (2,), np.float64, -1e4, 1e4)
         Draw("wave_lengths", "in pixels, (across, down)", given_array(lambda shape, parameters: (2,), np.float64, 1e-3, 1e6)),
         Draw("phases", "in radians, (across, down)", _TWO),
     ),
-    compile_seconds=4,
 )
 def ripple(
     images: Images,
@@ -144,7 +143,6 @@ def _given_signs(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
     ),
     preserves_geometry=False,
     draws=(Draw("signs", "of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", _given_signs),),
-    compile_seconds=5,
 )
 def pinch_and_twirl(images: Images, keys: Keys, *, amount: float, angle_deg: float, signs: NDArray[np.int64] | None = None) -> Images:
     """Pinch and twirl the image in a grid of discs, of three along a side, or five from a side of 224 on.

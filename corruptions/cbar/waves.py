@@ -52,7 +52,6 @@ def _gratings(frequencies, phases, height, width):  # type: ignore[no-untyped-de
         Draw("frequency", "of the wave along (x, y), in radians a pixel", given_array(lambda shape, p: (2,), np.float64, -1e4, 1e4)),
         Draw("phase", "in radians", given_scalar(-1e4, 1e4)),
     ),
-    compile_seconds=3,
 )
 def single_frequency_greyscale(
     images: Images, keys: Keys, *, intensity: float, frequency: Field | None = None, phase: float | None = None
@@ -105,7 +104,6 @@ def _rings(centres, frequencies, amplitudes, widths, height, width):  # type: ig
         Draw("amplitude", "of the wavering, in pixels", given_scalar(0.0, 1e6)),
         Draw("ring_width", "in pixels", given_scalar(1e-9, 1e6)),
     ),
-    compile_seconds=3,
 )
 def cocentric_sine_waves(
     images: Images,
@@ -185,7 +183,6 @@ def _swirls(times, iterations, sharpness, sizes, planes, height, width):  # type
         Draw("sharpness", "how little a later fold is weakened", given_scalar(0.0, 1.25)),
         Draw("wave_size", "in pixels a radian", given_scalar(1e-3, 1e6)),
     ),
-    compile_seconds=4,
 )
 def plasma_noise(
     images: Images,

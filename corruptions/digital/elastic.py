@@ -207,7 +207,6 @@ def _given(shape_of: Callable[[Shape, Mapping[str, Any]], tuple[int, ...]]) -> C
         Draw("field_y", "(H, W) noise before smoothing, vertical", _given(lambda shape, _: shape[:2])),
     ),
     preserves_geometry=False,
-    compile_seconds=11,
 )
 def elastic_transform(
     images: Images,

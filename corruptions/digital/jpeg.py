@@ -171,7 +171,6 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, jpeg_compression",
     parameters=(Parameter("quality", int, low=1, high=100, about="libjpeg's quality"),),
     deterministic=True,
-    compile_seconds=5,
 )
 def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again. Grey images stay grey.

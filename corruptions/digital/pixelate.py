@@ -158,7 +158,6 @@ def _pixelate(images, out, across, down, from_x, from_y):  # type: ignore[no-unt
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, pixelate",
     parameters=(Parameter("fraction", low=0.0, high=1.0, about="small side over full side"),),
     deterministic=True,
-    compile_seconds=2,
 )
 def pixelate(images: Images, keys: Keys, *, fraction: float) -> Images:
     """Shrink with a box filter to ``int(side * fraction)`` pixels a side (at least 1) and enlarge again.

@@ -173,7 +173,6 @@ def global_blur(images: Images, keys: Keys, *, level: int, reach: int) -> Images
     ),
     draws=DRAWS,
     gradual=Gradual(_rectangles),
-    compile_after="random_boxes",
 )
 def local_blur(
     images: Images,

@@ -32,7 +32,6 @@ def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
     ),
     deterministic=True,
     gradual=Gradual(lambda level, shape, parameters: f"{parameters['start'] - level} levels a channel", accumulates=False, most=30),
-    compile_after="fade_black",
 )
 def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
     """Leave start - level values in each channel, from the clean image. Published: 32, so that level 30 has two values.
@@ -55,7 +54,6 @@ def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str
     ),
     deterministic=True,
     gradual=Gradual(lambda level, shape, parameters: f"quality {parameters['start'] - level}", accumulates=False, most=31),
-    compile_after="jpeg_compression",
 )
 def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
     """Encode as JPEG at quality start - level (4:2:0, libjpeg's standard tables) and decode again, from the clean image.

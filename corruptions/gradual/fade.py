@@ -47,7 +47,6 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
     parameters=(Parameter("factor", low=1.0, high=256.0, about="what every value is multiplied by at each level"),),
     deterministic=True,
     gradual=_TIMES,
-    compile_after="fade_black",
 )
 def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
     """Multiply every value by a factor above 1, once a level: round(x * factor), ties to even, at most 255. Published: 1.1.

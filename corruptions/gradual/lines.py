@@ -84,7 +84,6 @@ def black_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int6
     parameters=(),
     draws=_DRAWS,
     gradual=_LINES,
-    compile_after="black_lines",
 )
 def white_lines(images: Images, keys: Keys, *, level: int, ends: NDArray[np.int64] | None = None) -> Images:
     """Draw a white line from the left or top edge to the right or bottom edge, one a level, as `black_lines` does."""

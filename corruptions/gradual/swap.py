@@ -127,7 +127,6 @@ def pixel_swap(images: Images, keys: Keys, *, level: int, share: float, exchange
         _EXCHANGE,
     ),
     gradual=Gradual(_adjacent),
-    compile_after="pixel_swap",
 )
 def adjacent_pixel_swap(images: Images, keys: Keys, *, level: int, share: float, margin: int, exchange: bool) -> Images:
     """Overwrite pixels by one of their eight neighbours, ``floor(share * (H - margin) * (W - margin))`` pairs a level.

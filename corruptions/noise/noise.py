@@ -86,7 +86,6 @@ def _salt_and_pepper(images, out, stage_key, sample_keys, share):  # type: ignor
             about="the noise's mean, as a share of the range of levels",
         ),
     ),
-    compile_seconds=2,
 )
 def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor", mean: float = 0.0) -> Images:
     """Add normal noise to every element, independently: ``floor(x + 255 * mean + 255 * sigma * z)``, clipped, z standard normal.
@@ -112,7 +111,6 @@ def gaussian_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = 
     revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, shot_noise",
     parameters=(Parameter("photons", low=0.001, high=1e6, about="mean photon count of a white pixel: fewer means more noise"), ROUNDING),
-    compile_after="gaussian_noise",
 )
 def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "floor") -> Images:
     """Replace every element by ``floor(255 * min(k / photons, 1))``, k a Poisson count of mean photons * x / 255, independently.
@@ -131,7 +129,6 @@ def shot_noise(images: Images, keys: Keys, *, photons: float, rounding: str = "f
     revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, impulse_noise (skimage.util.random_noise, mode 's&p')",
     parameters=(Parameter("amount", low=0.0, high=1.0, about="share of elements that become 0 or 255"),),
-    compile_after="gaussian_noise",
 )
 def impulse_noise(images: Images, keys: Keys, *, amount: float) -> Images:
     """Replace elements by 0 or 255, independently of each other: a pixel's channels too.
@@ -167,7 +164,6 @@ def salt_pepper(images: Images, keys: Keys, *, density: float) -> Images:
     role="validation",
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py and make_cifar_c.py, speckle_noise (extra)",
     parameters=(Parameter("sigma", low=0.0, high=10.0, about="standard deviation, as a share of the element's own level"), ROUNDING),
-    compile_after="shot_noise",
 )
 def speckle_noise(images: Images, keys: Keys, *, sigma: float, rounding: str = "floor") -> Images:
     """Add normal noise in proportion to every element's level, independently: ``floor(x + x * sigma * z)``, clipped.

@@ -144,7 +144,6 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
         Parameter("high", low=0.0, high=10.0, about="gradient above which an edge begins"),
     ),
     deterministic=True,
-    compile_seconds=2,
 )
 def canny_edges(images: Images, keys: Keys, *, sigma: float, low: float, high: float) -> Images:
     """Replace the image by its edges, white on black (Canny).

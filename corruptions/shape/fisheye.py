@@ -68,7 +68,6 @@ def _coefficient(name: str, power: str) -> Parameter:
     ),
     preserves_geometry=False,
     deterministic=True,
-    compile_seconds=2,
 )
 def fisheye(images: Images, keys: Keys, *, cubic: float, quadratic: float, linear: float) -> Images:
     """Bend the image as a fisheye lens does: its middle grows, its corners are drawn inwards.

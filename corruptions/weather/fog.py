@@ -90,7 +90,6 @@ def _lay(images, maps, ranges, weight, half, out):  # type: ignore[no-untyped-de
         ROUNDING,
     ),
     draws=(Draw("plasma", "a square map (M, M) in [0, 1], M at least the longer side; its upper left part is used", _given_plasma),),
-    compile_seconds=4,
 )
 def fog(
     images: Images,

@@ -13,12 +13,13 @@ from ..keys import Keys
 from ..random.philox import draw_word
 from ..registry import Draw, Images, Parameter, corruption, given_array
 from ..rounding import ROUNDING, half
-from .grading import Texture
-from .textures import TextureSet, default_textures
+from .textures import Texture, TextureSet, default_textures
 
 _TEXTURE = np.int64(0)
 # Elements of the stream: which texture, then the crop's first row and first column.
 _WHICH, _ROW, _COLUMN = np.int64(0), np.int64(1), np.int64(2)
+# Pixels that enlarged default textures are larger than the image, so that crops differ
+_MARGIN = 64
 # Pixels of all resized textures up to which they are made whole and kept
 _SMALL = 1 << 21
 
@@ -118,11 +119,14 @@ def _shrunk(textures: TextureSet, scale: float, height: int, width: int, channel
 
 
 def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) -> float:
-    """Return the scale that is used: the given one, or for the default textures the least one that covers the image."""
+    """Return the scale that is used: the given one, or for the default textures one that covers the image."""
     if textures.default:
-        sizes = [array.shape[:2] for array in textures.arrays]
-        least: float = max(max((height + 1) / rows, (width + 1) / columns) for rows, columns in sizes)
-        return max(texture_scale, least)
+
+        def covering(more: int) -> float:
+            return float(max(max((height + more) / rows, (width + more) / columns) for rows, columns, _ in map(np.shape, textures.arrays)))
+
+        enlarged = covering(_MARGIN)
+        return max(texture_scale, enlarged if enlarged > 1.0 else covering(1))
     if problems := textures.not_covering(texture_scale, height, width):
         raise ParameterError(
             f"frost: at texture_scale {texture_scale:g} these textures (height x width) do not cover an image of {height}x{width}: "
@@ -142,7 +146,6 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     ),
     draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", given_array(lambda shape, p: shape, np.uint8, 0, 255)),),
     resources={"textures": default_textures},
-    compile_seconds=13,
 )
 def frost(
     images: Images,
@@ -158,7 +161,7 @@ def frost(
     """Add a weighted crop of a picture of frost to the weighted image.
 
     Which texture, and where the crop lies, are uniform. `textures` (a `TextureSet`) is what crops are taken from: by default
-    `default_textures` for the image's size, which are never shrunk below the image.
+    `default_textures`, which are never smaller than the image: for images beyond 448x704 pixels they are enlarged.
 
     Raises
     ------
@@ -168,7 +171,7 @@ def frost(
     Notes
     -----
     The released generators crop six photographs, of which the sixth is never picked and the second and third are the
-    same. The default textures here are rendered, four of them with weights 1:2:1:1; levels, skew, gradients and
+    same. The default textures here are drawn, four of them with weights 1:2:1:1; levels, skew, gradients and
     the contrast of crops are the photographs' within a tenth. Textures are resized as ``cv2.resize`` does it (bilinear, not
     smoothed), bit for bit. For grey images the crop becomes ``(19595 R + 38470 G + 7471 B + 32768) >> 16`` first.
     """

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from ...errors import listed
 from ...published_frost import PUBLISHED_FROST as PUBLISHED
-from .grading import Texture
-from .textures import TextureSet
+from .textures import Texture, TextureSet
 
 SIDES = (150, 1200)
 """Short sides from half of the least to twice the largest of the published pictures, 315 to 600 pixels."""

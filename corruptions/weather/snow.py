@@ -156,8 +156,6 @@ def _angles(keys: Keys) -> NDArray[np.float64]:
         ),
         Draw("angle_deg", "one finite number, degrees", given_scalar(-36000.0, 36000.0), _angles),
     ),
-    compile_after="motion_blur",
-    compile_seconds=2,
 )
 def snow(
     images: Images,

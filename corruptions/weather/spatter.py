@@ -144,8 +144,6 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
         ),
     ),
     role="validation",
-    compile_after="snow",
-    compile_seconds=10,
 )
 def spatter(
     images: Images,

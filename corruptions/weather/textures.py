@@ -1,28 +1,24 @@
-"""Frost textures: four rendered by us, or a user's own pictures, with names and hashes for the manifest."""
+"""Frost textures: four of our own, or a user's own pictures, with names and hashes for the manifest."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...digests import digest_of
 from ...errors import SourceError, listed
-from ..cache import cache_root, keep_file
-from . import ice
-from .grading import Texture
 
-_BASE = (512, 768)
-_MARGIN = 64
+Texture = NDArray[np.uint8]
+
 _SUFFIXES = (".png", ".jpg", ".jpeg")
 _PUBLISHED = tuple(f"frost{i}" for i in range(1, 7))
-_SOURCES = ("weather/ice.py", "weather/crystals.py", "weather/grading.py", "random/philox.py", "arithmetic.py")
+_DEFAULT = ("sheet", "needles", "pane", "feathers")
 LEAST_SIDE = 8
 MOST = 100
 """Textures; they are all held in memory."""
@@ -33,7 +29,7 @@ class TextureSet:
     """Textures that frost crops from.
 
     Two sets are equal if their names and hashes are. It pickles as its origin and hashes, without pixels: a worker
-    reads it again, from the cache or the directory.
+    reads it again, from the package or the directory.
     """
 
     names: tuple[str, ...]
@@ -42,12 +38,12 @@ class TextureSet:
     picks: tuple[int, ...]
     """Indices that are drawn from, each equally likely: one that stands twice is twice as likely."""
     origin: tuple[str, ...] = field(compare=False)
-    """``("default", height, width)`` or ``("directory", path)``."""
+    """``("default", "landscape" or "upright")`` or ``("directory", path)``."""
     arrays: tuple[Texture, ...] = field(compare=False, repr=False)
 
     @property
     def default(self) -> bool:
-        """Whether these are the textures rendered by us."""
+        """Whether these are the textures that come with corruptset."""
         return self.origin[0] == "default"
 
     def not_covering(self, scale: float, height: int, width: int) -> list[str]:
@@ -66,35 +62,17 @@ class TextureSet:
         return _reopened, (self.origin, self.sha256)
 
 
-def default_size(height: int, width: int) -> tuple[int, int]:
-    """Return the size of the default textures for images of a size: 512x768 (768x512 for upright images), doubled
-    until 64 pixels are left over on both sides. It depends on nothing else.
-
-    Examples
-    --------
-    >>> default_size(224, 224), default_size(600, 400), default_size(4000, 6000)
-    ((512, 768), (768, 512), (4096, 6144))
-    """
-    rows, columns = _BASE if height <= width else _BASE[::-1]
-    while rows < height + _MARGIN or columns < width + _MARGIN:
-        rows, columns = 2 * rows, 2 * columns
-    return rows, columns
-
-
 def default_textures(height: int, width: int) -> TextureSet:
-    """Return the textures rendered by us for images of a size.
-
-    They are made when first asked for (about three seconds at 512x768 once the kernels are compiled) and kept in the cache.
-    """
-    return _default(*default_size(height, width))
+    """Return the textures that come with corruptset: 512x768 (height x width), 768x512 for upright images."""
+    return _default("upright" if height > width else "landscape")
 
 
-@functools.lru_cache(maxsize=4)
-def _default(rows: int, columns: int) -> TextureSet:
-    names = tuple(name for name, _ in ice.RENDERERS)
-    arrays, hashes = zip(*(_cached(name, (rows, columns)) for name in names), strict=True)
+@functools.cache
+def _default(shape: str) -> TextureSet:
+    folder = Path(__file__).parent / "frosts"
+    arrays = tuple(_decoded(folder / f"{name}-{shape}.png") for name in _DEFAULT)
     # The published set holds its second picture twice.
-    return TextureSet(names, hashes, (0, 1, 1, 2, 3), ("default", str(rows), str(columns)), arrays)
+    return TextureSet(_DEFAULT, tuple(_sha256(a) for a in arrays), (0, 1, 1, 2, 3), ("default", shape), arrays)
 
 
 def load_textures(directory: str | Path) -> TextureSet:
@@ -152,7 +130,7 @@ def _decoded(file: Path) -> Texture:
 
 @functools.lru_cache(maxsize=8)
 def _reopened(origin: tuple[str, ...], sha256: tuple[str, ...]) -> TextureSet:
-    textures = _default(int(origin[1]), int(origin[2])) if origin[0] == "default" else load_textures(origin[1])
+    textures = _default(origin[1]) if origin[0] == "default" else load_textures(origin[1])
     if textures.sha256 != sha256:
         raise SourceError(f"The frost textures ({' '.join(origin)}) have changed since the build was started; put back the former ones.")
     return textures
@@ -163,34 +141,3 @@ def _sha256(texture: Texture) -> str:
     digest = hashlib.sha256(head)
     digest.update(texture.data)
     return digest_of(digest)
-
-
-@functools.cache
-def _folder() -> Path:
-    room = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for source in _SOURCES:
-        digest.update(source.encode() + b"\0" + (room / source).read_bytes() + b"\0")
-    return cache_root() / "textures" / digest.hexdigest()[:16]
-
-
-def _cached(name: str, size: tuple[int, int]) -> tuple[Texture, str]:
-    """Return a default texture and its hash, from the cache where it is there and whole.
-
-    The file is mapped copy-on-write: workers share its pages, and the array is writable, as kernels expect.
-    """
-    path = _folder() / f"{name}-{size[0]}x{size[1]}.npy"
-    note = path.with_suffix(".sha256")
-    with contextlib.suppress(OSError, ValueError, EOFError):
-        texture: Texture = np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
-        if texture.shape == (*size, 3) and texture.dtype == np.uint8 and _sha256(texture) == note.read_text("ascii").strip():
-            return texture, _sha256(texture)
-    texture = ice.render(name, size)
-    digest = _sha256(texture)
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    buffer = io.BytesIO()
-    np.save(buffer, texture, allow_pickle=False)
-    keep_file(path, buffer.getvalue())
-    keep_file(note, digest.encode())
-    return texture, digest

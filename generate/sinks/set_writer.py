@@ -9,7 +9,7 @@ import numpy as np
 
 from ...corruptions.registry import Images
 from ...manifests.records.digests import sha256_bytes
-from ..pixels.batch_hashes import batch_hashes
+from ...pixels import pixel_hashes
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import MeasuredRow, measure
 from ..pixels.ms_ssim import ms_ssim
@@ -63,7 +63,7 @@ class SetWriter:
         for sink_set in self._sets:
             sink_set.put(positions, images, encoded)
         if all(sink_set.rows is None for sink_set in self._sets):  # else `finish` hashes all of them, while the next set is made
-            for position, digest in zip(positions, batch_hashes(images), strict=True):
+            for position, digest in zip(positions, pixel_hashes(images), strict=True):
                 self.pixels[position] = digest
         for position, before, after in zip(positions, clean, images, strict=True):
             if (index := self._run.first + position) in self._measured:
@@ -79,7 +79,7 @@ class SetWriter:
         """Write what is written once per run, and free the images."""
         rows = next((sink_set.rows for sink_set in self._sets if sink_set.rows is not None), None)
         if rows is not None:
-            self.pixels = batch_hashes(rows)
+            self.pixels = pixel_hashes(rows)
         for sink_set in self._sets:
             shard = sink_set.finish(self.pixels)
             self.shard = self.shard if shard is None else dict(shard)

@@ -7,7 +7,6 @@ says which samples its rows are.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import CorruptsetError, SourceError
 from ...files import file_problem
-from ...manifests.images.guard import GUARD, SECONDS_VARIABLE, NoAnswer, Refused
+from ...manifests.images.shards import ENCODED, INDEX, LABELS, RAW, SCHEMA
 from ...manifests.reader import open as open_build
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
@@ -29,12 +28,18 @@ from .source import BadSample, Loaded, Sample, Source
 MOST_RATIO = 1100
 """How much more than its file a dataset may hold: deflate reaches 1032, and what was never written takes no space at all."""
 MOST_AHEAD = 64
-"""Rows that are read at once, at most: a request then costs little beside them."""
+"""Rows that are read at once, at most: to open the file then costs little beside them."""
 AHEAD_BYTES = 4 << 20
+CHUNK_CACHE = 64 << 20
+"""Bytes: a compressed chunk is not unpacked again for every row of it."""
+DAMAGED = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
+"""What h5py raises of a damaged file, when it is opened and whenever more of it is read."""
+MOST_NAMES = 12
+"""Of the datasets that a file has instead of the one that was asked for."""
 
 
 class Hdf5Source(Source):
-    """Rows of an HDF5 file: pixels, or encoded images. A process of its own reads them, as the library may hang on a damaged file.
+    """Rows of an HDF5 file: pixels, or encoded images.
 
     Parameters
     ----------
@@ -55,7 +60,6 @@ class Hdf5Source(Source):
         self.path = path
         self.dataset = dataset
         self.shape = shape
-        self.rows = len(samples)
         self.samples = samples
         self.classes = classes
 
@@ -67,73 +71,56 @@ class Hdf5Source(Source):
         return sha256_bytes(self._read(sample).data)
 
     def _read(self, sample: Sample) -> NDArray[np.uint8]:
-        window = _window(self, sample.index)
-        row = window.rows[sample.index - window.first]
-        if row is None:
+        row = _read_ahead(self, sample.index)
+        if row.nbytes > MAX_FILE_BYTES and self.shape is None:
             raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image may have: leave it out")
-        return row.copy()  # a view would keep all rows of the window in memory
+        return row.copy()  # a view would keep all rows that were read with it in memory
 
 
-@dataclass
-class _Window:
-    """Rows that were read together."""
-
-    key: tuple[Path, str, Stamp]
-    """Which dataset, of which file: a file that has changed is read again."""
-    first: int
-    rows: list[NDArray[np.uint8] | None]
-    """None for one that has too many bytes."""
-    alone: bool = False
-    """Whether rows of this file are read one by one: reading ahead got no answer."""
+_last: tuple[tuple[Path, str, Stamp], int, list[NDArray[np.uint8]]] | None = None
+"""Rows that were read together: of which file (one that has changed is read again), the first one's number, and they."""
 
 
-_last: _Window | None = None
+def _read_ahead(source: Hdf5Source, row: int) -> NDArray[np.uint8]:
+    """Return a row. Rows that are asked for in order are read many at a time.
 
-
-def _window(source: Hdf5Source, row: int) -> _Window:
-    """Return rows of which this is one. Rows that are asked for in order are read ahead, twice as many each time."""
+    No file is kept open: a handle shared over a fork reads wrong bytes, and one of a file that is written to old ones.
+    """
     global _last
     key = (source.path, source.dataset, stamp(source.path))
-    last, _last = (_last if _last is not None and _last.key == key else None), None
-    if last is None or not last.first <= row < last.first + len(last.rows):
-        ahead = 2 * len(last.rows) if last is not None and not last.alone and row == last.first + len(last.rows) else 1
-        last = _read_window(source, key, row, ahead, alone=last is not None and last.alone)
-    _last = last
-    return last
+    last, first, rows = _last if _last is not None and _last[0] == key else (None, 0, [])
+    if not first <= row < first + len(rows):
+        size = key[2][1] // len(source.samples) if source.shape is None else int(np.prod(source.shape))
+        ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1))) if last is not None and row == first + len(rows) else 1
+        try:
+            rows = _rows(source, row, ahead)
+        except DAMAGED as e:
+            try:  # another row may be the damaged one, which nobody may ever ask for
+                rows = _rows(source, row, 1)
+            except DAMAGED:
+                raise BadSample(f"cannot be read from {source.path.name} ({_reason(e)}): copy the file again") from None
+        first, _last = row, (key, row, rows)
+    return rows[row - first]
 
 
-def _read_window(source: Hdf5Source, key: tuple[Path, str, Stamp], first: int, count: int, *, alone: bool) -> _Window:
-    size = int(np.prod(source.shape)) if source.shape is not None else 0
-    count = max(1, min(count, MOST_AHEAD, AHEAD_BYTES // max(size, 1), source.rows - first))
-    try:
-        return _Window(key, first, _rows(source, first, count), alone)
-    except Refused as e:
-        raise BadSample(f"cannot be read from {source.path.name} ({e}): copy the file again") from None
-    except NoAnswer as e:
-        # What is wrong may be with another row, which nobody may ever ask for.
-        if count > 1:
-            return _read_window(source, key, first, 1, alone=True)
-        raise SourceError(no_answer(source.path, f"row {first} of {source.dataset}", e)) from None
+def _rows(source: Hdf5Source, first: int, count: int) -> list[NDArray[np.uint8]]:
+    with _opened(source.path) as file:
+        values = file[source.dataset][first : first + count]
+    if source.shape is None:
+        return [np.ascontiguousarray(value, np.uint8) for value in values]
+    if values.dtype != np.uint8 or values.shape[1:3] != source.shape[:2] or not len(values):
+        raise ValueError("its images have another shape than before")
+    return list(np.ascontiguousarray(values).reshape(-1, *source.shape))
 
 
-def _rows(source: Hdf5Source, first: int, count: int) -> list[NDArray[np.uint8] | None]:
-    if source.shape is not None:
-        answer, data = GUARD.ask("rows", source.path, dataset=source.dataset, first=first, count=count)
-        if tuple(answer["shape"][1:3]) != source.shape[:2] or not answer["shape"][0]:
-            raise Refused("its images have another shape than before")
-        return list(data.reshape(-1, *source.shape))
-    answer, data = GUARD.ask("encoded", source.path, dataset=source.dataset, first=first, count=count, most=MAX_FILE_BYTES)
-    if not len(data) and any(answer["sizes"]):
-        return [None]
-    return list(np.split(data, np.cumsum(answer["sizes"])[:-1]))
+def _opened(path: Path) -> Any:
+    import h5py
+
+    return h5py.File(path, "r", locking=False, rdcc_nbytes=CHUNK_CACHE)
 
 
-def no_answer(path: Path, what: str, e: NoAnswer) -> str:
-    """Return the error for a file that hangs or crashes the library."""
-    return (
-        f"{path}: {what} cannot be read: {e}. The file is damaged, or its disk does not answer: compare the file with its published "
-        f"checksum and copy it again. {SECONDS_VARIABLE}=600 in the environment waits longer."
-    )
+def _reason(e: Exception) -> str:
+    return str(e).partition("\n")[0][:300] or type(e).__name__
 
 
 def open(rest: str, *, labels: Path | None = None, images: str | None = None) -> Hdf5Source:
@@ -157,51 +144,60 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
         raise SourceError(f"The source hdf5{problem}. Expected one HDF5 file with datasets of images and labels.")
     path = path.resolve()
     try:
-        return _listed(path, images, labels.as_posix() if labels is not None else None)
-    except Refused as e:
-        raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({e}). Copy it again.") from None
-    except NoAnswer as e:
-        raise SourceError(no_answer(path, "its contents", e)) from None
+        with _opened(path) as file:
+            return _listed(file, path, images, labels.as_posix() if labels is not None else None)
+    except CorruptsetError:
+        raise
+    except DAMAGED as e:
+        raise SourceError(f"{path} is not an HDF5 file, or a damaged one ({_reason(e)}). Copy it again.") from None
 
 
-def _listed(path: Path, images: str | None, labels: str | None) -> Hdf5Source:
-    contents, _ = GUARD.ask("look", path, images=images, labels=labels)
-    stored, given = _dataset(contents["images"], path, "--images"), _dataset(contents["labels"], path, "--labels")
-    dtype, size = np.dtype(stored["dtype"]), os.stat(path).st_size
-    name, count = stored["name"], stored["shape"][0] if stored["shape"] else 0
-    if dtype.kind == "O" and not stored["encoded"]:
-        raise SourceError(f"{path}: {name} holds objects ({dtype}); expected uint8, or encoded images as vlen uint8.")
-    shape = None if stored["encoded"] else image_shape(dtype, tuple(stored["shape"]), f"{path}: {name}")
-    if stored["outside"]:
+def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> Hdf5Source:
+    import h5py
+
+    own = SCHEMA in file.attrs and labels is None and images is None
+    stored = _dataset(file, path, images or (ENCODED if own and ENCODED in file else RAW), "--images")
+    given = _dataset(file, path, labels or LABELS, "--labels")
+    name, count = stored.name.removeprefix("/"), stored.shape[0] if stored.shape else 0
+    encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
+    if stored.dtype.kind == "O" and not encoded:
+        raise SourceError(f"{path}: {name} holds objects ({stored.dtype}); expected uint8, or encoded images as vlen uint8.")
+    shape = None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {name}")
+    if stored.external or stored.is_virtual:
         raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
     for dataset in (stored, given):
-        if dataset["size"] > MOST_RATIO * size:
-            raise SourceError(f"{path}: {dataset['name']} claims {dataset['size']:,} bytes, more than its file can hold. Copy it again.")
-    values = whole_labels(_numbers(path, given), count, f"{path}: {given['name']}")
-    if contents["own"]:
-        index = _numbers(path, _dataset(contents["index"], path, "--images"))
-        samples, classes = _of_build(path, contents["set"].count("/"), index, values)
+        if dataset.nbytes > MOST_RATIO * os.stat(path).st_size:
+            raise SourceError(
+                f"{path}: {dataset.name.removeprefix('/')} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
+            )
+    values = whole_labels(_numbers(given), count, f"{path}: {given.name.removeprefix('/')}")
+    if own:
+        index = _numbers(_dataset(file, path, INDEX, "--images"))
+        samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values)
     else:
         samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values.tolist()))
         classes = numbered_classes(int(values.max()))
     return Hdf5Source(path, name, shape, samples, classes)
 
 
-def _dataset(dataset: dict[str, Any], path: Path, option: str) -> dict[str, Any]:
-    if "others" in dataset:
-        others = ", ".join(dataset["others"]) or "none"
-        raise SourceError(f"{path} has no dataset {dataset['name']!r} of its own. It has {others}: name one with {option}.")
-    return dataset
+def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
+    import h5py
+
+    # get with getlink: a link into another file must not be followed to find out that it is one.
+    link = file.get(name, getlink=True) if name in file else None
+    if link is None or isinstance(link, h5py.ExternalLink) or not isinstance(file[name], h5py.Dataset):
+        names: list[str] = []
+        file.visititems(lambda n, item: names.append(n) if isinstance(item, h5py.Dataset) else None)
+        others = ", ".join(names[:MOST_NAMES]) or "none"
+        raise SourceError(f"{path} has no dataset {name!r} of its own. It has {others}: name one with {option}.")
+    return file[name]
 
 
-def _numbers(path: Path, dataset: dict[str, Any]) -> NDArray[Any]:
+def _numbers(dataset: Any) -> NDArray[Any]:
     """Return a dataset of whole numbers; of another kind an empty stand-in of its type and shape, which `whole_labels` refuses."""
-    dtype = np.dtype(dataset["dtype"])
-    if dtype.kind not in "iu" or len(dataset["shape"]) != 1:
-        return np.broadcast_to(np.empty((), dtype), dataset["shape"])
-    answer, data = GUARD.ask("column", path, dataset=dataset["name"])
-    values: NDArray[Any] = data.view(answer["dtype"]).reshape(answer["shape"])
-    return values
+    if dataset.dtype.kind not in "iu" or dataset.ndim != 1:
+        return np.broadcast_to(np.empty((), dataset.dtype), dataset.shape or ())
+    return np.asarray(dataset[()])
 
 
 def _of_build(path: Path, depth: int, index: NDArray[Any], labels: NDArray[np.int64]) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:

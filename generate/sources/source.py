@@ -178,6 +178,8 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
         from .stores import local_copies
 
         rest = local_copies(rest)
+    if rest.lower().endswith(".zip"):
+        raise SourceError(f"{rest} is a zip archive: unzip it, and give the folder, {scheme}:{rest[:-4]}.")
     given = {name: value for name, value in options.items() if value is not None}
     foreign = [f"--{name}" for name in given if name not in SCHEMES[scheme].takes]
     if foreign:

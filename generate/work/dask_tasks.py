@@ -70,7 +70,7 @@ def make(lease: str, part: bytes) -> None:
             host = socket.gethostname()  # several machines may share a home, and have other processors
             busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command again to resume."
             with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
-                warm_up(job, job.shapes, tell=lambda done, total: _sign(lease))
+                warm_up(job, tell=lambda done, total: _sign(lease))
             cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
             _job = (lease, job)
         signed = time.monotonic()

@@ -1,4 +1,4 @@
-"""Archives member by member: deterministic tar and zip written, and those of strangers read without trust.
+"""Archives member by member: deterministic tars written, and those of strangers read without trust.
 
 Nothing is compressed (images are already), and no time, user or machine is recorded, so equal members give equal bytes. The reader takes
 regular files alone, in the order of the archive, and holds one chunk of a file in memory.
@@ -8,23 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import struct
 import tarfile
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, Protocol
+from typing import IO, BinaryIO, Protocol
 
 from ...errors import BuildError, VerificationError
 from ...files import open_regular
 from ..records.report import printable
-
-ArchiveFormat = Literal["tar", "zip"]
-FORMATS: dict[str, str] = {"tar": "application/x-tar", "zip": "application/zip"}
-"""Archive format -> media type."""
 
 CHUNK = 1 << 20
 """Bytes that are read, hashed and written at once."""
@@ -49,11 +42,6 @@ _TAR_KINDS = {
     tarfile.FIFOTYPE: "a pipe",
     tarfile.DIRTYPE: "a folder by itself",
 }
-_ZIP_ENCRYPTED = 0x1
-_ZIP_END = 22
-"""Bytes of the record at a zip's end, without a comment."""
-_ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, struct.error)
-"""What `zipfile` raises on damaged archives."""
 
 
 class BadArchive(VerificationError):
@@ -102,14 +90,10 @@ class Readable(Protocol):
 class ArchiveWriter:
     """Writes the members of an archive, one after the other."""
 
-    def __init__(self, file: BinaryIO, form: ArchiveFormat) -> None:
-        self._archive: zipfile.ZipFile | tarfile.TarFile
-        if form == "zip":
-            self._archive = zipfile.ZipFile(file, "w")
-        else:
-            self._archive = tarfile.TarFile(
-                fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK
-            )
+    def __init__(self, file: BinaryIO) -> None:
+        self._archive = tarfile.TarFile(
+            fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK
+        )
 
     def add(self, name: str, size: int, content: Readable) -> None:
         """Write a member of exactly `size` bytes.
@@ -121,14 +105,8 @@ class ArchiveWriter:
         """
         if (problem := name_problem(name)) is not None:
             raise BuildError(f"{printable(name)!r} {problem}, so it cannot go into an archive. Rename it in the source and build again.")
-        if isinstance(self._archive, tarfile.TarFile):
-            self._archive.addfile(_tar_info(name, size), content)
-            self._archive.getmembers().clear()  # they would be kept in memory until the end
-        else:
-            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            info.create_system, info.external_attr, info.file_size = 3, (0o100000 | _MODE) << 16, size
-            with self._archive.open(info, "w") as out:
-                shutil.copyfileobj(content, out, CHUNK)
+        self._archive.addfile(_tar_info(name, size), content)
+        self._archive.getmembers().clear()  # they would be kept in memory until the end
 
     def close(self) -> None:
         """Write the archive's end."""
@@ -145,11 +123,9 @@ def _padded(size: int, block: int = tarfile.BLOCKSIZE) -> int:
     return size + -size % block
 
 
-def member_cost(form: ArchiveFormat, name: str, size: int) -> int:
-    """Return how many bytes a member takes: exactly in a tar, at most in a zip."""
-    if form == "tar":
-        return len(_tar_info(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + _padded(size)
-    return size + 2 * len(name.encode()) + 200
+def member_cost(name: str, size: int) -> int:
+    """Return how many bytes a member takes."""
+    return len(_tar_info(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + _padded(size)
 
 
 @dataclass
@@ -167,19 +143,16 @@ class Member:
         Raises
         ------
         BadArchive
-            There are fewer bytes, or a checksum of the archive is wrong.
+            There are fewer bytes.
         """
         remaining = self.size
-        try:
-            stream = self._open()
-            while remaining:
-                chunk = stream.read(min(remaining, CHUNK))
-                if not chunk:
-                    raise BadArchive(self.archive, "is cut off", self.name)
-                remaining -= len(chunk)
-                yield chunk
-        except _ZIP_ERRORS as e:
-            raise BadArchive(self.archive, f"cannot be read: {e}", self.name) from e
+        stream = self._open()
+        while remaining:
+            chunk = stream.read(min(remaining, CHUNK))
+            if not chunk:
+                raise BadArchive(self.archive, "is cut off", self.name)
+            remaining -= len(chunk)
+            yield chunk
 
     def read(self, cap: int) -> bytes:
         """Return the bytes of a small member."""
@@ -189,24 +162,20 @@ class Member:
 
 
 def read_members(archive: Path) -> Iterator[Member]:
-    """Yield the members of a tar or zip in their order.
+    """Yield the members of a tar in their order.
 
     Raises
     ------
     BadArchive
-        It is neither, is damaged, or has a member that is not a plain, uncompressed file with a plain name.
+        It is no tar, is damaged, or has a member that is not a plain, uncompressed file with a plain name.
     OSError
         It cannot be read.
     """
     with open_regular(archive) as file:
         head = file.read(tarfile.BLOCKSIZE)
-        if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            members = _zip_members(archive, file)
-        elif len(head) == tarfile.BLOCKSIZE and head[257:262] == b"ustar":
-            members = _tar_members(archive, file)
-        else:
-            raise BadArchive(archive, "is neither a tar nor a zip as `corruptset pack` writes them")
-        for member in members:
+        if len(head) < tarfile.BLOCKSIZE or head[257:262] != b"ustar":
+            raise BadArchive(archive, "is not a tar as `corruptset pack` writes them")
+        for member in _tar_members(archive, file):
             if (problem := name_problem(member.name)) is not None:
                 raise BadArchive(archive, problem, member.name)
             yield member
@@ -281,39 +250,3 @@ def _check_tar_end(archive: Path, file: BinaryIO, offset: int, size: int) -> Non
     if rest or size > end:
         first = end - len(rest)
         raise BadArchive(archive, f"has bytes behind its end, from byte {first} to {size}: something was put behind the archive")
-
-
-def _zip_members(archive: Path, file: BinaryIO) -> Iterator[Member]:
-    size = os.fstat(file.fileno()).st_size
-    try:
-        opened = zipfile.ZipFile(file)
-    except _ZIP_ERRORS as e:
-        raise BadArchive(archive, f"is not a sound zip: {e}") from e
-    with opened:
-        _check_zip_ends(archive, file, opened, size)
-        total = 0
-        for info in opened.infolist():
-            name = info.orig_filename
-            kind = info.external_attr >> 28
-            if info.flag_bits & _ZIP_ENCRYPTED:
-                raise BadArchive(archive, "is encrypted", name)
-            # without compression nothing grows, whatever the archive says of its sizes
-            if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-                raise BadArchive(archive, f"is compressed ({info.compress_size} bytes to {info.file_size}); pack compresses nothing", name)
-            if kind not in (0, 0o10) or info.is_dir():
-                raise BadArchive(archive, f"is {'a symbolic link' if kind == 0o12 else 'a folder or a device'}, not a file", name)
-            total += info.file_size
-            if total > size:  # members share bytes
-                raise BadArchive(archive, f"and those before it have {total} bytes; the whole archive has {size}", name)
-            yield Member(archive, name, info.file_size, partial(opened.open, info))
-
-
-def _check_zip_ends(archive: Path, file: BinaryIO, opened: zipfile.ZipFile, size: int) -> None:
-    """Refuse bytes before the first member or behind the directory: another archive, or a comment."""
-    first = min((info.header_offset for info in opened.infolist()), default=0)
-    if first:
-        raise BadArchive(archive, f"has {first} bytes before its first member: something was put before the archive")
-    file.seek(max(0, size - _ZIP_END))
-    end = file.read(_ZIP_END)
-    if not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
-        raise BadArchive(archive, f"has bytes behind its directory, within the last {_ZIP_END} of its {size}: pack writes none")

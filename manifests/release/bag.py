@@ -33,7 +33,6 @@ class PackedArchive:
 
     file: FileRecord
     sets: tuple[str, ...]
-    media_type: str
 
     @property
     def path(self) -> str:

@@ -139,7 +139,7 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedAr
     text = json.dumps(table, ensure_ascii=False).encode() + b"\n"
     document = CroissantDocument(manifest)
     for a in archives:
-        document.add_file(a.file.path, a.path, a.media_type, a.file.sha256, contentSize=f"{a.file.bytes} B")
+        document.add_file(a.file.path, a.path, "application/x-tar", a.file.sha256, contentSize=f"{a.file.bytes} B")
     document.add_file(TABLE, TABLE, "application/json", sha256_bytes(text))
     columns = {name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table}
     document.add_records("samples", "The samples in their order, which is that of the images of every set.", columns)

@@ -20,7 +20,7 @@ from ..records.digests import set_digest
 from ..records.fields import Count, SetId, Sha256
 from ..records.models import FileRecord, ImageRecord, Manifest, Record, SetRecord
 from ..records.report import printable
-from .archives import END_COST, ArchiveFormat, member_cost, name_problem
+from .archives import END_COST, member_cost, name_problem
 
 Division = Literal["family", "corruption", "set"]
 DIVISIONS = ("family", "corruption", "set")
@@ -37,8 +37,8 @@ _LINE_COST = 256
 """Most bytes of a file's or set's entry in an archive's record, without its name."""
 _MOST_OVERHEAD = 4096
 """Most bytes that a member takes beside its content, but for very long names."""
-_MEAN_OVERHEAD: dict[str, int] = {"tar": 768, "zip": 250}
-"""About what a member takes beside its content: a tar's header and half a block to fill the last one; a zip's two headers."""
+_MEAN_OVERHEAD = 768
+"""About what a member takes beside its content: a header, and half a block to fill the last one."""
 
 Unit = tuple[str, ...]
 """Set ids, sorted."""
@@ -165,8 +165,8 @@ class Contents:
 class ArchiveSizes:
     """The bytes that archives of one format take, known before they are written."""
 
-    def __init__(self, root: Path, contents: Contents, form: ArchiveFormat) -> None:
-        self.root, self.contents, self.form = root, contents, form
+    def __init__(self, root: Path, contents: Contents) -> None:
+        self.root, self.contents = root, contents
         manifest = contents.manifest
         self._top = top_folder(manifest)
         self._files = {f.path: f.bytes for f in manifest.files}
@@ -177,7 +177,7 @@ class ArchiveSizes:
         """The most bytes that every archive has beside its sets."""
 
     def _member(self, path: str, size: int) -> int:
-        return member_cost(self.form, f"{self._top}/{path}", size)
+        return member_cost(f"{self._top}/{path}", size)
 
     def _listed(self, path: str, size: int) -> int:
         return self._member(path, size) + len(path.encode()) + _LINE_COST
@@ -198,15 +198,14 @@ class ArchiveSizes:
 
     def estimate(self, plans: Sequence[ArchivePlan], *, rows: bool = True) -> int:
         """Return about how many bytes all archives of a build have together; no rows are read. `rows`: that of metadata has them."""
-        overhead = _MEAN_OVERHEAD[self.form]
-        common = sum(size + overhead for size in self._common.values()) + (END_COST if self.form == "tar" else 0)
-        of_rows = {unit: sum(self._files[set_path(s)] + overhead for s in unit) for unit in self.contents.units}
+        common = sum(size + _MEAN_OVERHEAD for size in self._common.values()) + END_COST
+        of_rows = {unit: sum(self._files[set_path(s)] + _MEAN_OVERHEAD for s in unit) for unit in self.contents.units}
         total = len(plans) * common + (sum(of_rows.values()) if rows else 0)
         for unit in {tuple(unit.sets) for plan in plans for unit in plan.units}:
             # a set's bytes are those of its images, which shards that hold them exceed
             containers = sum(f.bytes for f in self.contents.containers[unit])
             images = max(sum(self.contents.sets[s].bytes for s in unit), containers)
-            total += images + self.contents.count(unit) * overhead + of_rows[unit]
+            total += images + self.contents.count(unit) * _MEAN_OVERHEAD + of_rows[unit]
         return total
 
 

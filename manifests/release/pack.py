@@ -30,7 +30,7 @@ from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
-from .archives import FORMATS, ArchiveFormat, ArchiveWriter
+from .archives import ArchiveWriter
 from .bag import PAYLOAD, Bag, PackedArchive, release_card, tag_files
 from .croissant import packed_croissant
 from .division import (
@@ -62,7 +62,6 @@ def pack(
     *,
     family_of: Callable[[str], str] | None = None,
     by: Division = "family",
-    form: ArchiveFormat = "tar",
     max_bytes: int = MAX_BYTES,
     manifest_only: bool = False,
     digests: Digests = "images",
@@ -83,8 +82,6 @@ def pack(
         Says which family a corruption is of; `corruptset.pack` supplies it.
     by : {"family", "corruption", "set"}
         An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.
-    form : {"tar", "zip"}
-        Kind of archive; nothing is compressed in either.
     max_bytes : int
         Of an archive; larger ones are split, between sets where that is enough.
     manifest_only : bool
@@ -112,8 +109,8 @@ def pack(
     MachineError
         There is too little free space for the archives that are still to be made.
     """
-    if by not in DIVISIONS or form not in FORMATS:
-        raise ValueError(f"by is {by!r} and form {form!r}; expected one of {DIVISIONS} and one of {tuple(FORMATS)}.")
+    if by not in DIVISIONS:
+        raise ValueError(f"by is {by!r}; expected one of {DIVISIONS}.")
     if digests != "images" and not manifest_only:
         raise BuildError(
             f"digests is {digests!r}, and images are not left out: archives of images need the rows that say where each of them is. "
@@ -130,14 +127,14 @@ def pack(
         raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
     if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
-    identity = canonical_sha256([_hash(root, MANIFEST), by, form, max_bytes, manifest_only, *([digests] if digests != "images" else [])])
+    identity = canonical_sha256([_hash(root, MANIFEST), by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])])
     _check_target(out)
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / WORK_FOLDER / "pack.lock", busy):
         finished = _finished_archives(out, identity)
         contents = Contents(manifest)
-        packer = _Packer(root, out / PAYLOAD, contents, form, not manifest_only, told(progress), rows=digests == "images")
-        sizes = ArchiveSizes(root, contents, form)
+        packer = _Packer(root, out / PAYLOAD, contents, not manifest_only, told(progress), rows=digests == "images")
+        sizes = ArchiveSizes(root, contents)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
         plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
@@ -152,13 +149,13 @@ def pack(
         archives: list[PackedArchive] = []
         kept = 0
         for plan in plans:
-            name = f"{plan.name}.{form}"
+            name = f"{plan.name}.tar"
             record = _standing(out / PAYLOAD / name, finished.get(name))
             kept += record is not None
             record = record or packer.write(name, plan)
             finished[name] = {"bytes": record.bytes, "sha256": record.sha256}
             _note(out, identity, finished)
-            archives.append(PackedArchive(record, plan.sets, FORMATS[form]))
+            archives.append(PackedArchive(record, plan.sets))
         if parquet:
             write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
@@ -253,10 +250,8 @@ class _CheckedFile:
 class _Packer:
     """Writes archives of one build into a folder."""
 
-    def __init__(
-        self, root: Path, folder: Path, contents: Contents, form: ArchiveFormat, pixels: bool, progress: Progress, *, rows: bool
-    ) -> None:
-        self.root, self.folder, self.contents, self.form, self.pixels, self.rows = root, folder, contents, form, pixels, rows
+    def __init__(self, root: Path, folder: Path, contents: Contents, pixels: bool, progress: Progress, *, rows: bool) -> None:
+        self.root, self.folder, self.contents, self.pixels, self.rows = root, folder, contents, pixels, rows
         self.manifest = contents.manifest
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
@@ -274,12 +269,11 @@ class _Packer:
         """Write an archive and return its record."""
         with replacing(self.folder / name) as part:
             with part.open("wb") as file:
-                writer = ArchiveWriter(file, self.form)
+                writer = ArchiveWriter(file)
                 self._write_members(writer, plan)
                 writer.close()
                 file.flush()
                 os.fsync(file.fileno())
-            # read again from the disk: zipfile completes headers after their members
             return FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
 
     def _write_members(self, writer: ArchiveWriter, plan: ArchivePlan) -> None:

@@ -40,22 +40,6 @@ image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(40, 30, 3)
 print(hashlib.sha256(corruptset.corrupt(image, "brightness-3+contrast-5", key="a").tobytes()).hexdigest())
 """
 
-HANG = """
-import time
-from corruptset.manifests.images import hdf5_child
-hdf5_child.ANSWERS["hang"] = lambda path: time.sleep(60)
-hdf5_child.main()
-"""
-ASK = f"""
-from pathlib import Path
-import sys
-from corruptset.manifests.images.guard import Guard, NoAnswer
-try:
-    Guard((sys.executable, "-c", {HANG!r})).ask("hang", Path("x.h5"))
-except NoAnswer as e:
-    print(e)
-"""
-
 
 @pytest.fixture(scope="module")
 def lacking(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -141,12 +125,6 @@ def test_python_reads_the_same(lacking: dict[str, str], given: Path) -> None:
         lines.append(done.stdout.splitlines())
     assert lines[0] == lines[1]
     assert len(lines[0]) == 2 * 6 + 1
-
-
-def test_a_file_that_hangs_the_library_is_given_up(lacking: dict[str, str], tmp_path: Path) -> None:
-    environment = lacking | {"CORRUPTSET_HDF5_SECONDS": "0.3"}
-    done = subprocess.run([sys.executable, "-c", ASK], env=environment, cwd=tmp_path, capture_output=True, text=True)
-    assert "did not come back from it within 0.3 s" in done.stdout, done
 
 
 def test_the_names_are_hidden(lacking: dict[str, str]) -> None:

@@ -37,7 +37,7 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("division", [("--by", "family"), ("--by", "set", "--format", "zip")], ids=str)
+@pytest.mark.parametrize("division", [("--by", "family"), ("--by", "set")], ids=str)
 def test_build_pack_unpack_verify(run: Run, crops: Path, tmp_path: Path, options: dict[str, Any], division: tuple[str, ...]) -> None:
     root = layouts.make(layouts.write_recipe(tmp_path), crops, tmp_path / "b", **options)
     done = run("pack", root, "--out", "p", "--json", *division)

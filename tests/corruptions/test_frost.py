@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -111,6 +113,40 @@ def test_default_textures_cover_any_image_at_any_scale():
             got = corruptset.corrupt(image, "frost", image_weight=0.5, frost_weight=0.5, texture_scale=scale)
             assert got.shape == image.shape
             assert (got != image).any()
+
+
+def pattern(height, width, channels):
+    y, x = np.mgrid[:height, :width]
+    return np.stack([np.stack([(x * 3 + y * (k + 2)) % 256 for k in range(channels)], -1).astype(np.uint8)] * 3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "digest"),
+    [
+        ((448, 704, 3), "c78cf3ec86abbab6"),
+        ((704, 448, 3), "e59b674a7e0f24c0"),
+        ((300, 224, 1), "5383878faf8a49a5"),
+        ((40, 30, 3), "f21468b0be56e8e6"),
+        ((448, 448, 1), "ea5ff6d08ccca63a"),
+    ],
+)
+def test_bytes_up_to_448_pixels_are_those_of_the_first_release(shape, digest):
+    key = ["a", "b", "c"]
+    got = corruptset.corrupt(pattern(*shape), "frost", image_weight=0.5, frost_weight=0.5, texture_scale=1.0, key=key)
+    assert hashlib.sha256(got.tobytes()).hexdigest()[:16] == digest
+
+
+@pytest.mark.parametrize(("size", "scale"), [((449, 640), 513 / 512), ((640, 480), 544 / 512), ((400, 705), 769 / 768)])
+def test_larger_images_take_crops_of_enlarged_default_textures(size, scale):
+    import cv2
+
+    found = crops(None, 30, *size)
+    resized = [cv2.resize(a, (0, 0), fx=scale, fy=scale) for a in default_textures(*size).arrays]
+    assert len({crop.tobytes() for crop in found}) > 25
+    for crop in found:
+        fits = [cv2.matchTemplate(texture, crop, cv2.TM_SQDIFF) for texture in resized]
+        _, _, (x, y), _ = cv2.minMaxLoc(min(fits, key=np.min))
+        np.testing.assert_array_equal(resized[int(np.argmin([fit.min() for fit in fits]))][y : y + size[0], x : x + size[1]], crop)
 
 
 @pytest.mark.parametrize("size", [224, 32])

@@ -56,7 +56,6 @@ def test_it_is_described(name):
         assert named.name in doc, f"{name}: {named.name} is not in the docstring"
     assert declared.reference
     assert declared.revision >= 1
-    assert declared.compile_after in (None, *corruption_names())
 
 
 @every

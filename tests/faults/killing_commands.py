@@ -29,7 +29,7 @@ import killing
 from children import Child, difference
 from layouts import files_of
 
-COMMANDS = ("pack", "pack-zip", "unpack", "rebuild", "repair")
+COMMANDS = ("pack", "unpack", "rebuild", "repair")
 
 
 @dataclass
@@ -91,7 +91,6 @@ class Harness:
         archives = sorted(map(str, (self.release / "data").glob("*.tar")))
         return {
             "pack": Command(["pack", str(self.build), "--out", str(out), "--by", "set"], out, nothing),
-            "pack-zip": Command(["pack", str(self.build), "--out", str(out), "--format", "zip"], out, nothing),
             "unpack": Command(["unpack", *archives, "--out", str(out)], made, nothing),
             "rebuild": Command(["rebuild", str(self.build), "--source", self.source, "--out", str(out), "--jobs", "1"], made, nothing),
             "repair": Command(["verify", str(made), "--repair", "--source", self.source, "--jobs", "1"], made, damaged),

@@ -29,13 +29,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return layouts.make(layouts.write_recipe(root, encoding="jpeg"), layouts.write_crops(root / "crops"), root, format="both")
 
 
-@pytest.mark.parametrize("form", ["tar", "zip"])
 @pytest.mark.parametrize("most", [50_000_000_000, 120_000])
-def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, most: int) -> None:
+def test_mlcroissant_reads_packed_files(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     import mlcroissant
 
     monkeypatch.setenv("CROISSANT_CACHE", str(tmp_path / "croissant"))
-    done = pack(built, tmp_path / "p", family_of=lambda _: "digital", form=form, max_bytes=most)
+    done = pack(built, tmp_path / "p", family_of=lambda _: "digital", max_bytes=most)
     assert (len(done.archives) > 3) == (most < 1_000_000)
     dataset = mlcroissant.Dataset(jsonld=str(tmp_path / "p" / "croissant.json"))
     assert not dataset.metadata.ctx.issues.errors
@@ -121,11 +120,10 @@ def test_without_parquet_it_is_said_that_there_are_no_images(built: Path, tmp_pa
         pack(built, tmp_path / "q", parquet=True, manifest_only=True)
 
 
-@pytest.mark.parametrize("form", ["tar", "zip"])
-def test_bagit_validates_the_folder(built: Path, tmp_path: Path, form: str) -> None:
+def test_bagit_validates_the_folder(built: Path, tmp_path: Path) -> None:
     import bagit
 
-    done = pack(built, tmp_path / "p", family_of=lambda _: "digital", form=form)
+    done = pack(built, tmp_path / "p", family_of=lambda _: "digital")
     bag = bagit.Bag(str(tmp_path / "p"))
     bag.validate()
     assert bag.info["External-Identifier"] == done.digest

@@ -336,7 +336,7 @@ VARIANTS = [
         "(a * upper + b * lower + (1 << 21)) >> 22",
         "frost",
     ),
-    Variant("frost", "no contrast of its own at each scale", "weather/grading.py", "deviations[k] / deviation if", "1.0 if", "textures"),
+    Variant("frost", "no room for crops of enlarged textures", FROST, "_MARGIN = 64", "_MARGIN = 1", "frost"),
     Variant("frost", "the sixth picture too", "weather/textures.py", "tuple(range(5)) if", "tuple(range(6)) if", "frost textures"),
     Variant("brightness", "rounded", "weather/brightness.py", ", rounding).ravel()", ', "round").ravel()', "brightness"),
     Variant(

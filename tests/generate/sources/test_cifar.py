@@ -177,9 +177,9 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     (tmp_path / "flipped.tar.gz").write_bytes(flipped)
     with pytest.raises(SourceError, match="damaged"):
         open_source(f"cifar10:{tmp_path / 'flipped.tar.gz'}")
-    (tmp_path / "x.zip").write_bytes(b"PK\x03\x04" + bytes(600))
+    (tmp_path / "x").write_bytes(b"PK\x03\x04" + bytes(600))
     with pytest.raises(SourceError, match="is not a tar archive but a zip archive"):
-        open_source(f"cifar10:{tmp_path / 'x.zip'}")
+        open_source(f"cifar10:{tmp_path / 'x'}")
     with pytest.raises(SourceError, match=r"nothing is not there. Expected cifar-10-python.tar.gz"):
         open_source(f"cifar10:{tmp_path}/nothing")
     with pytest.raises(SourceError, match="needs a path"):

@@ -287,3 +287,10 @@ def test_selections():
     assert selection_record(source, source[:3], samples=3) == {
         "split": None, "samples": 3, "first": None, "per_class": None, "ids": None, "total": 10, "chosen": 3,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["folder", "imagenet", "cifar10", "tree", "mnist"])
+def test_a_zip_archive_is_to_be_unzipped(tmp_path, scheme):
+    (tmp_path / "val.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    with pytest.raises(SourceError, match=rf"val\.zip is a zip archive: unzip it, and give the folder, {scheme}:.*/val\.$"):
+        open_source(f"{scheme}:{tmp_path / 'val.zip'}")

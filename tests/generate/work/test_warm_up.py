@@ -35,7 +35,7 @@ if __name__ == "__main__":
     told = []
     start = time.process_time()
     with Workers(int(sys.argv[1])) as workers:
-        warm_up(job, [(32, 32)], workers, tell=lambda done, total: told.append([done, total]))
+        warm_up(job, workers, tell=lambda done, total: told.append([done, total]))
     seconds = time.process_time() - start
     warming = len(compiled.buffer)
     image = np.arange(40 * 30 * 3, dtype=np.uint8).reshape(40, 30, 3)

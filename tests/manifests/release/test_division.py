@@ -42,15 +42,14 @@ def test_the_division_by_family_is_imagenet_cs(dataset: Make, packs: Packs, tmp_
     assert by_set == [f"{n}.tar" for n in ("clean", "fog-3+gaussian_noise-5", "fog.3", "metadata")]
 
 
-@pytest.mark.parametrize("form", ["tar", "zip"])
-def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tmp_path: Path, form: str) -> None:
-    root, whole = packs({"repeat": 8}, form=form)
+def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tmp_path: Path) -> None:
+    root, whole = packs({"repeat": 8})
     weather = next(a.file.bytes for a in whole.archives if "weather" in a.file.path)
-    between_sets = packed(root, tmp_path / "sets", form=form, max_bytes=weather - 20_000)
+    between_sets = packed(root, tmp_path / "sets", max_bytes=weather - 20_000)
     assert {a.sets for a in between_sets.archives if "weather" in a.file.path} == {("fog-3+gaussian_noise-5",), ("fog/3",)}
-    assert plain(between_sets).keys() >= {f"weather-000{n}.{form}" for n in (0, 1)}
+    assert plain(between_sets).keys() >= {f"weather-000{n}.tar" for n in (0, 1)}
     most = between_sets.archives[0].file.bytes * 3 // 4
-    bag = packed(root, tmp_path / "files", form=form, max_bytes=most)
+    bag = packed(root, tmp_path / "files", max_bytes=most)
     assert all(a.file.bytes <= most for a in bag.archives[:-1])
     pieces = [p for p in archive_paths(bag) if "clean" in p.name]
     assert len(pieces) > 1
@@ -62,18 +61,17 @@ def test_archives_are_split_between_sets_and_then_between_files(packs: Packs, tm
     assert not unpack(archive_paths(bag), tmp_path / "u").absent
     assert tree(first.path) == tree(root)
     with pytest.raises(BuildError, match="too small"):
-        packed(root, tmp_path / "none", form=form, max_bytes=most // 8)
+        packed(root, tmp_path / "none", max_bytes=most // 8)
 
 
-@pytest.mark.parametrize("form", ["tar", "zip"])
 @pytest.mark.parametrize("by", ["family", "set"])
 @pytest.mark.parametrize("options", [{"containers": ("folder",)}, {"containers": ("hdf5",)}, {}, {"encoding_format": "jpeg"}], ids=str)
 def test_what_a_pack_needs_is_known_before(
-    templates: Make, tmp_path: Path, options: dict[str, Any], by: str, form: str, monkeypatch: pytest.MonkeyPatch
+    templates: Make, tmp_path: Path, options: dict[str, Any], by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = templates(**options)
     asked: list[int] = []
     monkeypatch.setattr(packing, "check_space", lambda out, needed, *_: asked.append(needed))
-    bag = packed(root, tmp_path / "p", by=by, form=form)
+    bag = packed(root, tmp_path / "p", by=by)
     # These sets have a handful of images: what fills an archive's end, and its own record, are much of it.
     assert abs(asked[0] - bag.bytes) < 0.1 * bag.bytes + 12_000 * len(bag.archives)

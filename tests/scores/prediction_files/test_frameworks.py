@@ -64,7 +64,7 @@ def test_lines_that_all_share(shared_names):
 
 
 def test_the_table_of_the_page_is_a_csv_that_is_read(tmp_path):
-    from benchmarks.score_data import write_data_set
+    from score_data import write_data_set
 
     data = corruptset.open(write_data_set(tmp_path / "data", ["fog/3"], 2, 1000))
     (text,) = re.findall(r"```csv\n(.*?)```", EVALUATE.read_text("utf-8"), re.DOTALL)

@@ -19,9 +19,9 @@ import layouts
 import numpy as np
 import pytest
 from predictions import joined, kinds, logits_of, write_csv, write_folder
+from score_data import set_ids, write_data_set
 
 import corruptset
-from benchmarks.score_data import set_ids, write_data_set
 from corruptset.errors import PredictionError, UnknownCorruption
 from corruptset.manifests.reader import DataSet
 from corruptset.scores.prediction_files import read_predictions
