@@ -30,7 +30,7 @@ from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress, printable
 from ..verify.rules import sample_problems
 from .archive_head import ArchiveHead, expected_member, read_heads, unnamed
-from .archives import FORMATS, BadArchive, Member, read_members
+from .archives import BadArchive, Member, read_members
 from .bag import PAYLOAD
 from .division import Contents, UnitRecord, top_folder
 
@@ -163,10 +163,10 @@ def _archives_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     folder = path / PAYLOAD if (path / PAYLOAD).is_dir() else path
-    archives = sorted(p for p in folder.iterdir() if p.suffix[1:] in FORMATS)
+    archives = sorted(p for p in folder.iterdir() if p.suffix == ".tar")
     if not archives:
         raise BuildError(
-            f"{path} has no archives (*.{', *.'.join(FORMATS)}), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "
+            f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "
             "or its archives."
         )
     return archives
