@@ -12,7 +12,3 @@ SWINGLER_2022 = (
     "(30 levels; released notebook)"
 )
 MADRY_2018 = "Madry, Makelov, Schmidt, Tsipras & Vladu 2018, Towards Deep Learning Models Resistant to Adversarial Attacks, ICLR"
-MINTUN_2021 = (
-    "Mintun, Kirillov & Xie 2021, On Interaction Between Augmentations and Corruptions in Natural Corruption Robustness, NeurIPS "
-    "(ImageNet-C-bar, CIFAR-10-C-bar)"
-)

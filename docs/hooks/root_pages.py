@@ -1,7 +1,8 @@
-"""Site hook: the root's CHANGELOG.md and DATASETS.md are pages of the site, and links to them stay links."""
+"""Site hook: the root's CHANGELOG.md and DATASETS.md, and the README of each add-on, are pages of the site."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,22 @@ PAGES = {"CHANGELOG.md": "changes.md", "DATASETS.md": "datasets.md"}
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
-    """Add the two pages; their links into docs/ become links between pages."""
+    """Add the pages; their links into docs/ become links between pages."""
     root = Path(config.config_file_path).parent
     for name, page in PAGES.items():
         text = (root / name).read_text("utf-8").replace("](docs/", "](")
         for other, place in PAGES.items():
             text = text.replace(f"]({other}", f"]({place}")
         files.append(File.generated(config, page, content=text))
+    for readme in sorted(root.glob("plugins/*/README.md")):
+        name = readme.parent.name.removeprefix("corruptset-")
+        files.append(File.generated(config, f"add-ons/{name}.md", content=readme.read_text("utf-8").replace("](../../docs/", "](../")))
+        for picture in sorted(readme.parent.glob("*.jpg")):
+            files.append(File.generated(config, f"add-ons/{picture.name}", content=picture.read_bytes()))
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Return a page's text with links to the root's files as links to their pages."""
     for name, page in PAGES.items():
         markdown = markdown.replace(f"](../{name}", f"]({page}")
-    return markdown
+    return re.sub(r"\]\(\.\./plugins/corruptset-(\w+)/README\.md", r"](add-ons/\1.md", markdown)
