@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from .generate.again.rebuild import rebuild as rebuild
     from .generate.again.rederive import verify as verify
     from .generate.build import build as build
-    from .generate.calibration.calibrate import calibrate as calibrate
     from .generate.catalogue import names as names
     from .generate.catalogue import recipes as recipes
     from .generate.commit.abandon import abandon as abandon
@@ -64,7 +63,6 @@ _HOMES = {
     "load_plugin": "corruptions.plugins",
     "load_surrogate": "models.surrogate",
     "build": "generate.build",
-    "calibrate": "generate.calibration.calibrate",
     "export": "generate.views.export",
     "fetch": "manifests.distribution.fetch",
     "publish": "manifests.distribution.publish",
@@ -110,7 +108,8 @@ if not TYPE_CHECKING:  # else every misspelt name would pass as Any
         if name in _HOMES:
             found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
             return _supply(found, _SUPPLIED[name]) if name in _SUPPLIED else found
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        where = importlib.import_module(".corruptions.add_ons", __name__).where_to_get(name.replace("_", "-"))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'.' * bool(where)}{where}")
 
 
 class _Later:

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
+from ..corruptions.add_ons import installed, where_to_get
 from ..documentation import docstring
+from ..errors import ParameterError, PluginError
 from .build import build, plan
-from .calibrate import calibrate
 from .compare import compare, report
 from .corrupt import check_corruption, corrupt, preview
 from .export import export, page
@@ -33,7 +34,7 @@ HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
     schedule, predict, score, score_table, compare, report, pairs_sheet, pairs_score,
-    corrupt, preview, stream, calibrate, check_corruption,
+    corrupt, preview, stream, check_corruption,
 ]  # fmt: skip
 
 app = typer.Typer(
@@ -63,18 +64,42 @@ def corruptset(
     """Take the options that stand before a command."""
 
 
-for command in COMMANDS:
+def add(name: str, command: Callable[..., None]) -> None:
+    """Add a function as a command of this name; its docstring is the help."""
     # one line a paragraph: typer keeps line ends, and terminals wrap by themselves
     paragraphs = [" ".join(paragraph.split()) for paragraph in docstring(command).split("\n\n")]
-    app.command(command.__name__.rstrip("_").replace("_", "-"), cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
+    app.command(name, cls=HintedCommand, help="\n\n".join(paragraphs))(guarded(command))
+
+
+OWN = {command.__name__.rstrip("_").replace("_", "-"): command for command in COMMANDS}
+for name, command in OWN.items():
+    add(name, command)
+
+
+def add_installed(arguments: list[str]) -> None:
+    """Add the commands of the packages installed beside corruptset, unless one of its own is asked for; they are imported for it."""
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    if asked in OWN:
+        return
+    commands = installed("commands")
+    if asked is not None and asked not in commands and where_to_get(asked):
+        raise ParameterError(f"There is no command {asked!r}.{where_to_get(asked)}")
+    for name, entry in commands.items():
+        try:
+            add(name, entry.load())
+        except Exception as e:  # whatever somebody else's package raises
+            raise PluginError(f"The command {name} of {entry.value} cannot be loaded: {type(e).__name__}: {e}.") from None
 
 
 def run() -> None:
     """Run the command line and leave with its exit code."""
     prepare_streams()
     try:
+        add_installed(sys.argv[1:])
         if not help_shown(sys.argv[1:]):
             app(prog_name="corruptset")
+    except (ParameterError, PluginError) as e:
+        sys.exit(fail(e))
     except KeyboardInterrupt:
         sys.exit(stop())
     except BrokenPipeError:

@@ -80,6 +80,15 @@ def kernel_folder() -> Path:
     return cache_root() / "kernels" / _kernels()
 
 
+@functools.cache
+def add_on_folder(package: Path) -> Path:
+    """Return the folder of an add-on's kernels, which may call ours: within ours, named by the sources beside them."""
+    digest = hashlib.sha256()
+    for source in sorted(package.glob("*.py")):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return kernel_folder() / f"{package.name}-{digest.hexdigest()[:32]}"
+
+
 def _kernels() -> str:
     package = Path(__file__).parents[1]
     digest = hashlib.sha256("".join(f"{name} {version(name)}\n" for name in ("numba", "llvmlite", "numpy")).encode())

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import ParameterError, RecipeError, suggest
 from ..files import read_text, reason
+from .add_ons import installed_files, where_to_get
 from .fractional import row_between, severity_number
 from .registry import PLUGIN, corruption_names, family_of, get_corruption
 from .rows import Row, TableFile
@@ -83,9 +84,12 @@ class Calibration:
 def shipped(name: str) -> Calibration:
     """Return one of the calibrations that come with the package; a row is checked when its corruption is asked for."""
     if name not in SHIPPED:
-        raise ParameterError(
-            f"There is no calibration {name!r}.{suggest(name, SHIPPED)} Known: {', '.join(SHIPPED)}, or the path of a table file (.toml)."
-        )
+        more = installed_files("tables")
+        if name not in more:
+            known = (*SHIPPED, *more)
+            hint = where_to_get(name) or f"{suggest(name, known)} Known: {', '.join(known)}, or the path of a table file (.toml)."
+            raise ParameterError(f"There is no calibration {name!r}.{hint}")
+        return parse_table(more[name].read_text(encoding="utf-8"), f"The installed table {name}.toml")
     file = files(__package__) / "tables" / f"{name}.toml"
     table = _table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml")
     return Calibration(table.head["name"], table.head["side"], _WithPlugins(name, table))
@@ -123,8 +127,8 @@ class _WithPlugins(Mapping[str, Mapping[int, Row]]):
 def _plugin_table(corruption: str, calibration: str) -> TableFile[Mapping[int, Row]] | None:
     """Return the table that a plugin has for a calibration; None where it has none."""
     declared = get_corruption(corruption)
-    path = Path(str(sys.modules[declared.module].__file__)).parent / str(declared.tables) / f"{calibration}.toml"
-    if declared.tables is None or not path.is_file():
+    path = Path(str(sys.modules[declared.module].__file__)).parent / declared.tables / f"{calibration}.toml"
+    if not path.is_file():
         return None
     return _table(read_text(path), str(path))
 

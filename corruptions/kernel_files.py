@@ -17,7 +17,7 @@ from typing import Any
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.serialize import dumps
 
-from .cache import keep_file, kernel_folder
+from .cache import add_on_folder, keep_file, kernel_folder
 
 SUFFIX = ".kernel"
 _HASH_BYTES = 32
@@ -52,7 +52,9 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         room = function.__module__.rpartition(".")[0]  # numba's own name begins with the last part of the module
-        self._cache_file: Any = CompiledFiles(kernel_folder(), f"{room}.{self._impl.filename_base}")
+        ours = function.__module__.partition(".")[0] == __name__.partition(".")[0]
+        folder = kernel_folder() if ours else add_on_folder(Path(function.__code__.co_filename).parent)
+        self._cache_file: Any = CompiledFiles(folder, f"{room}.{self._impl.filename_base}")
 
 
 class CompiledFiles:

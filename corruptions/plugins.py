@@ -14,7 +14,7 @@ import traceback
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, distributions, entry_points
+from importlib.metadata import distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,13 +24,11 @@ from ..errors import CorruptsetWarning, PluginError, suggest
 from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
+from .add_ons import installed
 from .keys import Keys
 from .registry import PLUGIN, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption, given_array, given_scalar
 
 __all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice", "corruption", "given_array", "given_scalar", "load_plugin"]
-
-GROUP = "corruptset.corruptions"
-"""The group of entry points: a name, and a module whose import registers corruptions."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ def load_plugin(name: str | Path) -> Plugin:
         place = str(Path(name).resolve())
         module = _of_file(Path(place))
     else:
-        place = _installed()[name].module if name in _installed() else str(name)
+        place = installed("corruptions")[name].module if name in installed("corruptions") else str(name)
         module = _of_name(place)
     plugin = Plugin(module.__name__, None if by_path else _version(module), _source_hash(module), place)
     if by_path or plugin.version is None:
@@ -110,7 +108,7 @@ def load_plugins(names: Iterable[str | Path]) -> tuple[Plugin, ...]:
 @functools.cache
 def load_installed() -> None:
     """Load all plugins that are installed with an entry point; one that cannot be loaded is a warning."""
-    for name in _installed():
+    for name in installed("corruptions"):
         try:
             load_plugin(name)
         except PluginError as e:
@@ -132,9 +130,9 @@ def plugins_of(corruptions: Iterable[str]) -> tuple[Plugin, ...]:
             continue
         if declared.module == "__main__":
             raise PluginError(f"{name} is defined in a script or notebook, which workers cannot load: put it into a file of its own.")
-        named = [module for module in _loaded if _within(declared.module, module)]
-        module = max(named, key=len) if named else declared.module
-        found[module] = _loaded[module] if named else load_plugin(module)
+        known = [*_loaded, *(entry.module for entry in installed("corruptions").values())]
+        module = max((m for m in known if _within(declared.module, m)), key=len, default=declared.module)
+        found[module] = _loaded.get(module) or load_plugin(module)
     return tuple(found[module] for module in sorted(found))
 
 
@@ -153,11 +151,6 @@ def _load_again(place: str, sha256: str) -> Plugin:
     return plugin
 
 
-@functools.cache
-def _installed() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
-
-
 def _within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
@@ -172,7 +165,7 @@ def _of_name(name: str) -> ModuleType:
         here = f" The file {name}.py is here: name it as ./{name}.py." if Path(f"{name}.py").is_file() else ""
         raise PluginError(
             f"There is no plugin {name!r}: no module of this name can be imported, and none is installed as one.{here}"
-            f"{suggest(name, _installed())} A file is named by its path, which ends in .py."
+            f"{suggest(name, installed('corruptions'))} A file is named by its path, which ends in .py."
         ) from None
     except Exception as e:
         raise _failure(name, name, e) from e
@@ -219,7 +212,7 @@ def _version(module: ModuleType) -> str | None:
     top = module.__name__.partition(".")[0]
     file = Path(str(getattr(sys.modules[top], "__file__", None)))
     folder = file.parents[1] if file.name == "__init__.py" else file.parent
-    named = [entry.dist for entry in _installed().values() if entry.module.partition(".")[0] == top and entry.dist is not None]
+    named = [entry.dist for entry in installed("corruptions").values() if entry.module.partition(".")[0] == top and entry.dist is not None]
     for found in (*named, *distributions(path=[str(folder)])):
         if found in named or top in (found.read_text("top_level.txt") or "").split() or any(p.parts[0] == top for p in found.files or ()):
             return found.version

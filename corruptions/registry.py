@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, PluginError, UnknownCorruption, suggest
+from .add_ons import where_to_get
 from .docstrings import full_docstring
 from .keys import Keys
 
@@ -21,7 +22,7 @@ Images = NDArray[np.uint8]
 Shape = tuple[int, int, int]
 """Height, width, channels."""
 
-FAMILIES = ("noise", "blur", "weather", "digital", "shape", "cbar", "gradual", "adversarial")
+FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversarial")
 """The folders of corruptions, in the order in which people see them. A module of such a folder is imported when one of its
 corruptions is first asked for: a build uses some, and a worker that begins just one."""
 PLUGIN = "plugin"
@@ -178,8 +179,8 @@ class Declaration:
     """For a corruption with levels in place of severities; its function takes ``level`` too."""
     keeps_shape: bool = True
     """False where images come out in another height and width."""
-    tables: str | None = None
-    """Of a plugin: the folder of its tables, relative to the function's file: ``<calibration>.toml``, in the form of the shipped ones."""
+    tables: str = "tables"
+    """Of a plugin: the folder of its tables, beside the function's file: ``<calibration>.toml``, in the form of the shipped ones."""
 
     @property
     def columns(self) -> tuple[Parameter, ...]:
@@ -313,6 +314,7 @@ def get_corruption(name: str) -> Corruption:
         if module is None and is_corruption(name):
             return _registered[name]
         if module is None:
-            raise UnknownCorruption(f"There is no corruption {name!r}.{suggest(name, corruption_names())} `corruptset list` names all.")
+            hint = where_to_get(name) or f"{suggest(name, corruption_names())} `corruptset list` names all."
+            raise UnknownCorruption(f"There is no corruption {name!r}.{hint}")
         importlib.import_module(f".{module}", __package__)
     return _registered[name]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..corruptions.add_ons import installed_files
 from ..corruptions.calibrations import SHIPPED, get_calibration
 from ..corruptions.plugins import load_installed, load_plugins
 from ..corruptions.registry import corruption_names, get_corruption
@@ -100,7 +101,7 @@ def names(
         "corruptions": corruption_names(),
         "recipes": recipe_names(),
         "sources": SCHEMES,
-        "calibrations": SHIPPED,
+        "calibrations": (*SHIPPED, *installed_files("tables")),
     }
     if what not in known:
         raise ParameterError(f"There are no names of {what!r}.{suggest(what, known)} Known: {', '.join(known)}.")
@@ -148,9 +149,9 @@ def source_outlines() -> list[SourceOutline]:
 
 
 def calibration_outlines() -> list[CalibrationOutline]:
-    """Return the calibrations that come with the package, in short."""
+    """Return the calibrations that come with the package, and with those installed beside it, in short."""
     rows = []
-    for table in map(get_calibration, SHIPPED):
+    for table in map(get_calibration, (*SHIPPED, *installed_files("tables"))):
         cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
         rows.append(CalibrationOutline(table.name, table.side, len(table.rows), tuple(sorted(cited))))
     return rows

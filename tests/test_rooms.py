@@ -102,7 +102,7 @@ def test_a_consumer_needs_neither_opencv_nor_numba():
 def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith(
-        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'calibrate', 'check_corruption', 'compare', 'corrupt', 'export', "
+        "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', "
         "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', 'pairs_score', 'pairs_sheet', "
         "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'schedule', 'score', 'score_table', 'show', 'stream', "
         "'unpack', 'verify'] 0."
@@ -112,7 +112,7 @@ def test_public_names_are_those_promised():
 FLOORS = {
     "models": ("pytorch", "model_file", "loading", "network", "checks", "surrogate"),
     "generate": (
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "streams", "calibration", "page", "built",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "streams", "page", "built",
         "build", "level_effects", "catalogue", "show", "preview", "contract", "again", "schedules",
     ),
     "manifests": (

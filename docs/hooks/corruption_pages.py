@@ -26,7 +26,6 @@ TITLES = {
     "gradual": "Gradual degradations",
     "adversarial": "Led by a model",
     "shape": "Shape and MNIST-C",
-    "cbar": "ImageNet-C-bar and CIFAR-10-C-bar",
 }
 ROLES = {"test": "to test on", "validation": "validation: not in the benchmark's mean", "train": "to train with"}
 LEVELS = (1, 5, 10, 20, 30)

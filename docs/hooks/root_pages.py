@@ -1,7 +1,8 @@
-"""Site hook: the root's CHANGELOG.md and DATASETS.md are pages of the site; links to files that are pages lead to the pages."""
+"""Site hook: CHANGELOG.md, DATASETS.md and the README of each add-on are pages of the site; links to files that are pages lead there."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,18 @@ SHOWN = {f"../{name}": page for name, page in PAGES.items()} | {"../api/__init__
 
 
 def on_files(files: Files, config: Any, **_: Any) -> None:
-    """Add the two pages; their links into docs/ become links between pages."""
+    """Add the pages; their links into docs/ become links between pages."""
     root = Path(config.config_file_path).parent
     for name, page in PAGES.items():
         text = (root / name).read_text("utf-8").replace("](docs/", "](")
         for other, place in PAGES.items():
             text = text.replace(f"]({other}", f"]({place}")
         files.append(File.generated(config, page, content=text))
+    for readme in sorted(root.glob("plugins/*/README.md")):
+        name = readme.parent.name.removeprefix("corruptset-")
+        files.append(File.generated(config, f"add-ons/{name}.md", content=readme.read_text("utf-8").replace("](../../docs/", "](../")))
+        for picture in sorted(readme.parent.glob("*.jpg")):
+            files.append(File.generated(config, f"add-ons/{picture.name}", content=picture.read_bytes()))
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
@@ -28,4 +34,4 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     for name, shown in SHOWN.items():
         if page.file.src_uri != shown:  # the notebook's page has the file to download
             markdown = markdown.replace(f"]({name}", f"]({shown}")
-    return markdown
+    return re.sub(r"\]\(\.\./plugins/corruptset-(\w+)/README\.md", r"](add-ons/\1.md", markdown)

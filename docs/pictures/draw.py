@@ -29,18 +29,6 @@ FAMILIES = {
     "blur": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
     "weather": ("snow", "frost", "fog", "brightness", "spatter"),
     "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression", "saturate"),
-    "cbar": (
-        "blue_noise_sample",
-        "brownish_noise",
-        "caustic_refraction",
-        "checkerboard_cutout",
-        "cocentric_sine_waves",
-        "inverse_sparkles",
-        "perlin_noise",
-        "plasma_noise",
-        "single_frequency_greyscale",
-        "sparkles",
-    ),
     "training": ("uniform_noise", "fisheye"),
 }
 NINETEEN = [name for family in ("noise", "blur", "weather", "digital") for name in FAMILIES[family]]

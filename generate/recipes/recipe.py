@@ -8,11 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
+from ...corruptions.add_ons import installed_files, where_to_get
 from ...corruptions.calibrations import DEFAULT_LADDER, Calibration, get_calibration
 from ...corruptions.plugins import load_plugin
 from ...corruptions.registry import corruption_names
@@ -190,13 +192,20 @@ class ResolvedRecipe:
 
 
 def recipe_names() -> tuple[str, ...]:
-    """Return the names of the recipes that come with the package."""
-    return tuple(sorted(f.name.removesuffix(".toml") for f in files(__package__).iterdir() if f.name.endswith(".toml")))
+    """Return the names of the recipes that come with the package, and with those installed beside it."""
+    return tuple(sorted(_files()))
+
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """Return the file of each recipe of this package, and of those installed beside it."""
+    own = {f.name.removesuffix(".toml"): f for f in files(__package__).iterdir() if f.name.endswith(".toml")}
+    return installed_files("recipes") | own
 
 
 @cache
 def _shipped(name: str) -> Recipe:
-    return parse_recipe((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"), f"The shipped recipe {name}")
+    return parse_recipe(_files()[name].read_text(encoding="utf-8"), f"The shipped recipe {name}")
 
 
 @cache
@@ -204,7 +213,7 @@ def recipe_aliases() -> Mapping[str, str]:
     """Return the other names of the shipped recipes, each with the name that it stands for."""
     aliases = {}
     for name in recipe_names():
-        data = tomllib.loads((files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
+        data = tomllib.loads(_files()[name].read_text(encoding="utf-8"))
         aliases.update(dict.fromkeys(data.get("aliases", []), name))
     return aliases
 
@@ -234,10 +243,8 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
             raise RecipeError(f"{name!r} is a stream: `corruptset stream {name}` makes it.")
         if name in corruption_names():
             raise RecipeError(f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`.")
-        raise RecipeError(
-            f"There is no recipe {recipe!r}.{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file "
-            "ends in .toml."
-        )
+        hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
+        raise RecipeError(f"There is no recipe {recipe!r}.{where_to_get(recipe) or hint}")
     return _shipped(name)
 
 

@@ -40,7 +40,6 @@ NAMES = [
     "corrupt",
     "preview",
     "stream",
-    "calibrate",
     "check-corruption",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]

@@ -33,7 +33,7 @@ def test_bash_completes_commands_options_and_names(built: Path, tmp_path: Path) 
     bash = shutil.which("bash")
     assert bash is not None
     lines = {
-        "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-bar", "imagenet-c-extra"],
+        "corruptset build imagenet-c-": ["imagenet-c-299", "imagenet-c-all", "imagenet-c-extra"],
         "corruptset corrupt photo.jpg gla": ["glass_blur"],
         "corruptset verify --rep": ["--repair"],
         f"corruptset export imagefolder {built} --sets contrast/3,con": [f"contrast/3,contrast/{n}" for n in range(1, 6)],
@@ -63,7 +63,7 @@ def test_names_are_offered() -> None:
     assert completion.corruptions("fog,snow/") == [f"fog,snow/{n}" for n in range(1, 6)]
     assert completion.recipes("") == sorted({*recipe_names(), *completion.recipes("")})
     assert {"pairs", "imagenet-d", *recipe_names()} <= set(completion.recipes(""))
-    assert set(completion.shown("cifar")) == {"cifar10-c", "cifar10-c-bar", "cifar100-c", "cifar-10-c", "cifar-100-c", "cifar"}
+    assert set(completion.shown("cifar")) == {"cifar10-c", "cifar100-c", "cifar-10-c", "cifar-100-c", "cifar"}
     assert completion.sources("cifar10") == ["cifar100:", "cifar10:"]
     assert completion.views("image") == ["imagefolder", "imagenet-c", "imagenet-c-5k"]
     assert completion.calibrations("i") == ["imagenet", "inception"]

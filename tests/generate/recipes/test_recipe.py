@@ -18,8 +18,6 @@ from corruptset.generate.recipes.sets import resolve_sets
 
 FIFTEEN = """gaussian_noise shot_noise impulse_noise defocus_blur glass_blur motion_blur zoom_blur snow frost fog brightness
 contrast elastic_transform pixelate jpeg_compression""".split()
-BAR = """blue_noise_sample brownish_noise caustic_refraction checkerboard_cutout cocentric_sine_waves inverse_sparkles
-perlin_noise plasma_noise single_frequency_greyscale sparkles""".split()
 EXTRA = ["speckle_noise", "gaussian_blur", "spatter", "saturate"]
 
 
@@ -33,7 +31,6 @@ def ids(corruptions):
         ("imagenet-c", ["clean", *ids(FIFTEEN)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
         ("imagenet-c-extra", ids(EXTRA), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
         ("imagenet-c-all", ["clean", *ids(FIFTEEN + EXTRA)], "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
-        ("imagenet-c-bar", ids(BAR), "imagenet", ResizeCrop(kind="resize-crop", resize=256, crop=224)),
         ("imagenet-c-299", ["clean", *ids(FIFTEEN)], "inception", CentralResize(kind="central-resize", fraction=0.875, side=299)),
         ("tiny-imagenet-c", ["clean", *ids(FIFTEEN)], "tiny", Resize(kind="resize", side=64)),
         (
@@ -57,17 +54,6 @@ def test_shipped(name, expected, calibration, preprocessing):
         assert dict(stage.parameters) == dict(table.row(stage.corruption, stage.severity).parameters)
     assert found.title
     assert found.description
-
-
-def test_cifar10_c_bar_has_a_list_of_its_own():
-    """cifar10_c_bar.csv of the released code: five of ImageNet-C-bar's, and five others."""
-    found = load_recipe("cifar10-c-bar")
-    own = ["circular_motion_blur", "lines", "pinch_and_twirl", "ripple", "transverse_chromatic_abberation"]
-    shared = ["blue_noise_sample", "brownish_noise", "checkerboard_cutout", "inverse_sparkles", "sparkles"]
-    assert [s.id for s in found.resolve().sets] == ids(sorted(own + shared))
-    assert set(shared) < set(BAR)
-    assert found.encoding.format == "png"
-    assert found.calibration == "cifar"
 
 
 def test_the_distortions_to_train_with():
@@ -106,7 +92,6 @@ def test_a_ladder_is_the_recipes_and_stands_in_its_record_where_it_is_not_the_de
 def test_names():
     assert recipe_names() == (
         "cifar10-c",
-        "cifar10-c-bar",
         "cifar100-c",
         "detection-c",
         "flageval",
@@ -124,7 +109,6 @@ def test_names():
         "imagenet-c",
         "imagenet-c-299",
         "imagenet-c-all",
-        "imagenet-c-bar",
         "imagenet-c-extra",
         "imagenet-train-distortions",
         "location-cifar10",

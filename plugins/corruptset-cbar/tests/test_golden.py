@@ -1,0 +1,16 @@
+"""Output bytes do not change without a revision: the digests that corruptset's own tests record, of these corruptions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import digests as golden
+import pytest
+
+RECORDED = json.loads(Path(__file__).with_name("digests.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_output_bytes_are_the_recorded_ones(name):
+    assert golden.differences({name: RECORDED[name]}, golden.measure([name])) == []
