@@ -51,7 +51,7 @@ def installed_files(kind: Literal["recipes", "tables"]) -> dict[str, Traversable
     PluginError
         The package that an entry point names cannot be imported.
     """
-    found = {}
+    found: dict[str, Traversable] = {}
     for entry in installed(kind).values():
         # Found beside its package without an import, which may load numba; an editable installation has it elsewhere
         folder: Traversable = Path(str(entry.dist.locate_file(entry.module.replace(".", "/")) if entry.dist else ""))

@@ -166,8 +166,7 @@ def _archives_of(path: Path) -> list[Path]:
     archives = sorted(p for p in folder.iterdir() if p.suffix == ".tar")
     if not archives:
         raise BuildError(
-            f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, "
-            "or its archives."
+            f"{path} has no archives (*.tar), nor has a folder {PAYLOAD}/ in it. Name what `corruptset pack` wrote, or its archives."
         )
     return archives
 

@@ -12,10 +12,10 @@ from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import uniforms
 from corruptset.corruptions.registry import Draw, Images, Parameter, corruption, given_scalar
 from corruptset.corruptions.separable import half_gaussian
+from corruptset.references import MINTUN_2021
 
 from .bilinear import sample_row
 from .elementary import TURNS, cosine, nearest, power, rough_sine_cosine, sine
-from corruptset.references import MINTUN_2021
 
 _STEPS = 5
 _FINE = np.float32(0.005)  # of the light: 1 over it and the steps is 40

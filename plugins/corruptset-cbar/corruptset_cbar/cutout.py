@@ -12,7 +12,6 @@ from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import uniform_rows, uniforms
 from corruptset.corruptions.registry import Draw, Images, Parameter, corruption, given_array, given_scalar
-
 from corruptset.references import MINTUN_2021
 
 _GREY = np.uint8(128)

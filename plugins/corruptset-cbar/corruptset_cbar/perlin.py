@@ -11,9 +11,9 @@ from corruptset.corruptions.kernels import kernel, portions
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import Draw, Images, Parameter, corruption, given_array
+from corruptset.references import MINTUN_2021
 
 from .blend import blend
-from corruptset.references import MINTUN_2021
 
 _SIZE = 256  # of the table of gradients, after which the noise repeats
 _OCTAVES = 5

@@ -12,10 +12,10 @@ from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.normal import normal_layers, normal_table
 from corruptset.corruptions.random.philox import uniforms, whole_numbers
 from corruptset.corruptions.registry import Draw, Images, Parameter, corruption, given_array
+from corruptset.references import MINTUN_2021
 
 from .blend import level
 from .elementary import arctangent, power
-from corruptset.references import MINTUN_2021
 
 _CENTRES = 5
 _LEAST_RAYS, _MOST_RAYS = 50, 199

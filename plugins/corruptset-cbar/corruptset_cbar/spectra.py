@@ -13,11 +13,11 @@ from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, corruption
+from corruptset.references import MINTUN_2021
 
 from .blend import blend
 from .elementary import TURNS, cosine, sine
 from .fourier import smooth_side, steps, transform
-from corruptset.references import MINTUN_2021
 
 _BLUE, _BROWNISH = 0, 1
 

@@ -12,9 +12,9 @@ from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Draw, Images, Parameter, corruption, given_array
+from corruptset.references import MINTUN_2021
 
 from .blend import level
-from corruptset.references import MINTUN_2021
 
 _TURNS = 21
 _POLE = math.sqrt(3.0) - 2.0

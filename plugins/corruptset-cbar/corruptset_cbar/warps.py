@@ -13,11 +13,11 @@ from corruptset.corruptions.kernels import inner, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import uniforms, whole_numbers
 from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, corruption, given_array
+from corruptset.references import MINTUN_2021
 
 from .bilinear import mixed, sample_row
 from .blend import level
 from .elementary import TURNS, cosine, power, sine
-from corruptset.references import MINTUN_2021
 
 _MANY, _FEW, _LARGE = 5, 3, 224  # discs along the side: of images from the large side on, and of smaller ones
 

@@ -11,10 +11,10 @@ from corruptset.corruptions.kernels import kernel, portions
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import uniforms, whole_numbers
 from corruptset.corruptions.registry import Draw, Images, Parameter, corruption, given_array, given_scalar
+from corruptset.references import MINTUN_2021
 
 from .blend import blend
 from .elementary import TURNS, arctangent, cosine, sine
-from corruptset.references import MINTUN_2021
 
 _INTENSITY = Parameter("intensity", low=0.0, high=1000.0, about="in grey levels: what a field of 1 adds")
 Field = NDArray[np.float64]
