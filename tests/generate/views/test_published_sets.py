@@ -139,4 +139,6 @@ def test_all_of_cifar10_c_from_its_tar_to_its_arrays(tmp_path: Path) -> None:
         assert report.ok, report.problems
     record = json.loads((tmp_path / "data/VIEW.json").read_text("utf-8"))
     assert len(record["sets"]) == 95
-    assert record["digest"] == corruptset.open(straight).digest
+    assert record["digest"] == corruptset.open(built).digest
+    # the view has no place for clean, so a build straight into it is one without
+    assert set(corruptset.open(built).set_ids) - set(corruptset.open(straight).set_ids) == {"clean"}
