@@ -51,6 +51,14 @@ def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
     np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in found]), data["contrast/3"].array())
 
 
+def test_timm_reads_a_set_as_parquet(inside: Path) -> None:
+    images = corruptset.open("imagenet-c-1.0.0")["contrast/3"]
+    (text,) = snippets("hfds/")
+    dataset = run(text)["dataset"]
+    assert [label for _, label in dataset] == images.labels.tolist()
+    np.testing.assert_array_equal(np.stack([np.array(image) for image, _ in dataset]), images.array())
+
+
 def test_torchvision_takes_the_5k_folders(inside: Path) -> None:
     from torchvision import datasets as folders
 

@@ -27,6 +27,10 @@ TESTED = (
     "tensorflow_datasets",
     "webdataset",
     "datasets",
+    "pandas",
+    "lightning",
+    "fastai",
+    "mmpretrain",
     "mlcroissant",
     "pathlib",
 )
@@ -39,7 +43,8 @@ def test_every_snippet_of_the_page_belongs_to_a_test() -> None:
 def test_what_the_page_installs_is_what_the_tests_install() -> None:
     """The page's ``pip install`` lines and pyproject.toml's extras name the same packages, and hold the same ones back."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    for word, extra in (("robustbench", "loaders"), ("tensorflow-datasets", "tensorflow")):
+    trainers = dict.fromkeys(["lightning", "fastai", "mmpretrain"], "trainers")
+    for word, extra in {"robustbench": "loaders", "tensorflow-datasets": "tensorflow", **trainers}.items():
         (line,) = (line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines() if line.startswith("pip ") and word in line)
         known = {re.split("[=<>]", one)[0].replace("tensorflow-cpu", "tensorflow"): one for one in extras[extra]}
         for package in shlex.split(line)[2:]:
@@ -77,6 +82,14 @@ def test_a_build_of_folders_is_not_read_as_an_empty_one(build: str, tmp_path: Pa
     (text,) = (text for text in snippets("import h5py") if build in text)
     with pytest.raises(AssertionError, match="--format hdf5"):
         run(text)
+
+
+def test_records_in_pandas(inside: Path) -> None:
+    data = corruptset.open("imagenet-c-1.0.0")
+    table = run(snippets("import pandas")[0])["table"]
+    assert table["id"].tolist() == [s.id for s in data.samples]
+    assert table["label"].tolist() == [s.label for s in data.samples]
+    assert table["pixels"].tolist() == [row.pixels for row in data["contrast/3"].rows]
 
 
 def test_arrays_and_lists(inside: Path) -> None:
