@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,22 @@ def differing_classes(manifest: Manifest, source: Source) -> list[str]:
         elif same and actual.folder != recorded.folder:
             problems.append(f"its folder of class {actual.index} is {actual.folder!r}, recorded is {recorded.folder!r}")
     return problems
+
+
+def differing_paths(data: DataSet, source: Source, samples: Sequence[Sample]) -> Iterator[str]:
+    """Yield which samples have other paths in the source; those of another kind of source are not compared.
+
+    ImageNet's images are laid out flat or in class folders, and have the same ids.
+    """
+    if source.scheme != data.manifest.source.name:
+        return
+    for record, sample in zip(data.samples, samples, strict=True):
+        known = {sample.path}
+        if source.scheme == "imagenet" and sample.path is not None and sample.label is not None:
+            name = sample.path.rpartition("/")[2]
+            known |= {name, f"{source.classes[sample.label].folder}/{name}"}
+        if record.path not in known:
+            yield f"{record.id}: its path in the source is {sample.path!r}, recorded is {record.path!r}"
 
 
 def matched(data: DataSet, source: Source, progress: Progress = lambda *_: None) -> list[Sample]:

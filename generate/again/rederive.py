@@ -16,7 +16,7 @@ from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.disk.mirror import data_folder, on_disk
 from ...manifests.images.pictures import decode
-from ...manifests.layout import MANIFEST, set_path
+from ...manifests.layout import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ImageRecord, SampleRecord
@@ -33,7 +33,7 @@ from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..recipes.set_spec import SetSpec
 from ..sources.source import Source
 from ..views.view_check import check_view
-from .agreement import differing_classes, matched, refuse_unrecorded_code, refuse_unrecorded_textures
+from .agreement import differing_classes, differing_paths, matched, refuse_unrecorded_code, refuse_unrecorded_textures
 from .from_manifest import maker_of, opened_source, specs_of, spread
 from .remake_options import RemakeKeywords, RemakeOptions
 from .repair import repair as mend
@@ -178,6 +178,8 @@ def made_again(
     samples = matched(data, source)
     for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
+    for difference in differing_paths(data, source, samples):
+        yield Problem(SAMPLES, "rederive", difference)
     refuse_unrecorded_code(manifest, data.path)
     refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
     preprocessing = parse_preprocessing(manifest.preprocessing)
@@ -191,11 +193,15 @@ def made_again(
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         sample = data.samples[index]
-        clean = preprocess(source.load(samples[index]).image, preprocessing)
+        image = source.load(samples[index]).image
+        if (size := (image.shape[1], image.shape[0])) != (sample.width, sample.height):
+            reason = f"is {size[0]}x{size[1]} in the source, recorded is {sample.width}x{sample.height}"
+            yield Problem(SAMPLES, "rederive", f"{sample.id}: {reason}")
+        clean = preprocess(image, preprocessing)
         digest = pixel_digest(clean)
         if digest != sample.pixels:
             reason = f"the clean pixels are {digest}, not {sample.pixels}: another release of Pillow decodes or resizes differently"
-            yield Problem("samples.jsonl", "rederive", f"{sample.id}: {reason}")
+            yield Problem(SAMPLES, "rederive", f"{sample.id}: {reason}")
             hashes = {}
             continue
         for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):

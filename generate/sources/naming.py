@@ -7,6 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ...manifests.records.fields import DRIVE
 from .source import stored_path
 
 CONTROLS = ("Cc", "Zl", "Zp")
@@ -46,6 +47,8 @@ def name_problem(path: str) -> str | None:
     --------
     >>> name_problem("a/b c.png") is None, name_problem("a/b\\tc.png") is None
     (True, False)
+    >>> name_problem("c:/b.png"), name_problem("12:30/b.png")
+    ('begins with c:, which is a drive elsewhere: rename it', None)
     """
     try:
         path.encode("utf-8")
@@ -56,6 +59,8 @@ def name_problem(path: str) -> str | None:
         return f"has control characters in its name ({', '.join(f'U+{ord(c):04X}' for c in odd)}): rename it"
     if "\\" in path:
         return "has a backslash in its name, which is a folder's separator elsewhere: rename it"
+    if DRIVE.match(path):
+        return f"begins with {path[:2]}, which is a drive elsewhere: rename it"
     normal = unicodedata.normalize("NFC", path)
     if any(len(part.encode()) > MAX_NAME_BYTES for part in normal.split("/")) or len(normal.encode()) > MAX_ID_BYTES:
         return f"has a name longer than {MAX_NAME_BYTES} bytes (a path longer than {MAX_ID_BYTES}): shorten it"

@@ -7,13 +7,22 @@ import http.client
 import os
 import re
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import (
+    AbstractHTTPHandler,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    build_opener,
+)
 
 from ...errors import MachineError, ReleaseError
 from ..disk.remote import Store, url_of
@@ -22,6 +31,10 @@ from .places import SCHEME, hub_address
 
 SILENCE_S = 60.0
 """How long a server may say nothing before the connection counts as cut."""
+HEADER_CAP = 1 << 16
+"""Bytes of a reply's header, with every ``100 Continue`` before it."""
+HEADER_S = 60.0
+"""How long a header may take to arrive."""
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
@@ -112,7 +125,7 @@ class HttpRemote:
         path = parts.path.removesuffix(f"/{INDEX}").rstrip("/")
         self.name = name or urlunsplit((parts.scheme, host, path, "", ""))
         self._parts = parts._replace(netloc=host, path=path, fragment="")
-        self._opener: OpenerDirector = build_opener(_Redirects())
+        self._opener: OpenerDirector = build_opener(_Redirects(), _Http(), _Https())
         self._authorization = f"Bearer {token}" if token else None
         if parts.username is not None:
             password = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -196,6 +209,56 @@ def _status_error(error: HTTPError, where: str) -> Exception:
     return ReleaseError(f"{where} cannot be read (the server answers {code}).")
 
 
+class _HeaderLines:
+    """The lines of a reply's header, as many and for as long as is allowed; the standard library limits each alone."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left, self._end = file, HEADER_CAP, time.monotonic() + HEADER_S
+        self.close = file.close
+
+    def readline(self, size: int) -> bytes:
+        line = bytearray()
+        while len(line) < size and (byte := self._file.read(1)):
+            line += byte
+            self._left -= 1
+            if self._left < 0 or time.monotonic() > self._end:
+                limits = f"more than {HEADER_CAP} bytes, or takes more than {HEADER_S:g} s"
+                raise http.client.HTTPException(f"the header has {limits}")
+            if byte == b"\n":
+                break
+        return bytes(line)
+
+
+class _Response(http.client.HTTPResponse):
+    def begin(self) -> None:
+        file, self.fp = self.fp, _HeaderLines(self.fp)  # type: ignore[assignment]
+        try:
+            super().begin()
+        finally:
+            self.fp = self.fp and file
+
+    def _read_and_discard_trailer(self) -> None:
+        """Leave what follows the last chunk unread: it may be endless, and no connection is used twice."""
+
+
+class _Limited(AbstractHTTPHandler):
+    def do_open(self, http_class: Any, req: Request, **options: Any) -> Any:
+        def connection(*args: Any, **kwargs: Any) -> http.client.HTTPConnection:
+            made: http.client.HTTPConnection = http_class(*args, **kwargs)
+            made.response_class = _Response
+            return made
+
+        return super().do_open(connection, req, **options)
+
+
+class _Http(_Limited, HTTPHandler):
+    pass
+
+
+class _Https(_Limited, HTTPSHandler):
+    pass
+
+
 class _Redirects(HTTPRedirectHandler):
     """Follows redirects, but from https to https only, and takes credentials to the same host only."""
 
@@ -218,6 +281,7 @@ class _Redirects(HTTPRedirectHandler):
                 f"{before.scheme}://{before.hostname} redirects to {after.scheme}://{after.hostname}, which is not followed."
             )
         request = super().redirect_request(req, fp, code, msg, headers, newurl)
+        fp.close()  # else its body is read to the end, which may never come
         secret = req.unredirected_hdrs.get("Authorization")
         if request is not None and secret is not None and (before.scheme, before.netloc) == (after.scheme, after.netloc):
             request.add_unredirected_header("Authorization", secret)

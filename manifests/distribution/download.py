@@ -18,7 +18,7 @@ from .addresses import Remote, Unreachable
 from .places import Recorded
 
 ATTEMPTS = 6
-"""In a row that bring less than `CHUNK` bytes; then the server counts as gone."""
+"""In a row that bring less than `CHUNK` bytes more than were ever here; then the server counts as gone."""
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 BEGINNINGS = 2
@@ -66,16 +66,17 @@ class Download:
             It refuses.
         """
         self._take_earlier()
-        begun, failures = 1, 0
+        begun, failures, most = 1, 0, self._have
         while not self._stop.is_set():
-            before = self._have
             try:
                 if self._have < self.file.bytes or not self.file.bytes:
                     self._receive()
             except Unreachable as e:
                 if e.beyond:
                     self._begin_again()
-                failures = 1 if self._have - before >= CHUNK else failures + 1
+                # what is thrown away and fetched again is no progress: two mirrors with other bytes would never end
+                failures = 1 if self._have - most >= CHUNK else failures + 1
+                most = max(most, self._have)
                 _wait(e, failures, self._stop)
                 continue
             if self._have < self.file.bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -16,6 +17,8 @@ Blake3 = Annotated[str, Field(pattern=r"^blake3:[0-9a-f]{64}$")]
 
 
 _NO_NAMES = frozenset(("", ".", ".."))
+DRIVE = re.compile("[A-Za-z]:")
+"""How a path begins that leads to another drive on Windows."""
 
 
 def safe_path(path: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
-from ...errors import VerificationError, listed
+from ...errors import VerificationError, first_few, listed
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
 from ..records.models import Manifest, Record
@@ -16,6 +17,8 @@ from ..records.parsing import record_or_mistakes
 from .bag import PackedArchive
 
 INDEX = "archives.json"
+DATA = "data"
+"""The folder of archives."""
 INDEX_CAP = 64 << 20
 """Bytes of an index; one of 10,000 archives has some 3 MB."""
 
@@ -92,12 +95,15 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     Raises
     ------
     VerificationError
-        It is no index, or names a file twice.
+        It is no index, or names a file twice, itself, or the folder of archives as a file.
     """
     index, mistakes = record_or_mistakes(ReleaseIndex, data)
     if index is None:
         raise VerificationError(f"{where} is not an index that `corruptset pack` writes:\n{listed(mistakes)}")
-    names = [file.path.casefold() for file in index.files] + [archive.name.casefold() for archive in index.archives]
-    if len(set(names)) != len(names):
-        raise VerificationError(f"{where} names a file twice (capitals aside). Do not use this release.")
+    names = [INDEX, DATA, *(file.path.casefold() for file in index.files), *(a.name.casefold() for a in index.archives)]
+    if twice := [name for name, times in Counter(names).items() if times > 1]:
+        raise VerificationError(
+            f"{where} names a file twice, itself or the folder {DATA} as a file (capitals aside): {first_few(twice)}. "
+            "Do not use this release."
+        )
     return index

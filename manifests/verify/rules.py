@@ -10,7 +10,7 @@ from ...digests import digits
 from ..checksums import parse_sha256sums
 from ..layout import IMAGES, MANIFEST, REGIONS, SAMPLES, SETS, SHA256SUMS, are_paths, set_path
 from ..records.digests import build_digest, source_digest
-from ..records.fields import safe_path
+from ..records.fields import DRIVE, safe_path
 from ..records.models import Manifest, RegionRow, SampleRecord
 from ..records.report import Problem
 from ..regions.crops import row_problem
@@ -133,6 +133,7 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
             detail = f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}"
             yield _wrong(detail, SAMPLES)
     yield from _groups(manifest, samples)
+    yield from _paths(samples)
     for id in _repeated([s.id.casefold() for s in samples]):
         yield _wrong(f"two samples have the id {id!r} (capitals aside)", SAMPLES)
     for record in manifest.sets:
@@ -157,6 +158,21 @@ def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Pro
                 if s.group is None or (s.group in held) == (part == "train"):
                     of = "no group" if s.group is None else f"the group {s.group!r}"
                     yield _wrong(f"sample {s.id!r} is of {of}, which is not in the {part} part of the selection", SAMPLES)
+
+
+def _paths(samples: Sequence[SampleRecord]) -> Iterator[Problem]:
+    """Yield which paths lead out of the source, or are those of two images; regions of one image share its path."""
+    image_of = {(s.path, s.id if s.region is None else s.region.source): s.path for s in samples if s.path is not None}
+    for path in dict.fromkeys(image_of.values()):
+        try:
+            safe_path(f"{IMAGES}{path}")  # behind a folder: 12:30.png is a name on some systems
+            inside = not DRIVE.match(path)
+        except ValueError:
+            inside = False
+        if not inside:
+            yield _wrong(f"the path {path!r} is not a relative path inside the source", SAMPLES)
+    for path in _repeated([*image_of.values()]):
+        yield _wrong(f"two images have the path {path!r}", SAMPLES)
 
 
 def _digest(field: str, stated: str, compute: Callable[[], str], path: str) -> Iterator[Problem]:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import archives
 import numpy as np
 import pytest
+from damage import edit_lines, redigest
 from packs import archive_paths, packed
 from PIL import Image
 
@@ -20,6 +22,7 @@ from corruptset.generate.again.from_manifest import spread
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.plan import set_maker
+from corruptset.manifests.records.report import Problem
 from corruptset.manifests.release.unpack import unpack
 
 
@@ -76,6 +79,43 @@ def test_a_folder_build_needs_its_own_source(small_recipe: Path, tmp_path: Path)
     (photos / "0.png").unlink()
     with pytest.raises(SourceError, match="a/0: is not in the source"):
         corruptset.verify(built.directory, rederive=1, source=source, jobs=1)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("path", "b/9.png", "its path in the source is 'a/1.png', recorded is 'b/9.png'"),
+        ("path", None, "its path in the source is 'a/1.png', recorded is None"),
+        ("width", 81, "is 80x90 in the source, recorded is 81x90"),
+        ("height", 7, "is 80x90 in the source, recorded is 80x7"),
+    ],
+)
+def test_rows_of_samples_are_compared_with_the_source(small_recipe: Path, tmp_path: Path, field: str, value: Any, said: str) -> None:
+    """Every hash and the digest are right: no record contradicts another."""
+    (tmp_path / "photos" / "a").mkdir(parents=True)
+    for i in range(2):
+        Image.fromarray(np.full((90, 80, 3), 90 + i, np.uint8)).save(tmp_path / "photos" / "a" / f"{i}.png")
+    source = f"folder:{tmp_path / 'photos'}"
+    root = build(small_recipe, source, tmp_path / "out", jobs=1, sets=["contrast/1"]).directory
+    edit_lines(root / "samples.jsonl", lambda rows: rows[1].update({field: value}))
+    redigest(root)
+    assert corruptset.verify(root, jobs=1).ok
+    report = corruptset.verify(root, rederive="all", source=source, jobs=1)
+    assert [str(p) for p in report.problems] == [str(Problem("samples.jsonl", "rederive", f"a/1: {said}"))]
+
+
+def test_imagenet_may_be_laid_out_otherwise(small_recipe: Path, tmp_path: Path) -> None:
+    """Flat or in folders, images have the same ids; their paths are others."""
+    archives.write(tmp_path / "flat", archives.val_images())
+    archives.tar(tmp_path / "flat" / "ILSVRC2012_devkit_t12.tar.gz", archives.devkit(), "w:gz")
+    archives.write(tmp_path / "folders", archives.wnid_folders())
+    forms = [f"imagenet:{tmp_path / form}" for form in ("flat", "folders")]
+    for form, other in (forms, forms[::-1]):
+        root = build(small_recipe, form, tmp_path / f"out-{Path(form).name}", jobs=1, sets=["contrast/1"]).directory
+        assert corruptset.verify(root, rederive="all", source=other, jobs=1).problems == []
+        edit_lines(root / "samples.jsonl", lambda rows: rows[0].update(path="n0/" + rows[0]["path"]))
+        redigest(root)
+        assert len(corruptset.verify(root, rederive="all", source=other, jobs=1).problems) == 1
 
 
 def test_another_revision_is_said_first(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPMessage
 from io import BytesIO
@@ -15,6 +20,7 @@ import pytest
 from file_server import Faults, Serve
 
 from corruptset.errors import ReleaseError
+from corruptset.manifests.distribution import addresses
 from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable, _named, _Redirects, _reply, remote_of
 from corruptset.manifests.release.bag import Bag
 
@@ -97,3 +103,58 @@ def test_addresses(bag: Bag, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(Unreachable) as failed, remote.open("bagit.txt", 999):
         pass
     assert failed.value.beyond
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+@contextmanager
+def endless(begin: bytes, again: bytes, wait_s: float) -> Iterator[str]:
+    """Yield the address of a server that says `begin`, then `again` for ever, until nobody listens."""
+
+    def talk() -> None:
+        with suppress(OSError):
+            while True:
+                connection = listener.accept()[0]
+                with connection, suppress(OSError):
+                    connection.recv(65536)
+                    connection.sendall(begin)
+                    while True:
+                        connection.sendall(again)
+                        time.sleep(wait_s)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=talk, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    ("begin", "again", "wait_s"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.0),
+        (OK, b"X-Long: " + b"x" * 60_000 + b"\r\n", 0.0),
+        (OK, b"x", 0.05),
+        (OK, b"X: y\r\n", 0.05),
+        (b"", b"H", 0.05),
+    ],
+    ids=["100 Continue", "long header", "a line without end", "lines without end", "no status"],
+)
+def test_headers_without_end(monkeypatch: pytest.MonkeyPatch, begin: bytes, again: bytes, wait_s: float) -> None:
+    monkeypatch.setattr(addresses, "HEADER_S", 0.5)
+    too_long = pytest.raises(Unreachable, match="the header has more than 65536 bytes")
+    with endless(begin, again, wait_s) as url, too_long, remote_of(url).open("archives.json"):
+        pass
+
+
+def test_the_body_of_a_redirect_is_not_read(bag: Bag, serve: Serve) -> None:
+    target = f"{serve(bag.path).url}/archives.json"
+    begin = f"HTTP/1.1 302 Found\r\nLocation: {target}\r\n\r\n".encode()
+    with endless(begin, b"x" * 4096, 0.0) as url, remote_of(url).open("x") as reply:
+        assert reply.total == (bag.path / "archives.json").stat().st_size
+
+
+def test_what_follows_the_last_chunk_is_not_read() -> None:
+    begin = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
+    with endless(begin, b"X: y\r\n", 0.0) as url, remote_of(url).open("archives.json") as reply:
+        taken = memoryview(bytearray(9))
+        assert (reply.read(taken), reply.read(taken[5:]), bytes(taken[:5])) == (5, 0, b"hello")

@@ -6,9 +6,11 @@ from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 
+import pytest
 from file_server import FileServer, Serve
 
-from corruptset.manifests.distribution.addresses import HttpRemote
+from corruptset.manifests.distribution import download
+from corruptset.manifests.distribution.addresses import HttpRemote, Unreachable
 from corruptset.manifests.distribution.download import Download
 from corruptset.manifests.release.bag import Bag
 
@@ -51,3 +53,15 @@ def test_another_version_is_not_put_behind_what_is_here(bag: Bag, serve: Serve, 
     name = bag.archives[0].file.path
     server.faults.if_range, server.faults.content, server.faults.cut = False, {name: [data[::-1], data]}, {name: [5000]}
     assert fetched(server, bag, tmp_path / "part") == ([0, 5000, 0], [5000, -5000, len(data)])
+
+
+def test_two_mirrors_with_other_bytes_are_no_progress(bag: Bag, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a balancer that asks them in turn; each connection is cut after more than counts as progress."""
+    monkeypatch.setattr(download, "CHUNK", 100)
+    server, name = serve(bag.path), bag.archives[0].file.path
+    data = (bag.path / bag.archives[0].path).read_bytes()
+    server.faults.content, server.faults.cut = {name: [data, data[::-1]] * 30}, {name: [5000] * 60}
+    server.faults.if_range = False
+    with pytest.raises(Unreachable, match="6 tries in a row failed"):
+        fetched(server, bag, tmp_path / "part")
+    assert len(server.asked) < 10

@@ -189,6 +189,14 @@ def test_an_index_that_lies(bag: Bag, serve: Serve, tmp_path: Path) -> None:
     server.root = forged(bag, tmp_path / "v", lambda index: index["archives"].append(index["archives"][0]))
     with pytest.raises(VerificationError, match="names a file twice"):
         fetch(server.url, tmp_path / "o")
+    for number, path in enumerate(["archives.json", "Archives.JSON", "data"]):
+        change = lambda index, path=path: index["files"][0].update(path=path)  # noqa: E731
+        server.root = forged(bag, tmp_path / f"w{number}", change)
+        (server.root / path).exists() or (server.root / path).write_text("{}")
+        for packed in (True, False):
+            with pytest.raises(VerificationError, match=f"itself or the folder data as a file.*: {path.lower()}"):
+                fetch(server.url, tmp_path / "w", packed=packed)
+    assert not (tmp_path / "w").exists()
 
 
 def hostile(bag: Bag, kind: str) -> bytes:

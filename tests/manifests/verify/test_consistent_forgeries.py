@@ -200,3 +200,31 @@ def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytes
         one, several = verify_directory(root.name), verify_directory(root.name, jobs=3)  # with two a set is one slice
         assert one.as_json() == several.as_json()
         assert len(one.problems) == 4 * damaged
+
+
+LEADING_OUT = ["../up.jpg", "a/../../up.jpg", "/etc/passwd", "a\\b.jpg", "C:/x.jpg", "c:x.jpg", "//host/x.jpg", "./a.jpg", ""]
+
+
+@pytest.mark.parametrize("path", LEADING_OUT)
+def test_paths_of_samples_that_lead_out_of_the_source(dataset: Make, path: str) -> None:
+    root = dataset(containers=("hdf5",))
+    edit_lines(root / "samples.jsonl", lambda rows: rows[1].update(path=path))
+    redigest(root)
+    said = f"the path {path!r} is not a relative path inside the source"
+    assert found(root) == [Problem("samples.jsonl", "records", said)]
+
+
+def test_a_path_of_two_samples(dataset: Make) -> None:
+    root = dataset(containers=("hdf5",))
+    edit_lines(root / "samples.jsonl", lambda rows: rows[1].update(path=rows[0]["path"]))
+    redigest(root)
+    path = json.loads((root / "samples.jsonl").read_text("utf-8").splitlines()[0])["path"]
+    assert found(root) == [Problem("samples.jsonl", "records", f"two images have the path {path!r}")]
+
+
+@pytest.mark.parametrize("path", ["12:30/a b.jpg", "..a/b..jpg", None])
+def test_paths_of_samples_that_are_odd_and_right(dataset: Make, path: str | None) -> None:
+    root = dataset(containers=("hdf5",))
+    edit_lines(root / "samples.jsonl", lambda rows: rows[1].update(path=path))
+    redigest(root)
+    assert found(root) == []
