@@ -99,6 +99,8 @@ def reason(error: OSError) -> str:
 
 def file_problem(path: Path) -> str | None:
     """Return why a path is neither a regular file nor a link to one, or None."""
+    if "\0" in os.fspath(path):
+        return f"cannot be read: {NUL}"
     try:
         mode = path.stat().st_mode
     except OSError as e:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import layouts
 import pytest
 
 import corruptset
@@ -43,3 +44,8 @@ def test_a_path_with_a_nul_character_is_refused(name: str, tmp_path: Path) -> No
     with pytest.raises(CorruptsetError):
         CALLS[name](tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_predictions_with_a_nul_character_are_refused_where_the_data_set_is_there(tmp_path: Path, shared: layouts.Shared) -> None:
+    with pytest.raises(CorruptsetError, match="NUL character"):
+        corruptset.score(shared.build(crops={"classes": 2}, sets=["contrast/*"], format="folder"), NUL)
