@@ -87,7 +87,7 @@ def publish(
     go : bool
         Send the files.
     replace : bool
-        Overwrite files that are there and differ.
+        Overwrite files that are there and differ. Objects of a store are read where their own checksums do not match.
     private : bool
         Of a data set that is made on the hub.
     creators : sequence of str
@@ -122,7 +122,7 @@ def publish(
     if layout == "zenodo" and "://" in target:
         raise ReleaseError(f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it.")
     files = published_files(release, layout, Attribution(creators, license))
-    place = _place(target, Path(directory), private)
+    place = _place(target, Path(directory), private=private, replace=replace)
     told_progress = told(progress)
     told_progress("comparing", 0, 0)
     there = {path: "differs" if differs else "same" for path, differs in place.differing(files).items()}
@@ -141,11 +141,11 @@ def publish(
     return publication
 
 
-def _place(target: str, directory: Path, private: bool) -> FolderPlace | ObjectStore | HubPlace:
+def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
     if target.startswith(SCHEME):
         return HubPlace(target, private=private)
     if "://" in target:
-        return ObjectStore(target)
+        return ObjectStore(target, replace=replace)
     root = Path(target)
     if root.resolve() == directory.resolve() or directory.resolve() in root.resolve().parents:
         raise ReleaseError(f"{root} is inside the release. Choose another --to.")
