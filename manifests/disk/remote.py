@@ -111,10 +111,13 @@ class Store:
         for at in range(start, size, READ_AHEAD):
             yield self.read(path, at, min(at + READ_AHEAD, size))
 
+    def kept_sha256(self, path: str) -> str | None:
+        """Return the digest that is kept beside an object, where there is one: what was sent, whatever is there now."""
+        kept = self._tried("looking at", path, lambda fs: fs.metadata(self.at(path)).get("sha256")) if self._s3 else None
+        return f"sha256:{kept}" if kept else None
+
     def sha256(self, path: str, size: int) -> str:
-        """Return the digest that is kept beside an object of `size` bytes, else that of its bytes."""
-        if self._s3 and (kept := self._tried("looking at", path, lambda fs: fs.metadata(self.at(path)).get("sha256"))):
-            return f"sha256:{kept}"
+        """Return the digest of the bytes of an object of `size` bytes."""
         return sha256_pieces(self.pieces(path, 0, size))
 
     def files(self, below: str = "") -> dict[str, int]:

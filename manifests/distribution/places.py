@@ -60,16 +60,24 @@ class FolderPlace:
 
 
 class ObjectStore:
-    """A folder in an object store, such as ``s3://bucket/prefix``."""
+    """A folder in an object store, such as ``s3://bucket/prefix``.
 
-    def __init__(self, url: str) -> None:
-        self._store = Store(url_of(url) or url)
+    The digest that is kept beside an object is believed, as reading a large release takes long. With `replace` it is believed only where
+    the store's own checksum (ETag) is that of the file; that of an object in several parts, or encrypted, never is.
+    """
+
+    def __init__(self, url: str, *, replace: bool = False) -> None:
+        self._store, self._replace = Store(url_of(url) or url), replace
 
     def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
-        """Return path -> whether it differs, by size and sha256; an object without a recorded digest is read."""
-        there = self._store.files()
-        found = [f for f in files if f.path in there]
-        return {f.path: there[f.path] != f.bytes or self._store.sha256(f.path, f.bytes) != f.sha256 for f in found}
+        """Return path -> whether it differs, by size and sha256; an object is read where what is kept beside it does not say so."""
+        there = self._store.versions()
+        return {f.path: there[f.path][0] != f.bytes or self._differs(f, there[f.path][1]) for f in files if f.path in there}
+
+    def _differs(self, file: PublishedFile, etag: str) -> bool:
+        if self._store.kept_sha256(file.path) == file.sha256 and not (self._replace and etag.strip('"') != _md5(file)):
+            return False
+        return self._store.sha256(file.path, file.bytes) != file.sha256
 
     def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
         """Send files, large ones in several parts that become one object at the end."""
@@ -82,6 +90,11 @@ class ObjectStore:
             self._store.put(f.path, f.content, sha256=digits(f.sha256), sent=told)
             done += f.bytes
             sent(done)
+
+
+def _md5(file: PublishedFile) -> str:
+    with _opened(file) as content:
+        return hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()  # type: ignore[arg-type]
 
 
 def _opened(file: PublishedFile) -> IO[bytes]:

@@ -91,7 +91,7 @@ def publish(
     go : bool
         Send the files.
     replace : bool
-        Overwrite files that are there and differ.
+        Overwrite files that are there and differ. Objects of a store are read where their own checksums do not match.
     private : bool
         Of a data set that is made on the hub.
     creators : sequence of str
@@ -129,7 +129,7 @@ def publish(
     layout = layout or ("huggingface" if target.startswith(SCHEME) else "plain")
     if layout == "zenodo" and "://" in target:
         raise ReleaseError(f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it.")
-    place = _place(target, Path(directory), private)
+    place = _place(target, Path(directory), private=private, replace=replace)
     files = published_files(release, layout, Attribution(creators, license, _url(url, place), _day(date)))
     told_progress = told(progress)
     told_progress("comparing", 0, 0)
@@ -164,11 +164,11 @@ def _day(given: str | None) -> str | None:
         raise ReleaseError(f"--date is {given!r}; expected a day such as 2026-11-23.") from None
 
 
-def _place(target: str, directory: Path, private: bool) -> FolderPlace | ObjectStore | HubPlace:
+def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
     if target.startswith(SCHEME):
         return HubPlace(target, private=private)
     if "://" in target:
-        return ObjectStore(target)
+        return ObjectStore(target, replace=replace)
     root = Path(target)
     if root.resolve() == directory.resolve() or directory.resolve() in root.resolve().parents:
         raise ReleaseError(f"{root} is inside the release. Choose another --to.")

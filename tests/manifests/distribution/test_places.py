@@ -105,6 +105,34 @@ def test_a_store_that_fails(root: Path, bag: Bag, tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
+def test_what_is_kept_beside_an_object_is_compared_with_its_bytes(bag: Bag) -> None:
+    """Bytes that were changed below a right digest; right bytes below a wrong one; right bytes, sent in parts."""
+    place = "s3://beside/a"
+    with s3():
+        bucket("beside")
+        sent = {f.path: f for f in publish(bag.path, place, go=True).files}
+        import s3fs
+
+        s3fs.S3FileSystem.clear_instance_cache()
+        files = s3fs.S3FileSystem(use_listings_cache=False)
+        changed, labelled, in_parts = (a.path for a in bag.archives[:3])
+        right = {path: (bag.path / path).read_bytes() for path in sent if (bag.path / path).is_file()}
+        kept = {path: {"sha256": f.sha256.removeprefix("sha256:")} for path, f in sent.items()}
+        files.pipe_file(f"{place}/{changed}", b"x" * sent[changed].bytes, Metadata=kept[changed])
+        files.pipe_file(f"{place}/{labelled}", right[labelled], Metadata={"sha256": "0" * 64})
+        key = {"Bucket": "beside", "Key": f"a/{in_parts}"}
+        upload = files.call_s3("create_multipart_upload", **key, Metadata=kept[in_parts])["UploadId"]
+        part = files.call_s3("upload_part", **key, PartNumber=1, UploadId=upload, Body=right[in_parts])
+        parts = {"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+        files.call_s3("complete_multipart_upload", **key, UploadId=upload, MultipartUpload=parts)
+        assert files.info(f"{place}/{in_parts}")["ETag"].endswith('-1"')
+        assert publish(bag.path, place).to_send == []
+        assert [f.path for f in publish(bag.path, place, replace=True, go=True).to_send] == [changed]
+        assert publish(bag.path, place, replace=True).to_send == []
+        assert files.cat_file(f"{place}/{changed}") == right[changed]
+
+
+@pytest.mark.ci
 def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that keeps no digests: what is there is read to be compared, piece by piece; and from any byte on, if it is the same version."""
     monkeypatch.setattr(remote, "READ_AHEAD", 3000)
