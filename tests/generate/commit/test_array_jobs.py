@@ -151,6 +151,18 @@ def test_jobs_of_other_sets_wait_for_those_at_work_and_are_refused(
     assert layouts.files_of(make(finish=True).directory) == layouts.files_of(make("whole").directory)
 
 
+def test_jobs_with_other_sets_one_after_the_other_make_all_of_them(make: Callable[..., Any]) -> None:
+    """As docs/array-jobs.md says: sets are added, shared out anew, and `finish` names the jobs that are left."""
+    make(part=(0, 2), sets=["contrast/*"])
+    make(part=(1, 2), sets=["brightness/*"])
+    with pytest.raises(MissingParts) as caught:
+        make(finish=True, sets=["contrast/*"])
+    for job in caught.value.jobs:
+        make(part=(job, 2), sets=["contrast/*"])
+    finished = make(finish=True, sets=["brightness/*"])
+    assert layouts.files_of(finished.directory) == layouts.files_of(make("whole").directory)
+
+
 def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
     make: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
