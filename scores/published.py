@@ -82,8 +82,6 @@ BENCHMARKS = {
     "tiny-imagenet-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="tiny", encoding=JPEG),
     "cifar10-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="cifar"),
     "cifar100-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="cifar"),
-    "imagenet-c-bar": Benchmark(images=IMAGENET_IMAGES, encoding=JPEG),
-    "cifar10-c-bar": Benchmark(images=10_000, calibration="cifar"),
     "mnist-c": Benchmark(images=10_000, calibration="mnist"),
     "two-factor-69": Benchmark(images=500, calibration="cifar", remark=_MATLAB),
     "image-degrade-30": Benchmark(remark=_DEGRADED),

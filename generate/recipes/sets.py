@@ -34,10 +34,11 @@ def resolve_sets(
         resolver.add_stage(name, stage)
     for number, entry in entries:
         resolver.add_entry(f"[[sets]] {number}", entry)
-    for number, pair in pairs:
+    paired = list(pairs)
+    for number, pair in paired:
         resolver.add_pairs(f"[[pairs]] {number}", pair)
     specs = resolver.specs
-    if not specs and not resolver.problems:
+    if paired and not specs and not resolver.problems:
         resolver.problems.append("[[pairs]] leave no set: no two different corruptions meet in them. Expected others, or same = true")
     problems = resolver.problems + _clashes(specs)
     firsts: dict[bytes, SetSpec] = {}

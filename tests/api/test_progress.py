@@ -11,9 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from corruptset import progress
 from corruptset.corruptions import compile_notice
@@ -161,6 +159,9 @@ print("end")
 @pytest.mark.ci
 def test_in_a_notebook_one_line_is_shown_and_nothing_goes_to_standard_error() -> None:
     """In a real kernel: what it sends, in order."""
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(NOTEBOOK)])
     sent: list[dict[str, Any]] = []
 

@@ -131,5 +131,5 @@ def test_what_studies_and_archives_return_prints_in_a_few_lines(tmp_path: Path) 
     assert short(people) == "<PeopleScores of pairs of tiny-c 1.0.0: 7 people, 280 answers, 0 sheets refused, 99 notes>"
     ids = [f"fog/{s}" for s in range(1000)]
     short(Unpacked(tmp_path, unbuilt.SHA256, ids, ids, 5, 0))
-    archive = PackedArchive(FileRecord(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256), ("fog/1",), "application/x-tar")
+    archive = PackedArchive(FileRecord(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256), ("fog/1",))
     assert short(Bag(tmp_path, unbuilt.SHA256, [archive] * 99, 0)).startswith(f"<Bag {tmp_path}: 99 archives (0 kept), 99.0 MB, ")

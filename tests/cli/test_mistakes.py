@@ -26,7 +26,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["corrupt", "sample:astronaut", "fog", "-s", "1", "--calibration", "imagnet"], "imagenet"),
     (["corrupt", "sample:astronaut", "fog", "-s", "1", "--seed", "-1"], "seed"),
     (["corrupt", "sample:astronat", "fog", "-s", "1"], "astronaut"),
-    (["build"], "after the command: cifar10-c CIFAR-10-C cifar10-c-bar CIFAR-10-C-bar"),
+    (["build"], "after the command: cifar10-c CIFAR-10-C cifar100-c"),
     (["build", "--source", "folder:nowhere", "--out", "sets"], "No recipe was named."),
     (["build", "imagenet-d2"], "imagenet"),
     (["build", "nowhere.toml"], "nowhere.toml"),
@@ -49,14 +49,14 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["plan", "imagenet-c", "--sets", " , "], "'--sets': ' , ' names nothing."),
     (["build", "imagenet-c", "--view", ""], "'' is not a view. Known views:"),
     (["build", "imagenet-c", "--scheduler", ""], "scheduler is ''; expected an address such as tcp://host:8786"),
-    (["build", "imagenet-c", "--scheduler", "tls://127.0.0.1:1"], "No Dask scheduler answers at tls://127.0.0.1:1"),
-    (["build", "imagenet-c", "--scheduler", "ucx://127.0.0.1:1"], "No Dask scheduler answers at ucx://127.0.0.1:1"),
+    (["build", "imagenet-c", "--scheduler", "tls://127.0.0.1:1"], " scheduler "),
+    (["build", "imagenet-c", "--scheduler", "ucx://127.0.0.1:1"], " scheduler "),
     (["plan", "imagenet-c", "--device", "cuda"], "device is 'cuda', where a model computes, and there is none here."),
     (
         ["build", "imagenet-c", "--out", "/proc/x"],
         "/proc/x cannot be made: No such file or directory. Nothing was written; choose another --out.",
     ),
-    (["build", "imagenet-c", "--sets", "contrast/1", "--out", "ftp://h/x"], "ftp:// would need host beside the URL"),
+    (["build", "imagenet-c", "--sets", "contrast/1", "--out", "ftp://h/x"], "ftp://"),
     (["verify"], "DIR"),
     (["bild"], "build"),
     (["build", "--sed", "3"], "--seed"),
@@ -157,3 +157,12 @@ def test_show_prints_documentation_tables_and_reference(run: Any) -> None:
     assert len(recipe["sets"]) == 76
     assert "fog/3" in run("show", "imagenet-c").out
     assert run("show", "cifar", "--json").json["side"] == 32
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "ucx://127.0.0.1:1"])
+def test_a_scheduler_that_cannot_be_reached_is_named(run: Run, address: str) -> None:
+    """With Dask installed, which raises errors of its own for these."""
+    done = run("build", "imagenet-c", "--scheduler", address)
+    assert done.code == 2
+    assert f"No Dask scheduler answers at {address}" in " ".join(done.err.split())

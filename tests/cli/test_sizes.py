@@ -43,7 +43,7 @@ def test_all_say_what_is_on_the_disk(run: Run, cifar: str, tmp_path: Path, recip
     asked = [recipe, "--source", cifar if of_cifar else "sample", "--sets", sets, *options]
     planned, said = run("plan", *asked, "--json").json, run("plan", *asked).out
     built = run("build", *asked, "--jobs", "2", "--out", "sets").out
-    root = tmp_path / f"sets/{recipe}-1.0.0"
+    root = tmp_path / f"sets/{recipe}-1.1.0"
     real = disk(root)
     assert abs(planned["bytes"] / real - 1) < 0.03, (planned["bytes"], real)
     assert f"about {size(planned['bytes'])} on disk" in said

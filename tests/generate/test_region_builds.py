@@ -102,9 +102,9 @@ def test_an_image_is_decoded_once_for_its_regions_in_a_run(
         decoded.append(data)
         return real(data)
 
-    def noted(job: Any, part: Any) -> Any:
+    def noted(job: Any, part: Any, *made: Any) -> Any:
         runs.add(part.run.number)
-        return process(job, part)
+        return process(job, part, *made)
 
     monkeypatch.setattr(image_files, "decode", counted)
     monkeypatch.setattr("corruptset.generate.work.pool.process", noted)

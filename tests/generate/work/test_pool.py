@@ -51,7 +51,7 @@ def test_images_of_parts_that_workers_have_not_finished_are_counted(tmp_path: Pa
     counts: list[int] = []
     with ThreadPoolExecutor(2) as threads:
         workers: Any = SimpleNamespace(count=2, start=lambda wanted: 2, submit=threads.submit, stop=lambda: None)
-        job: Any = SimpleNamespace(directory=tmp_path, token="x")
+        job: Any = SimpleNamespace(directory=tmp_path, token="x", maker=SimpleNamespace(plugins=(), resources={}))
         both = parts([Run(i, 8 * i, 8 * i + 8) for i in range(2)], [("set",)])
         pool._run_in_workers(job, list(both), workers, lambda record: None, told)
     assert counts == sorted(counts)
