@@ -21,6 +21,7 @@ def on_files(files: Files, config: Any, **_: Any) -> None:
         text = (root / name).read_text("utf-8").replace("](docs/", "](")
         for other, place in PAGES.items():
             text = text.replace(f"]({other}", f"]({place}")
+        text = re.sub(r"\]\(plugins/corruptset-(\w+)/README\.md", r"](add-ons/\1.md", text)
         files.append(File.generated(config, page, content=text))
     for readme in sorted(root.glob("plugins/*/README.md")):
         name = readme.parent.name.removeprefix("corruptset-")

@@ -57,7 +57,7 @@ def outline(recipe: Recipe) -> Outline:
     >>> from corruptset.generate.recipes.recipe import load_recipe
     >>> short = outline(load_recipe("imagenet-c"))
     >>> short.sets, short.size, short.samples, short.images
-    (75, (224, 224), 50000, 3750000)
+    (76, (224, 224), 50000, 3800000)
     """
     published = recipe.published
     size = recipe.preprocessing.size(0, 0) if not own_sizes(recipe.preprocessing) else published.size if published is not None else None

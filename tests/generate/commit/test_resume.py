@@ -17,6 +17,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 
 import corruptset
 from corruptset.errors import Interrupted, MachineError
+from corruptset.generate import build as building
 from corruptset.generate.build import Built, ProgressEvent
 from corruptset.generate.work import pool as running
 from corruptset.generate.work import worker
@@ -237,6 +238,7 @@ def test_workers_that_keep_dying_end_the_build_and_name_the_parts(make: Callable
 
     monkeypatch.setattr(Workers, "start", start)
     monkeypatch.setattr(running, "_hand_out", broken)
+    monkeypatch.setattr(building, "warm_up", lambda *_, **__: None)
     with pytest.raises(MachineError, match=r"killed 4 times without finishing a part(.|\n)*2 parts are left(.|\n)*contrast/1(.|\n)*resume"):
         make(jobs=4, sets=["contrast/*"])
     assert tried == [2, 2, 1, 1]
