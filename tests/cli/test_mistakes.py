@@ -161,7 +161,7 @@ def test_show_prints_documentation_tables_and_reference(run: Any) -> None:
 
 @pytest.mark.ci
 @pytest.mark.parametrize("address", ["tls://127.0.0.1:1", "ucx://127.0.0.1:1"])
-def test_a_scheduler_that_cannot_be_reached_is_named(run: Run, address: str) -> None:
+def test_a_scheduler_that_cannot_be_reached_is_named(run, address):
     """With Dask installed, which raises errors of its own for these."""
     done = run("build", "imagenet-c", "--scheduler", address)
     assert done.code == 2
