@@ -203,8 +203,6 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
-    from ..corruptions.kernels import was_compiled
-    from ..corruptions.registry import get_corruption
 
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
@@ -222,9 +220,7 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     )
     put_both(planned.alone, "         ")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
-    used = {get_corruption(stage.corruption).module for one in planned.sets for stage in one.stages}
-    more = "" if all(map(was_compiled, used)) else "; compiling, once on a machine, adds half a minute"
-    put(f"Time:    about {duration(planned.seconds)} with {workers}{more}")
+    put(f"Time:    about {duration(planned.seconds)} with {workers}")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
     if planned.moves_content:

@@ -8,7 +8,6 @@ machines (see `arithmetic`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from typing import Any
 
 import numba
@@ -53,13 +52,6 @@ def inlined(function: Callable[..., Any]) -> Any:
     It cannot be called from Python. Every call site is compiled anew: a larger function outside of inner loops is rather `inner`.
     """
     return _njit(forceinline=True, **_OPTIONS, **_UNWRAPPED)(function)
-
-
-def was_compiled(module: str) -> bool:
-    """Say whether the cache has a kernel of a module, or the module has none."""
-    own = [value for value in vars(import_module(module)).values() if getattr(value, "__module__", None) == module]
-    caches = [value._cache for value in own if isinstance(getattr(value, "_cache", None), KernelCache)]
-    return not caches or any(cache._cache_file.all() for cache in caches)
 
 
 _AT_A_TIME = 1 << 18  # elements: values between two kernels stay in the second-level cache

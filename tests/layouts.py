@@ -18,7 +18,7 @@ PHOTOGRAPHS = ["astronaut", "coffee", "chelsea", "rocket"]
 
 RECIPE = """
 name = "{name}"
-version = "1.0.0"
+version = "{version}"
 title = "Small"
 calibration = "{calibration}"
 
@@ -59,10 +59,17 @@ def write_crops(root: Path, *, classes: int = 10, each: int = 2, side: int = 32,
 
 
 def write_recipe(
-    folder: Path, *, name: str = "small-c", encoding: str = "png", channels: str = "rgb", calibration: str = "cifar", more: str = ""
+    folder: Path,
+    *,
+    name: str = "small-c",
+    version: str = "1.0.0",
+    encoding: str = "png",
+    channels: str = "rgb",
+    calibration: str = "cifar",
+    more: str = "",
 ) -> Path:
     """Write a recipe of two corruptions at five severities, clean, and a chain; `more` replaces what follows the encoding."""
-    text = RECIPE.format(name=name, encoding=encoding, channels=channels, calibration=calibration)
+    text = RECIPE.format(name=name, version=version, encoding=encoding, channels=channels, calibration=calibration)
     if more:
         text = text.partition("[[sets]]")[0] + more
     path = folder / f"{name}-{encoding}.toml"

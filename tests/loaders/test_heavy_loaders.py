@@ -52,7 +52,7 @@ def test_timm_streams_the_shards_of_a_set(inside: Path) -> None:
 
 
 def test_timm_reads_a_set_as_parquet(inside: Path) -> None:
-    images = corruptset.open("imagenet-c-1.0.0")["contrast/3"]
+    images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     (text,) = snippets("hfds/")
     dataset = run(text)["dataset"]
     assert [label for _, label in dataset] == images.labels.tolist()

@@ -66,7 +66,9 @@ def test_mlcroissant(inside: Path) -> None:
 def test_chains_by_their_ids(inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's lines with the id of a chain in place of ``contrast/3``: its signs (+ -) mean nothing to patterns, URLs and JSON-LD."""
     crops = layouts.write_crops(tmp_path / "crops")
-    data = corruptset.open(layouts.make(layouts.write_recipe(tmp_path, name="imagenet-c", encoding="jpeg"), crops, tmp_path))
+    data = corruptset.open(
+        layouts.make(layouts.write_recipe(tmp_path, name="imagenet-c", version="1.1.0", encoding="jpeg"), crops, tmp_path)
+    )
     assert CHAIN in data.set_ids
     for view, out in (("webdataset", "shards"), ("imagefolder", "hub"), ("croissant", "croissant")):
         export(view, tmp_path / "imagenet-c-1.1.0", tmp_path / out)

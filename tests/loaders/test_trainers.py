@@ -40,7 +40,7 @@ def net() -> Any:
 def test_lightning(inside: Path, net: Any) -> None:
     (text,) = snippets("import lightning")
     found = run(text, model=net)
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     assert list(found["accuracy"]) == [f"contrast/{s}" for s in range(1, 6)]
     for name, value in found["accuracy"].items():
         bright = data[name].array().mean((1, 2, 3)) / 255 > 0.5
@@ -50,7 +50,7 @@ def test_lightning(inside: Path, net: Any) -> None:
 def test_fastai(inside: Path, net: Any) -> None:
     from fastai.vision import all as fastai
 
-    images = corruptset.open("imagenet-c-1.0.0")["contrast/3"]
+    images = corruptset.open("imagenet-c-1.1.0")["contrast/3"]
     labels = fastai.CategoryBlock(vocab=sorted(path.name for path in Path("val").iterdir()))
     getters = {"get_items": fastai.get_image_files, "get_y": fastai.parent_label, "splitter": fastai.RandomSplitter(0.5)}
     loaders = fastai.DataBlock((fastai.ImageBlock, labels), **getters).dataloaders("data-in/ImageNet-C/brightness/1", bs=1)
@@ -62,7 +62,7 @@ def test_fastai(inside: Path, net: Any) -> None:
 
 
 def test_mmpretrain(inside: Path) -> None:
-    data = corruptset.open("imagenet-c-1.0.0")
+    data = corruptset.open("imagenet-c-1.1.0")
     images = data["contrast/3"]
     folders, lists = snippets("from mmpretrain")
     for text in (folders, lists):
