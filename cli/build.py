@@ -203,7 +203,6 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
-
     if list_sets:
         rows = [[one.id, one.role, chain(stage.as_json() for stage in one.stages)] for one in planned.sets]
         put_table([f"set ({len(rows)})", "role", "stages"], rows)
