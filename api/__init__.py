@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .corruptions.call import corrupt as corrupt
+    from .corruptions.models.surrogate import load_surrogate as load_surrogate
     from .corruptions.plugins import load_plugin as load_plugin
     from .corruptions.transforms import Corrupt as Corrupt
     from .corruptions.transforms import RandomCorrupt as RandomCorrupt
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from .manifests.reader import open as open
     from .manifests.release.pack import pack as pack
     from .manifests.release.unpack import unpack as unpack
-    from .models.surrogate import load_surrogate as load_surrogate
     from .scores.compare import compare as compare
     from .scores.pairs.pairs_score import pairs_score as pairs_score
     from .scores.pairs.sheet import pairs_sheet as pairs_sheet

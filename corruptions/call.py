@@ -17,7 +17,7 @@ from .resolution import resolve
 from .stages import Coupling, Scale, Stage
 
 if TYPE_CHECKING:
-    from ..models.surrogate import Surrogate
+    from .models.surrogate import Surrogate
 
 Image = TypeVar("Image")
 """An array, a PIL image or a tensor: what comes in is what comes out."""
@@ -155,7 +155,7 @@ def _model(chain: Sequence[Stage], surrogate: Any, labels: NDArray[np.int64] | N
         needing = [name for name in corruption_names() if get_corruption(name).needs_model]
         raise ParameterError(f"{' and '.join(named)} can be given only with a corruption that follows a model: {', '.join(needing)}.")
     if isinstance(surrogate, (str, Path)):
-        from ..models.surrogate import load_surrogate
+        from .models.surrogate import load_surrogate
 
         given["surrogate"] = load_surrogate(surrogate)
     return {name: given[name] for name in named}

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..corruptions.calibrations import DEFAULT_LADDER, check_ladder, fitting
 from ..corruptions.keys import check_seed
+from ..corruptions.models.surrogate import Surrogate
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from ..errors import ParameterError
-from ..models.surrogate import Surrogate
 from .pixels.preprocessing import preprocess
 from .plan.set_maker import SetMaker
 from .recipes.choice import ladders

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
 from ..manifests.reader import DataSet
-from ..webpage.sheets.sheet import Line, sheet
+from ..pages.sheets.sheet import Line, sheet
 from .fragile import decided_top5, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places

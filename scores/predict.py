@@ -29,7 +29,7 @@ from .prediction_files.reduction import KINDS, Kind
 from .set_choice import choose
 
 if TYPE_CHECKING:
-    from ..models.surrogate import Surrogate
+    from ..corruptions.models.surrogate import Surrogate
 
 TOP = 5
 """Classes that ``top`` keeps."""
@@ -147,7 +147,7 @@ def _tell(tell: Callable[[str, int, int], None], before: int, total: int, count:
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:
     if not isinstance(model, (str, Path)):
         return model
-    from ..models.surrogate import load_surrogate
+    from ..corruptions.models.surrogate import load_surrogate
 
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return replace(load_surrogate(model, device=device, batch=batch), threads=processors)

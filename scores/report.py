@@ -14,8 +14,8 @@ from ..errors import ParameterError, suggest
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
+from ..pages.document import render
 from ..progress import shows_progress, told
-from ..webpage.document import render
 from .comparison.differences import differences
 from .comparison.entries import Entry
 from .comparison.tables import Column, Table

@@ -2,7 +2,7 @@
 
 Tests that import this are skipped, and say why, where one of the two is missing.
 
-`webpage/axe/axe.min.js` is axe-core 4.14.1 as npm has it, unchanged, under the Mozilla Public License 2.0 (`webpage/axe/LICENSE`).
+`pages/axe/axe.min.js` is axe-core 4.14.1 as npm has it, unchanged, under the Mozilla Public License 2.0 (`pages/axe/LICENSE`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 if CHROMIUM is None:
     pytest.skip("Chromium is not installed (Debian: apt-get install chromium)", allow_module_level=True)
 
-AXE = Path(__file__).parent / "webpage/axe/axe.min.js"
+AXE = Path(__file__).parent / "pages/axe/axe.min.js"
 
 Visit = Callable[..., Any]
 """(address, **options of the browser's context) -> the page at a file's or a server's address."""

@@ -12,7 +12,7 @@ from ..keys import Keys
 from ..registry import Gradual, Images, Parameter, corruption
 
 if TYPE_CHECKING:
-    from ...models.surrogate import Surrogate
+    from ..models.surrogate import Surrogate
 
 
 @corruption(
@@ -27,7 +27,7 @@ def model_gradient(images: Images, keys: Keys, *, level: int, step: int, surroga
     """Move every value by whole grey levels, along the sign of the gradient that makes a model less sure of the label, once a level.
 
     That is ``clip(x - step * sign(gradient of log p))``, with p the probability that the model gives the label: its sign is the gradient's
-    of p itself, and it does not underflow. `surrogate` (a `corruptset.models` surrogate) is the model, `labels` ((N,) int64) are the true
+    of p itself, and it does not underflow. `surrogate` (a `models.surrogate.Surrogate`) is the model, `labels` ((N,) int64) are the true
     classes. A value whose gradient is exactly 0 stays.
 
     Raises

@@ -15,7 +15,7 @@ from ..random.philox import fill_uniforms, uniforms
 from ..registry import Draw, Images, Parameter, choice, corruption, given_array
 
 if TYPE_CHECKING:
-    from ...models.surrogate import Surrogate
+    from ..models.surrogate import Surrogate
 
 Pixels = NDArray[np.float32]
 """(N, H, W, C) in 0..255."""
@@ -136,7 +136,7 @@ def pgd(
     """Follow the gradient of a model's cross-entropy at the labels, in steps, and stay within eps of the clean image.
 
     After each step images are projected: onto the ball of radius `eps` around the clean image, and onto 0..255. In the end values are
-    rounded, and none is further than `eps` from the clean image's. `surrogate` (a `corruptset.models` surrogate) is the model, `labels`
+    rounded, and none is further than `eps` from the clean image's. `surrogate` (a `models.surrogate.Surrogate`) is the model, `labels`
     ((N,) int64) are the classes that images are moved away from.
 
     Raises

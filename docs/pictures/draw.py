@@ -21,7 +21,7 @@ from corruptset.generate.plan.set_maker import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import merge_chains
 from corruptset.generate.regions.region_sheet import region_sheet
-from corruptset.webpage.sheets.sheet import Cell, Line, Picture, sheet
+from corruptset.pages.sheets.sheet import Cell, Line, Picture, sheet
 
 QUALITY = 82
 FAMILIES = {

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.plugins import plugins_of
 from ...corruptions.registry import get_corruption, is_corruption
 from ...corruptions.weather.textures import default_textures, load_textures
@@ -15,7 +16,6 @@ from ...manifests.reader import DataSet
 from ...manifests.records.digests import source_digest
 from ...manifests.records.models import Manifest, SampleRecord
 from ...manifests.records.report import Progress
-from ...models.surrogate import Surrogate
 from ..pixels.preprocessing import parse_preprocessing
 from ..sources.source import BadSample, Sample, Source
 

@@ -9,8 +9,8 @@ from typing import Any
 from ...manifests.layout import moved_content
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest, SetRecord, StageRecord
-from ...webpage.curves import Curve
-from ...webpage.document import render
+from ...pages.curves import Curve
+from ...pages.document import render
 from ..pixels.contact_sheet import thinned
 from .blocks import Block, blocks_of
 from .drawn_values import drawn_values

@@ -57,7 +57,7 @@ class PageOfBuild:
 
 def page_of(build: CheckedBuild) -> PageOfBuild:
     """Return what makes the page of a build."""
-    from ...webpage.rungs import MOST, MOST_SMALL
+    from ...pages.rungs import MOST, MOST_SMALL
     from .shown_samples import spread
 
     count = len(build.samples)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...manifests.records.models import Manifest, SetRecord
-from ...webpage.curves import Curve, Mark
+from ...pages.curves import Curve, Mark
 from ..pixels.ms_ssim import LEAST_SIDE
 from .blocks import Block
 

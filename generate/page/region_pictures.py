@@ -10,7 +10,7 @@ from ...manifests.layout import REGIONS, SAMPLES
 from ...manifests.reader import DataSet
 from ...manifests.records.models import RegionRecord, RegionRow, SampleRecord
 from ...manifests.regions.crops import Crops, CutCrops, StoredCrops
-from ...webpage.jpeg import SMALL, data_uri, jpeg, resized, stacked
+from ...pages.jpeg import SMALL, data_uri, jpeg, resized, stacked
 from .set_pictures import Picture
 
 _SIDE = 160

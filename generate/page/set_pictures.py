@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...manifests.records.models import SetRecord
-from ...webpage.jpeg import data_uri
-from ...webpage.rungs import best_rung, encoded
+from ...pages.jpeg import data_uri
+from ...pages.rungs import best_rung, encoded
 from .shown_samples import ShownSamples
 
 _NEUTRAL = 128

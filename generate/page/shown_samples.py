@@ -9,8 +9,8 @@ from functools import cached_property
 from ...corruptions.registry import Images
 from ...manifests.reader import DataSet
 from ...manifests.records.models import SampleRecord
-from ...webpage.jpeg import SMALL
-from ...webpage.rungs import MOST, MOST_SMALL
+from ...pages.jpeg import SMALL
+from ...pages.rungs import MOST, MOST_SMALL
 
 CleanOf = Callable[[int], Images]
 """From a sample's index to its clean (H, W, C) image."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...webpage.sheets.sheet import Cell, Line, Picture, sheet
-from ...webpage.sheets.style import LARGEST
+from ...pages.sheets.sheet import Cell, Line, Picture, sheet
+from ...pages.sheets.style import LARGEST
 
 SEVERITIES_A_LINE = 6
 LEVELS_A_LINE = 10

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from ...corruptions.models.surrogate import Surrogate
 from ...errors import ImageError, VerificationError, listed
 from ...manifests.records.parsing import field_mistakes
 from ...manifests.regions.crops import centred
-from ...models.surrogate import Surrogate
 from ..sources.decoding import MAX_PIXELS
 
 Side = Annotated[int, Field(strict=True, ge=8, le=8192)]

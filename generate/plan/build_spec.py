@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import LEAST_SIDE
 from ...corruptions.weather.textures import TextureSet, default_textures
 from ...errors import BuildError
 from ...manifests.records.models import ClassRecord
-from ...models.surrogate import Surrogate
 from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing

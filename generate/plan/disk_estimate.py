@@ -18,9 +18,9 @@ from ...errors import SourceError
 from ...manifests.images.pictures import decode
 from ...manifests.images.shard_writer import shard_pieces
 from ...manifests.layout import shard_path
-from ...webpage.jpeg import SMALL, resized
-from ...webpage.rungs import MOST, MOST_SMALL, best_rung
-from ...webpage.sheets.style import LARGEST
+from ...pages.jpeg import SMALL, resized
+from ...pages.rungs import MOST, MOST_SMALL, best_rung
+from ...pages.sheets.style import LARGEST
 from ..pixels.contact_sheet import contact_sheet, thinned
 from ..pixels.preprocessing import preprocess
 from ..recipes.set_spec import SetSpec

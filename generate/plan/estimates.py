@@ -12,7 +12,7 @@ from statistics import median
 import cv2
 import numpy as np
 
-from ...models.surrogate import Surrogate
+from ...corruptions.models.surrogate import Surrogate
 
 STAGE_ENCODES = 2.5
 """Mean cost of one stage at 224x224."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...corruptions.models.surrogate import load_surrogate
 from ...corruptions.weather.textures import load_textures
 from ...errors import BuildError
 from ...manifests.records.models import ClassRecord
-from ...models.surrogate import load_surrogate
 from ..recipes.recipe import load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
 

@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw
 from ...errors import RecipeError, SourceError
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.crops import CutCrops
-from ...webpage.sheets.sheet import BLANK, Cell, Line, sheet
-from ...webpage.sheets.style import LARGEST, READABLE
+from ...pages.sheets.sheet import BLANK, Cell, Line, sheet
+from ...pages.sheets.style import LARGEST, READABLE
 from ..recipes.recipe import Recipe
 from ..recipes.region_table import RegionGroup, RegionTable
 from .block_draws import region_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...corruptions.models.surrogate import Surrogate
 from ...errors import BuildError
-from ...models.surrogate import Surrogate
 from ..plan.build_spec import BuildSpec
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample

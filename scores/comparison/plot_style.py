@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...manifests.disk.atomic import write_atomic
-from ...webpage.sheets.style import INK, LINE, PAPER, SOFT
+from ...pages.sheets.style import INK, LINE, PAPER, SOFT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

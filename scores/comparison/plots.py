@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...webpage.sheets.style import INK, LINE, SOFT
+from ...pages.sheets.style import INK, LINE, SOFT
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import FragileRate
 from .correlations import quadrant

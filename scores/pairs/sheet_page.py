@@ -12,7 +12,7 @@ from PIL import Image
 
 from ...errors import StudyError
 from ...files import read_text, reason
-from ...webpage.document import render, source_hash, text_file, visible
+from ...pages.document import render, source_hash, text_file, visible
 from .draw import Pixels
 from .study_records import STUDY_VERSION, StudyKey
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...webpage.curves import axis_ticks
+from ...pages.curves import axis_ticks
 
 WIDTH, HEIGHT = 260, 170
 """Of a chart of lines."""

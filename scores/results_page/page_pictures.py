@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...manifests.reader import DataSet
-from ...webpage.jpeg import SMALL, Pixels, data_uri, jpeg, resized
+from ...pages.jpeg import SMALL, Pixels, data_uri, jpeg, resized
 
 WRAPPER = 420
 """Bytes of a stored picture in the page beside its data."""

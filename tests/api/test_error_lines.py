@@ -15,7 +15,7 @@ from corruptset.manifests.records.models import SampleRecord
 from corruptset.manifests.records.parsing import record_or_mistakes
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("api", "models", "webpage", "corruptions", "manifests", "generate", "scores", "cli")
+ROOMS = ("api", "pages", "corruptions", "manifests", "generate", "scores", "cli")
 
 
 def test_every_mistake_at_once():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages import blocks, shell
+from tests.doc_pages import blocks, shell
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import archives
 import numpy as np
 import pytest
-from pages import LINES, corruptset_runs, shell
+from doc_pages import LINES, corruptset_runs, shell
 
 # One cache for all that is loaded here, as a user has one; only not the one of whoever runs the tests. Libraries read this when imported.
 CACHES = tempfile.TemporaryDirectory(prefix="loaders-")

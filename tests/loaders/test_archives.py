@@ -8,8 +8,8 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
+from doc_pages import shell
 from file_server import serving
-from pages import shell
 
 import corruptset
 from corruptset.errors import BuildError, VerificationError

@@ -13,7 +13,7 @@ from typing import Any
 import archives
 import numpy as np
 import pytest
-from pages import lines, run, shell, snippets
+from doc_pages import lines, run, shell, snippets
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset

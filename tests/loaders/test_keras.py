@@ -7,7 +7,7 @@ from pathlib import Path
 import archives
 import numpy as np
 import pytest
-from pages import lines, run, shell, snippets
+from doc_pages import lines, run, shell, snippets
 
 import corruptset
 

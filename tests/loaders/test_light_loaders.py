@@ -7,7 +7,7 @@ from pathlib import Path
 import layouts
 import numpy as np
 import pytest
-from pages import run, snippets
+from doc_pages import run, snippets
 
 import corruptset
 from corruptset.generate.views.export import export

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import ROOT, blocks
+from doc_pages import ROOT, blocks
 from PIL import Image
 from torchvision_cpu import let_torchvision_be_imported
 

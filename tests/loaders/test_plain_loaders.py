@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pages import BLOCKS, ROOT, lines, run, shell, snippets
+from doc_pages import BLOCKS, ROOT, lines, run, shell, snippets
 from PIL import Image
 
 import corruptset

@@ -7,7 +7,7 @@ from pathlib import Path
 import layouts
 import numpy as np
 import pytest
-from pages import ROOT, blocks, run
+from doc_pages import ROOT, blocks, run
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset

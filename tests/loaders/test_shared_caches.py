@@ -18,7 +18,7 @@ import archives
 import layouts
 import numpy as np
 import pytest
-from pages import corruptset_runs
+from doc_pages import corruptset_runs
 from PIL import Image
 
 from pictures import photograph

@@ -10,7 +10,7 @@ from typing import Any
 import archives
 import numpy as np
 import pytest
-from pages import lines, run, shell, snippets
+from doc_pages import lines, run, shell, snippets
 
 import corruptset
 

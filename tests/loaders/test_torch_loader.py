@@ -9,7 +9,7 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
-from pages import ROOT
+from doc_pages import ROOT
 
 import corruptset
 

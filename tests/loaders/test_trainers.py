@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import run, snippets
+from doc_pages import run, snippets
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset

@@ -26,7 +26,7 @@ from rooms import MISTAKES
 from variants import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("models", "webpage", "corruptions", "manifests", "generate", "scores", "compat", "cli")
+ROOMS = ("pages", "corruptions", "manifests", "generate", "scores", "cli")
 NO_JUDGEMENT = re.compile(r"(Name|Syntax|Import|UnboundLocal)Error|numba\.")
 """An edit that does not even run says nothing about the tests."""
 

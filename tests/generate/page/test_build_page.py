@@ -262,7 +262,7 @@ def test_the_same_build_has_the_same_page(
 
 
 def test_a_page_has_at_most_three_megabytes(opened: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corruptset.webpage import rungs
+    from corruptset.pages import rungs
 
     size = len(build_page(opened))
     words = len(re.sub(rb"data:image/jpeg;base64,[^\"]*", b"", build_page(opened)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pages
+import doc_pages
 import pytest
 
 from corruptset.generate.page.loaders import Loader, filled, fitting_loaders, loader_table
@@ -17,9 +17,9 @@ ENTRIES = [(entry, step) for entry in loader_table() for step in entry["steps"]]
 def test_the_docs_have_these_very_lines(entry: dict, step: dict) -> None:
     text = filled(step["text"], {"globs": "", **entry["docs"]})
     if step["kind"] == "sh":
-        assert text in pages.LINES
+        assert text in doc_pages.LINES
     else:
-        assert f"{text}\n" in [block for kind, block in pages.BLOCKS if kind == "python"]
+        assert f"{text}\n" in [block for kind, block in doc_pages.BLOCKS if kind == "python"]
 
 
 def loaders(directory: Path, **changes: object) -> dict[str, Loader]:

@@ -11,8 +11,8 @@ from PIL import Image
 
 from corruptset.generate.pixels.contact_sheet import ALONE, ORDER, contact_sheet, sheet_lines, thinned
 from corruptset.generate.recipes.recipe import load_recipe
-from corruptset.webpage.sheets.letters import LEADING, width
-from corruptset.webpage.sheets.sheet import MOST_PIXELS, Line
+from corruptset.pages.sheets.letters import LEADING, width
+from corruptset.pages.sheets.sheet import MOST_PIXELS, Line
 
 SEVERITIES = [f"{c}/{s}" for c in ("fog", "snow") for s in range(1, 6)]
 LEVELS = [f"black_lines/{level:02d}" for level in range(1, 31)]

@@ -9,9 +9,9 @@ import pytest
 
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
 from corruptset.manifests.reader import DataSet
+from corruptset.pages.document import text_file
 from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 from corruptset.scores.pairs.sheet_page import PACKAGE
-from corruptset.webpage.document import text_file
 
 
 def made(data: DataSet, folder: Path, **options: Any) -> tuple[bytes, bytes]:

@@ -10,7 +10,7 @@ from typing import Any
 import layouts
 import numpy as np
 import pytest
-from pages import EVALUATE, blocks, run
+from doc_pages import EVALUATE, blocks, run
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset

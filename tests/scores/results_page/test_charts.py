@@ -10,7 +10,7 @@ import pytest
 
 from corruptset.scores.results_page.charts import Line, LineChart, Point, QuadrantChart, Spot, apart, look, marker
 
-STYLE = resources.files("corruptset.webpage").joinpath("templates/page.css").read_text("utf-8") + resources.files(
+STYLE = resources.files("corruptset.pages").joinpath("templates/page.css").read_text("utf-8") + resources.files(
     "corruptset.scores.results_page"
 ).joinpath("templates/own.css").read_text("utf-8")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from corruptset.corruptions.models.model_file import class_folders, read_model_file
 from corruptset.errors import ModelError
-from corruptset.models.model_file import class_folders, read_model_file
 
 GOOD = """
 name = "resnet50"

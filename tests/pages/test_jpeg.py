@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corruptset.webpage.jpeg import data_uri, framed, jpeg, resized, stacked
+from corruptset.pages.jpeg import data_uri, framed, jpeg, resized, stacked
 
 
 def noise(height: int, width: int, channels: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import re
 import pytest
 from html_tree import read_html
 
-from corruptset.webpage.curves import HEIGHT, WIDTH, Curve, Mark, axis_ticks
+from corruptset.pages.curves import HEIGHT, WIDTH, Curve, Mark, axis_ticks
 
 
 def points(svg: str) -> list[list[tuple[float, float]]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ..errors import ModelError
+from ...errors import ModelError
 
 INSTALL = "pip install 'corruptset[torch]'"
 _held: set[str] = set()

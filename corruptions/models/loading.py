@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..digests import digest_of
-from ..errors import CorruptsetError, ModelError, suggest
-from ..files import open_regular, reason
-from ..foreign import Foreign, cause_of, said
+from ...digests import digest_of
+from ...errors import CorruptsetError, ModelError, suggest
+from ...files import open_regular, reason
+from ...foreign import Foreign, cause_of, said
 from .model_file import ModelFile
 from .pytorch import INSTALL, import_torch
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from html_tree import read_html
 
-from corruptset.webpage import document
-from corruptset.webpage.document import render, text_file, visible
+from corruptset.pages import document
+from corruptset.pages.document import render, text_file, visible
 
-PACKAGE = "corruptset.webpage"
+PACKAGE = "corruptset.pages"
 
 
 @pytest.fixture(scope="module")

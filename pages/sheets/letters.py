@@ -1,6 +1,6 @@
 """Letters as pixels, from bitmaps that lie in this folder.
 
-They were drawn once, by tests/webpage/sheets/letter_file.py from DejaVu Sans (LICENSE_DEJAVU), the font of the plots. A font drawn at run
+They were drawn once, by tests/pages/sheets/letter_file.py from DejaVu Sans (LICENSE_DEJAVU), the font of the plots. A font drawn at run
 time has other pixels in another release of FreeType: Pillow's own at 14 pixels differs between Pillow 11.3 and 12.0, and a contact sheet
 is among the checksums of a build.
 """

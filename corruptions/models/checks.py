@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError, listed
+from ...errors import ModelError, listed
 from .loading import fault
 from .model_file import ModelFile, ModelInput
 from .network import Network

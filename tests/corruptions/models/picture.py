@@ -1,4 +1,4 @@
-"""Draw docs/pictures/adversarial.png: ``python tests/models/picture.py FILE``. A digit a row: clean, pgd/5, and what it changes.
+"""Draw docs/pictures/adversarial.png: ``python tests/corruptions/models/picture.py FILE``. A digit a row: clean, pgd/5, and what it changes.
 
 Digits are those that the small network of the tests was not trained on; the first that it reads right when clean, and wrong under pgd/5,
 one of each class as far as there are.
@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from surrogates import digits
 
 import corruptset
-from corruptset.webpage.sheets.sheet import Line, sheet
+from corruptset.pages.sheets.sheet import Line, sheet
 
 AMPLIFIED = 8
 COLUMNS, FIRST = 6, 150

@@ -15,11 +15,11 @@ import pytest
 from PIL import Image
 from zlib_ng import zlib_ng
 
-from corruptset.webpage.sheets import png as png_module
-from corruptset.webpage.sheets.letters import LEADING, fitted, width
-from corruptset.webpage.sheets.png import png
-from corruptset.webpage.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet, tile
-from corruptset.webpage.sheets.style import GAP, INK, LINE, PAPER, READABLE, SOFT, rgb
+from corruptset.pages.sheets import png as png_module
+from corruptset.pages.sheets.letters import LEADING, fitted, width
+from corruptset.pages.sheets.png import png
+from corruptset.pages.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet, tile
+from corruptset.pages.sheets.style import GAP, INK, LINE, PAPER, READABLE, SOFT, rgb
 from pictures import painted
 
 WHITE, EDGE = rgb(PAPER), rgb(LINE)
@@ -148,7 +148,7 @@ def test_sheets_are_bounded() -> None:
 
 
 MADE = """
-from corruptset.webpage.sheets.sheet import Line, sheet
+from corruptset.pages.sheets.sheet import Line, sheet
 import numpy as np, hashlib
 steps = np.arange(32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
 first = Line("fog", [("1", steps), ("Ωmega", steps[:, :, :1]), ("日本", None)], ["alone", "snow-3"])
@@ -182,9 +182,9 @@ def test_png_is_what_was_drawn_whoever_compresses(shape: tuple[int, int], monkey
 
 
 def test_sheets_have_the_colours_of_the_page() -> None:
-    import corruptset.webpage
+    import corruptset.pages
 
-    style = (Path(corruptset.webpage.__file__).parent / "templates/page.css").read_text()
+    style = (Path(corruptset.pages.__file__).parent / "templates/page.css").read_text()
     light = dict(re.findall(r"--(\w+): (#\w+);", style.partition("@media")[0]))
     assert (light["ink"], light["soft"], light["line"], light["paper"]) == (INK, SOFT, LINE, "#fff")
     assert PAPER == "#ffffff"

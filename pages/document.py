@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-TEMPLATES = "corruptset.webpage"
+TEMPLATES = "corruptset.pages"
 """The package whose folder ``templates/`` has the layout and the macros that all pages share."""
 
 

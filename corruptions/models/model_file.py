@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from ..canonical import canonical
-from ..error_lines import mistake_lines
-from ..errors import ModelError, RecipeError, mistakes
-from ..files import read_text, reason
-from ..toml import parse_toml
+from ...canonical import canonical
+from ...error_lines import mistake_lines
+from ...errors import ModelError, RecipeError, mistakes
+from ...files import read_text, reason
+from ...toml import parse_toml
 
 WEIGHT_SUFFIXES = (".safetensors", ".pt", ".pth")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")

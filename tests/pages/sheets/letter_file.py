@@ -1,4 +1,4 @@
-"""Draw webpage/sheets/letters.npz from DejaVu Sans as matplotlib ships it: ``python tests/webpage/sheets/letter_file.py FILE``."""
+"""Draw pages/sheets/letters.npz from DejaVu Sans as matplotlib ships it: ``python tests/pages/sheets/letter_file.py FILE``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from corruptset.webpage.sheets.letters import BOLD, LEADING, MARGIN, REGULAR
+from corruptset.pages.sheets.letters import BOLD, LEADING, MARGIN, REGULAR
 
 FACES = {REGULAR: ("DejaVuSans.ttf", 13), BOLD: ("DejaVuSans-Bold.ttf", 14)}
 BLOCKS = [(0x20, 0x7E), (0xA1, 0x17F), (0x218, 0x21B), (0x386, 0x3CE), (0x400, 0x45F), (0x1EA0, 0x1EF9), (0x2010, 0x2026), (0x2190, 0x2193)]

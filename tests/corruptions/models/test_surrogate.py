@@ -13,9 +13,9 @@ import pytest
 from surrogates import NORMAL, digits, seeded, smooth, write_model
 
 import corruptset
+from corruptset.corruptions.models.model_file import ModelFile
+from corruptset.corruptions.models.surrogate import Surrogate
 from corruptset.errors import ModelError
-from corruptset.models.model_file import ModelFile
-from corruptset.models.surrogate import Surrogate
 
 
 def unloaded(**changes) -> Surrogate:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from corruptset.webpage.sheets.letters import BOLD, LEADING, MARGIN, REGULAR, _stored, fitted, printable, width, write
+from corruptset.pages.sheets.letters import BOLD, LEADING, MARGIN, REGULAR, _stored, fitted, printable, width, write
 
 NAMES = [
     "gaussian_noise-5", "fog-3+gaussian_noise-5+jpeg_compression-1", "imagenet-c-all 1.0.0, seed 0: astronaut",

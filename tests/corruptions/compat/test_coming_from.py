@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from pages import ROOT, blocks, run
+from doc_pages import ROOT, blocks, run
 from PIL import Image
 
 import corruptset

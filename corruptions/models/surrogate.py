@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..canonical import canonical, canonical_sha256
-from ..errors import ModelError, listed
+from ...canonical import canonical, canonical_sha256
+from ...errors import ModelError, listed
 from .checks import GUESSED_FROM, check_gradient, check_network, inaccurate
 from .loading import load_network, model_called, read_weights
 from .model_file import ModelFile, class_folders, read_model_file
