@@ -61,7 +61,7 @@ _HOMES = {
     "check_corruption": "generate.contract",
     "corrupt": "corruptions.call",
     "load_plugin": "corruptions.plugins",
-    "load_surrogate": "models.surrogate",
+    "load_surrogate": "corruptions.models.surrogate",
     "build": "generate.build",
     "export": "generate.views.export",
     "fetch": "manifests.distribution.fetch",
