@@ -148,6 +148,6 @@ def test_every_mistake_applies():
     assert not problems, "bring these variants of rooms.txt up to date:\n" + "\n".join(problems)
     assert len(MISTAKES) >= 90
     assert len({m.id for m in MISTAKES}) == len(MISTAKES)
-    assert not any(m.right == m.wrong or m.file.startswith("corruptions/") for m in MISTAKES)
+    assert not any(m.right == m.wrong or (m.file.startswith("corruptions/") and "/models/" not in m.file) for m in MISTAKES)
     for part in ("generate/sources/", "generate/views/", "generate/sinks/", "generate/", "manifests/", "cli/"):
         assert any(m.file.startswith(part) for m in MISTAKES)
