@@ -30,7 +30,7 @@ def ladders(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_level_0() -> None:
     gradual = [c for c in corruption_names() if get_corruption(c).gradual is not None and not get_corruption(c).needs_model]
-    for name, ladder in (("image-degrade-30", "evaluated"), ("image-degrade-30-text", "text")):
+    for name, ladder in (("image-degrade-30", "evaluated"), ("image-degrade-30-299", "evaluated"), ("image-degrade-30-text", "text")):
         recipe = load_recipe(name)
         assert recipe.table().ladder == ladder
         ids = [s.id for s in recipe.resolve().sets]
@@ -38,6 +38,22 @@ def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_level_0() 
         assert sorted(ids[1:]) == sorted(f"{o}/{level:02d}" for o in gradual for level in range(1, 31))
     boxes = {n: load_recipe(n).table().rung("random_boxes", 1).parameters for n in ("image-degrade-30", "image-degrade-30-text")}
     assert boxes["image-degrade-30"] != boxes["image-degrade-30-text"]
+
+
+def test_every_set_at_299_is_made_of_that_size(tmp_path: Path) -> None:
+    built = build("image-degrade-30-299", "sample", tmp_path, samples=1, jobs=1, metrics=0)
+    data = corruptset.open(built.directory)
+    (sample,) = data.samples
+    assert len(data) == 14 * 30 + 1
+    clean = data["clean"].image(sample.index)
+    for name in data:
+        image = data[name].image(sample.index)
+        assert image.shape == (299, 299, 3), name
+        operator, _, level = name.partition("/")
+        if level in ("01", "30"):
+            same = corruptset.corrupt(clean, operator, level=int(level), calibration="inception", key=sample.id)
+            assert np.array_equal(image, same), name
+            assert not np.array_equal(image, clean), name
 
 
 def test_a_ladder_is_planned_as_one_pass() -> None:
