@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 FEW = 3
 """That are named of many."""
@@ -24,35 +23,17 @@ def few(names: Iterable[object], count: int | None = None) -> str:
     return ", ".join(shown[:FEW]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-@dataclass
-class Findings:
-    """Problems, those that several files or sets have in the same words told once."""
-
-    _places: dict[str, list[str]] = field(default_factory=dict)
-    """Problem -> the files or sets that have it; none where it is of all."""
-
-    def add(self, problem: str, place: str | None = None) -> None:
-        """Note a problem: what is wrong at a place, or a sentence of its own."""
-        self._places.setdefault(problem, []).extend([place] if place else [])
-
-    def __bool__(self) -> bool:
-        return bool(self._places)
-
-    def lines(self) -> list[str]:
-        """Return a line a problem."""
-        return [f"{few(places)}: {problem}" if places else problem for problem, places in self._places.items()]
-
-
-@dataclass
 class RowFindings:
     """Problems of a file's rows: how many rows have each, and the first few."""
 
-    _rows: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._rows: dict[str, tuple[int, list[str]]] = {}
 
     def add(self, problem: str, count: int, first: Iterable[str]) -> None:
         """Note rows that have a problem, in words that follow the number of rows, and how the first of them are called."""
-        before, named = self._rows.get(problem, (0, []))
-        self._rows[problem] = before + count, [*named, *first][:FEW]
+        if count:
+            before, named = self._rows.get(problem, (0, []))
+            self._rows[problem] = before + count, [*named, *first][:FEW]
 
     def lines(self) -> list[str]:
         """Return a line a problem."""

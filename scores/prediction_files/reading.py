@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import PredictionError, listed
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import PredictionError, listed, suggest
 from ...files import file_problem, reason
 from ...manifests.layout import MANIFEST
 from ...manifests.reader import DataSet
 from ...progress import told
-from ..outcomes import Predictions
-from .csv_file import CsvFile
-from .findings import Findings
+from ..outcomes import CLEAN, Outcome, Predictions
+from ..set_choice import choose
+from .findings import FEW, RowFindings, few
 from .head import HEAD, head_problems, read_head
-from .npz_file import HEAD_FIELDS, NpzFile
-from .row_reader import Gathering, RowReader
-from .set_names import SetNames, files_of_sets
-from .table import BadTable, Layout, Table, layout
+from .reduction import COLUMNS, reduced
+from .table_layout import Layout, layout
+from .tables import READERS, BadTable, Block, Table
 
-READERS: dict[str, Callable[[Path], Table]] = {".npz": NpzFile, ".csv": CsvFile}
-"""By the suffix of a file."""
+FIELDS: dict[str, type[np.generic]] = {
+    "correct": np.bool_,
+    "top5": np.bool_,
+    "rank": np.int32,
+    "probability": np.float32,
+    "predicted": np.int32,
+}
+"""Of an outcome: 14 bytes an image, and one more says that it is there."""
 
 
 def read_predictions(
@@ -59,27 +68,30 @@ def read_predictions(
     Files are read a block of rows at a time: memory holds the outcomes (15 bytes an image of a set) and one block. Pickled arrays are
     never loaded.
     """
-    path, names, findings = Path(path), SetNames(data, sets), Findings()
+    path = Path(path)
     _refuse_what_is_none(path)
-    files: Mapping[str | None, Path] = files_of_sets(path, names, findings) if path.is_dir() else {None: path}
+    without = sets is not None and CLEAN not in data and CLEAN in sets
+    chosen = [glob for glob in sets if glob != CLEAN] if sets is not None and without else sets
+    required = [*([CLEAN] if without else []), *([] if chosen == [] else choose(data, chosen))]
+    outcomes = _Outcomes(data, required, told(progress))
+    places: dict[str, list[str]] = {}  # problem -> the files that have it; none where it is of all
+    files, problems = _files(path, outcomes) if path.is_dir() else ({None: path}, [])
     said = _said(path)
-    foreign = said.get("digest") not in (None, data.digest)
-    for problem in head_problems(said, data):
-        findings.add(problem)
-    gathering = Gathering(names.read, len(data.samples))
-    if not foreign:
-        total = 0 if None in files else len(files) * len(data.samples)
-        tell = told(progress)
-        reader = RowReader(data, names, gathering, lambda done: tell("reading predictions", done, total))
-        _read_all(path, files, reader, findings)
-    if findings:
-        lines = findings.lines()
+    for problem in (*problems, *head_problems(said, data)):
+        places[problem] = []
+    if said.get("digest") in (None, data.digest):
+        outcomes.total = 0 if None in files else len(files) * len(data.samples)
+        for set_id, file in files.items():
+            for problem in outcomes.read(file, set_id):
+                places.setdefault(problem, []).extend([] if set_id is None else [file.relative_to(path).as_posix()])
+    if places:
+        lines = [f"{few(where)}: {problem}" if where else problem for problem, where in places.items()]
         raise PredictionError(
             f"{path} cannot be scored on {data.path}, for {len(lines)} reason{'s' * (len(lines) > 1)}:\n{listed(lines)}\n"
             "docs/evaluate.md shows how such files are written."
         )
     model = said.get("model") or (path.resolve().name if path.is_dir() else path.stem)
-    return Predictions(str(model), said.get("digest"), gathering.outcomes())
+    return Predictions(str(model), said.get("digest"), outcomes.by_set())
 
 
 def _refuse_what_is_none(path: Path) -> None:
@@ -100,49 +112,172 @@ def _refuse_what_is_none(path: Path) -> None:
         )
 
 
-def _said(path: Path) -> dict[str, Any]:
+def _said(path: Path) -> Mapping[str, Any]:
     """Return what predictions.json says, or, of a single file, the .json of its name, or the archive itself."""
     beside = path / HEAD if path.is_dir() else path.with_suffix(".json")
     if beside.exists():
         return read_head(beside)
-    said = {}
-    if path.suffix.lower() == ".npz" and path.is_file():
-        try:
-            with closing(NpzFile(path)) as archive:
-                said = {name: archive.text(name) for name in HEAD_FIELDS}
-        except (BadTable, OSError) as e:
-            raise PredictionError(f"{path} {e if isinstance(e, BadTable) else f'cannot be read: {reason(e)}'}.") from None
-    return {name: text for name, text in said.items() if text is not None}
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return {}
+    try:
+        with closing(READERS[".npz"](path)) as archive:
+            return archive.texts
+    except (BadTable, OSError) as e:
+        raise PredictionError(f"{path} {e if isinstance(e, BadTable) else f'cannot be read: {reason(e)}'}.") from None
 
 
-def _read_all(path: Path, files: Mapping[str | None, Path], reader: RowReader, findings: Findings) -> None:
-    """Read the files, and note what is wrong with each and which rows are missing."""
-    for set_id, file in files.items():
-        place = None if set_id is None else file.relative_to(path).as_posix()
+def _files(folder: Path, outcomes: _Outcomes) -> tuple[dict[str | None, Path], list[str]]:
+    """Return the file of each set that is read, by its id, and what is wrong with the names of files."""
+    found: dict[str, list[Path]] = {}
+    unknown, problems = [], []
+    for file in sorted(folder.rglob("*.npz")):
+        if not file.name.startswith("."):  # what macOS puts beside a file on other disks
+            name = file.relative_to(folder).as_posix().removesuffix(".npz")
+            if (set_id := outcomes.ids.get(name)) is None:
+                unknown.append(name)
+            else:
+                found.setdefault(set_id, []).append(file)
+    if not found and not unknown:
+        other = sorted({file.suffix for file in folder.rglob("*") if file.is_file() and file.name != HEAD and file.suffix})
+        return {}, [f"the folder holds no .npz file{f' (but {few(other)})' if other else ''}: write <set id>.npz for each set"]
+    if unknown:
+        problems.append(
+            f"{f'{len(unknown):,} files are' if len(unknown) > 1 else '1 file is'} of no set of the data set: "
+            f"{few(f'{name}.npz' for name in unknown)}.{suggest(unknown[0], outcomes.ids)} Rename or delete what is none; a file of "
+            "many sets is given itself, in place of its folder"
+        )
+    for set_id, files in found.items():
+        if len(files) > 1:
+            twice = few(file.relative_to(folder).as_posix() for file in files)
+            problems.append(f"the set {set_id} is there {len(files)} times: {twice}. Keep one")
+    if missing := [name for name in outcomes.required if name not in found]:
+        problems.append(
+            f"{len(missing):,} of {len(outcomes.required):,} sets {'have' if len(missing) > 1 else 'has'} no file: "
+            f"{few(missing)}. Predict them, or choose the sets that are there (sets=, --sets)"
+        )
+    return {name: files[0] for name, files in found.items() if name in outcomes.numbers and len(files) == 1}, problems
+
+
+@dataclass
+class _Outcomes:
+    """What a model made of each image, filled by reading tables."""
+
+    data: DataSet
+    required: list[str]
+    """Ids of the sets that must be there."""
+    tell: Callable[..., None]
+    total: int = 0
+    """Rows, where it is known."""
+
+    def __post_init__(self) -> None:
+        self.ids = {name: record.id for record in self.data.manifest.sets for name in (*record.aliases, record.id)} | {CLEAN: CLEAN}
+        """Name of a set -> its id."""
+        self.numbers = {name: number for number, name in enumerate(sorted({*self.required, CLEAN}))}
+        """Of the sets that are read: also ``clean``, which a build without a clean set has predictions of too."""
+        self.samples = [sample.id for sample in self.data.samples]
+        self._labels = np.array([sample.class_index for sample in self.data.samples], np.int64)
+        self._rows_by_id = {name: row for row, name in enumerate(self.samples)}
+        shape = len(self.numbers), len(self.samples)
+        # an operating system gives pages of memory when they are written: sets and fields that stay empty cost none
+        self._fields = {name: np.empty(shape, dtype) for name, dtype in FIELDS.items()}
+        self._there = np.zeros(shape, np.bool_)
+        self._known: dict[int, list[str]] = {}
+        self._done = 0
+
+    def by_set(self) -> dict[str, Outcome]:
+        """Return the outcomes by the ids of the sets that have any."""
+        return {
+            name: Outcome(**{field: self._fields[field][number] for field in self._known[number]})
+            for name, number in self.numbers.items()
+            if number in self._known
+        }
+
+    def read(self, file: Path, set_id: str | None) -> list[str]:
+        """Read a file, of one set or of those that its column `set_id` names; return what is wrong with it."""
         try:
             with closing(READERS[file.suffix.lower()](file)) as table:
-                found, problems = layout(table, reader.classes)
-                problems += _unfit(table, found, set_id, reader)
-                if found is not None and not problems:
-                    problems = reader.take(table, found, set_id)
-                    problems += reader.missing(set_id)
+                found, problems = layout(table.columns, len(self.data.classes), len(self.samples), set_id, len(self.ids))
+                return problems if found is None else [*self._take(table, found, set_id), *self._missing(set_id)]
         except BadTable as e:
-            problems = [str(e)]
+            return [str(e)]
         except OSError as e:
-            problems = [f"cannot be read: {reason(e)}"]
-        for problem in problems:
-            findings.add(problem, place)
+            return [f"cannot be read: {reason(e)}"]
 
+    def _take(self, table: Table, found: Layout, set_id: str | None) -> list[str]:
+        """Put all rows of a table where they belong; return what is wrong with them."""
+        findings, unknown = RowFindings(), dict[str, int]()
+        counts = np.zeros(len(self.numbers), np.intp)
+        first = table.first_row
+        for block in table.blocks(found.columns):
+            size = len(block[COLUMNS[found.kind][0]])
+            numbers = np.full(size, self.numbers[set_id]) if set_id is not None else self._numbers(block["set_id"], unknown)
+            rows = self._rows(found.key, block, numbers, counts, findings)
+            kept = np.flatnonzero((numbers >= 0) & (rows >= 0))
+            at = numbers[kept], rows[kept]
+            values = {name: block[name][kept] if len(kept) < size else block[name] for name in COLUMNS[found.kind]}
+            outcome, faults = reduced(found.kind, values, self._labels[at[1]], len(self.data.classes))
+            for problem, faulty in faults.items():
+                named = (f"{table.row_word} {row:,}" for row in (first + kept[np.flatnonzero(faulty)[:FEW]]).tolist())
+                findings.add(problem, int(faulty.sum()), named)
+            repeated = np.ones(len(kept), np.bool_)
+            repeated[np.unique(at[0] * len(self.samples) + at[1], return_index=True)[1]] = False
+            again = np.flatnonzero(repeated | self._there[at])
+            sets = list(self.numbers)
+            twice = (
+                f"{sets[number]} {row} ({self.samples[row]})"
+                for number, row in zip(*(part[again[:FEW]].tolist() for part in at), strict=True)
+            )
+            findings.add("twice", len(again), twice)
+            self._there[at] = True
+            given = {name: part for name in FIELDS if (part := getattr(outcome, name)) is not None}
+            for name, part in given.items():
+                self._fields[name][at] = part
+            self._known |= {number: list(given) for number in np.unique(at[0]).tolist()}
+            first += size
+            self._done += size
+            self.tell("reading predictions", self._done, self.total)
+        strangers = f"has {sum(unknown.values()):,} rows of sets that the data set does not have: {few(unknown)}"
+        return [*findings.lines(), *([strangers] if unknown else [])]
 
-def _unfit(table: Table, found: Layout | None, set_id: str | None, reader: RowReader) -> list[str]:
-    """Return why a table cannot be of one set, or of many, whatever its rows hold."""
-    named = "set_id" in table.columns
-    if named and set_id is not None:
-        return ["has a column set_id: a file of many sets is given itself, in place of a folder"]
-    if not named and set_id is None:
-        return ["has no column set_id: give the folder of such files, or write the id of each row's set"]
-    most = reader.images * (1 if set_id is not None else len(reader.names.all()))
-    if found is None or found.rows is None or (found.rows <= most and (named or found.key or found.rows == most)):
-        return []
-    more = "" if found.key else "; where there is no index or id, every image has a row, in the data set's order"
-    return [f"has {found.rows:,} rows; the data set has {reader.images:,} images{' a set' if named else ''}{more}"]
+    def _missing(self, set_id: str | None) -> list[str]:
+        """Return which rows of a set are missing; of all that must be there where it is None."""
+        required = self.required if set_id is None else [set_id]
+        absent = [name for name in required if self.numbers[name] not in self._known]
+        lines = [f"lacks {len(absent):,} of {len(required):,} sets: {few(absent)}"] if absent else []
+        for name in sorted({*required} - {*absent}):
+            rows = np.flatnonzero(~self._there[self.numbers[name]])
+            if len(rows):
+                named = few((f"{row} ({self.samples[row]})" for row in rows[:FEW].tolist()), len(rows))
+                where = "" if set_id is not None else f" of {name}"
+                lines.append(f"lacks {len(rows):,} of {len(self.samples):,} rows{where}: {named}")
+        return lines
+
+    def _numbers(self, given: NDArray[Any], unknown: dict[str, int]) -> NDArray[np.intp]:
+        """Return the number of each row's set, negative where it is not read."""
+        names, places, counts = np.unique(given, return_inverse=True, return_counts=True)
+        for name, count in zip(names.tolist(), counts.tolist(), strict=True):
+            if name not in self.ids and (name in unknown or len(unknown) <= FEW):
+                unknown[name] = unknown.get(name, 0) + count
+        return np.array([self.numbers.get(self.ids.get(name, ""), -1) for name in names.tolist()], np.intp)[places]
+
+    def _rows(
+        self, key: str | None, block: Block, numbers: NDArray[np.intp], counts: NDArray[np.intp], findings: RowFindings
+    ) -> NDArray[np.intp]:
+        """Return the row of samples.jsonl that each row of a block is of; -1 where there is none."""
+        images = len(self.samples)
+        if key == "index":
+            given, problem = block["index"], f"with an index outside 0 to {images - 1:,}"
+            rows = given
+        elif key == "id":
+            given, problem = block["id"], "whose id is of no sample"
+            rows = np.array([self._rows_by_id.get(name, -1) for name in given.tolist()], np.intp)
+        else:
+            rows = np.zeros(len(numbers), np.intp)
+            for number in np.unique(numbers[numbers >= 0]).tolist():
+                own = np.flatnonzero(numbers == number)
+                rows[own] = np.arange(counts[number], counts[number] + len(own))
+                counts[number] += len(own)
+            given, problem = rows, f"too many: a set has {images:,}"
+        outside = (numbers >= 0) & ((rows < 0) | (rows >= images))
+        findings.add(problem, int(outside.sum()), map(repr, given[np.flatnonzero(outside)[:FEW]].tolist()))
+        return np.where(outside, -1, rows).astype(np.intp)

@@ -59,3 +59,17 @@ def test_the_card_says_which_loader_numbers_the_classes_otherwise(tmp_path: Path
         Image.fromarray(np.full((16, 16, 3), 90, np.uint8)).save(tmp_path / "own" / name / "a.png")
     built = layouts.make(layouts.write_recipe(tmp_path, more=PLAIN), tmp_path / "own", tmp_path / "out", format="folder")
     assert "timm numbers these classes otherwise" in (built / "README.md").read_text("utf-8")
+
+
+def test_a_title_of_somebody_elses_is_no_markdown(tmp_path: Path) -> None:
+    recipe = layouts.write_recipe(tmp_path, more=PLAIN)
+    text = recipe.read_text("utf-8")
+    start = "title = " if "title = " in text else "name = "
+    line = next(line for line in text.splitlines() if line.startswith(start))
+    named = 'title = "a <img src=x> [x](javascript:1)"\ndescription = "*b* <script>"'
+    recipe.write_text(text.replace(line, named if start == "title = " else f"{line}\n{named}"), "utf-8")
+    card = (layouts.make(recipe, layouts.write_crops(tmp_path / "crops"), tmp_path / "out", format="folder") / "README.md").read_text(
+        "utf-8"
+    )
+    assert r"# a \<img src=x\> \[x\](javascript:1) (" in card
+    assert r"\*b\* \<script\>" in card
