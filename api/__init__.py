@@ -106,10 +106,20 @@ if not TYPE_CHECKING:  # else every misspelt name would pass as Any
 
             return version("corruptset")
         if name in _HOMES:
-            found = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+            found = _found(_HOMES[name], name)
             return _supply(found, _SUPPLIED[name]) if name in _SUPPLIED else found
         where = importlib.import_module(".corruptions.add_ons", __name__).where_to_get(name.replace("_", "-"))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{'.' * bool(where)}{where}")
+
+
+def _found(home: str, name: str) -> Any:
+    """Return something of a room, or raise an error that names the extra of the installation that has what it needs."""
+    try:
+        return getattr(importlib.import_module(f".{home}", __name__), name)
+    except ModuleNotFoundError as e:
+        from .installation import not_installed
+
+        raise not_installed(e) or e from None
 
 
 class _Later:
@@ -119,7 +129,7 @@ class _Later:
         self.home, self.name = home, name
 
     def __call__(self, *given: Any, **options: Any) -> Any:
-        return getattr(importlib.import_module(f".{self.home}", __name__), self.name)(*given, **options)
+        return _found(self.home, self.name)(*given, **options)
 
 
 def _supply(function: Any, homes: dict[str, str]) -> Any:

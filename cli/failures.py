@@ -16,6 +16,7 @@ import typer
 
 from .. import foreign
 from ..errors import CorruptsetError, CorruptsetWarning, Interrupted, MissingParts
+from ..installation import not_installed
 from ..interruption import interruption
 from . import guardian
 from .output import put_json, say, silence
@@ -100,6 +101,7 @@ def stop(*, as_json: bool = False) -> int:
 
 def describe(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit code of an exception."""
+    error = not_installed(error) or error
     resume = _resume()
     if isinstance(error, MissingParts):
         calls = [[f"--part={job}/{error.of}" if a == "--finish" else a for a in sys.argv[1:]] for job in error.jobs]

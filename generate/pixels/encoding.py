@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
@@ -43,6 +42,8 @@ class ImageEncoding(BaseModel):
         MachineError
             If OpenCV's encoder fails (it reports no reason).
         """
+        import cv2  # here, as reading and exporting a data set need none
+
         colour = image.shape[2] == 3
         pixels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if colour else image
         done, data = cv2.imencode(f".{self.format}", pixels, self._options(colour))
@@ -70,6 +71,8 @@ class JpegEncoding(ImageEncoding):
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
 
     def _options(self, colour: bool) -> list[int]:
+        import cv2
+
         options = [cv2.IMWRITE_JPEG_QUALITY, self.quality, cv2.IMWRITE_JPEG_OPTIMIZE, int(self.optimize)]
         if not colour:
             return options
@@ -85,6 +88,8 @@ class PngEncoding(ImageEncoding):
     format: Literal["png"] = "png"
 
     def _options(self, colour: bool) -> list[int]:
+        import cv2
+
         return [cv2.IMWRITE_PNG_COMPRESSION, 3]
 
 

@@ -20,9 +20,9 @@ from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose
 from .findings import FEW, RowFindings, few
 from .head import HEAD, head_problems, read_head
+from .prediction_tables import READERS, BadTable, Block, Table
 from .reduction import COLUMNS, reduced
 from .table_layout import Layout, layout
-from .tables import READERS, BadTable, Block, Table
 
 FIELDS: dict[str, type[np.generic]] = {
     "correct": np.bool_,

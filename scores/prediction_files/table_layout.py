@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .prediction_tables import NAMES, Column
 from .reduction import COLUMNS, KINDS, Kind
-from .tables import NAMES, Column
 
 MOST_NAME = 4096
 """Characters of a name: the longest path."""

@@ -207,8 +207,8 @@ def test_an_extension_takes_the_same_model(model: Path, source: str, tmp_path: P
 def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp_path: Path) -> None:
     """A model that computes a little otherwise passes while few values differ; one that computes something else does not."""
 
-    from corruptset.generate.again.rederive import TOLERATED, made_again
     from corruptset.generate.again.remake_options import RemakeOptions
+    from corruptset.generate.again.sample_check import TOLERATED, made_again
 
     def rederived(noise: float) -> tuple[list[str], list[str]]:
         file = with_noise(model, tmp_path / f"noise-{noise}", noise)

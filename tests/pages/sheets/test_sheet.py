@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import re
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from zlib_ng import zlib_ng
 
-from corruptset.pages.sheets import png as png_module
 from corruptset.pages.sheets.letters import LEADING, fitted, width
 from corruptset.pages.sheets.png import png
 from corruptset.pages.sheets.sheet import BLANK, MOST_PIXELS, Line, sheet, tile
@@ -166,7 +162,7 @@ def test_the_same_bytes_in_every_process_and_on_every_machine() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (9, 1), (40, 50), (300, 700)])
-def test_png_is_what_was_drawn_whoever_compresses(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_png_is_what_was_drawn(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(3)
     for canvas in (
         rng.integers(0, 256, (*shape, 3)).astype(np.uint8),
@@ -174,11 +170,7 @@ def test_png_is_what_was_drawn_whoever_compresses(shape: tuple[int, int], monkey
         np.repeat(rng.integers(0, 256, (-(-shape[0] // 3), *shape[1:], 3)), 3, axis=0)[: shape[0]].astype(np.uint8),
         painted(*(max(8, s) for s in shape)),
     ):
-        monkeypatch.setattr(png_module, "zlib", zlib)
-        data = png(canvas)
-        np.testing.assert_array_equal(pixels(data), canvas)
-        monkeypatch.setattr(png_module, "zlib", zlib_ng)
-        assert hashlib.sha256(png(canvas)).hexdigest() == hashlib.sha256(data).hexdigest()
+        np.testing.assert_array_equal(pixels(png(canvas)), canvas)
 
 
 def test_sheets_have_the_colours_of_the_page() -> None:

@@ -106,7 +106,7 @@ def test_blocks_of_any_size_give_the_same(data, predicted, tmp_path, monkeypatch
     labels = labels_of(data)
     whole = {}
     for size in (1 << 19, 200, 1):
-        monkeypatch.setattr("corruptset.scores.prediction_files.tables.BLOCK_BYTES", size)
+        monkeypatch.setattr("corruptset.scores.prediction_files.prediction_tables.BLOCK_BYTES", size)
         for kind in KINDS:
             sets = of_kind(predicted, labels, kind, "float32")
             together = joined(shuffled(sets, {"index": np.arange(len(labels))}))

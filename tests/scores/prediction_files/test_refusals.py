@@ -134,7 +134,7 @@ def test_values_that_are_not_finite(data, sets, kind, value, dtype, tmp_path, mo
     assert line.startswith(f"clean.npz: has 4 rows with {words}")
     assert line.endswith(": row 2, row 5, row 6 and 1 more")
     # as many, in blocks of one row
-    monkeypatch.setattr("corruptset.scores.prediction_files.tables.BLOCK_BYTES", 1)
+    monkeypatch.setattr("corruptset.scores.prediction_files.prediction_tables.BLOCK_BYTES", 1)
     assert refusal(tmp_path, data)[1] == line
 
 

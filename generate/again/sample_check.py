@@ -1,0 +1,154 @@
+"""Samples made again from the source, held against those that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from blake3 import blake3
+from numpy.typing import NDArray
+
+from ...digests import digest_of, digits
+from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.images.pictures import decode
+from ...manifests.layout import MANIFEST, SAMPLES, set_path
+from ...manifests.reader import DataSet
+from ...manifests.records.digests import sha256_bytes
+from ...manifests.records.models import ImageRecord, SampleRecord
+from ...manifests.records.report import Problem, Progress
+from ...manifests.release.release import has_rows
+from ...pixels import pixel_digest
+from ..pixels.encoding import Encoding, encoding_of, parse_encoding
+from ..pixels.preprocessing import parse_preprocessing, preprocess
+from ..recipes.set_spec import SetSpec
+from .agreement import differing_classes, differing_paths, matched, refuse_unrecorded_code, refuse_unrecorded_textures
+from .from_manifest import maker_of, opened_source, specs_of, spread
+from .remake_options import RemakeOptions
+
+MOST_CLASSES = 5
+"""Differing classes that are named."""
+TOLERATED = 0.01
+"""Share of a set's values that may differ where it follows a model's gradients: another machine rounds them otherwise."""
+
+
+def made_again(
+    data: DataSet,
+    count: int | None,
+    options: RemakeOptions,
+    *,
+    side: int | None = None,
+    progress: Progress,
+    notes: list[str],
+) -> Iterator[Problem]:
+    """Make samples again under every set and yield what differs; `notes` gets how much sets that follow a model differ.
+
+    Raises
+    ------
+    SourceError
+        The source is not the one that the build was made from: ids, labels and hashes must be equal.
+    VerificationError
+        Corruptions, textures or the calibration differ from the build's, so its pixels cannot be made here.
+    """
+    manifest, source = data.manifest, opened_source(data, options)
+    samples = matched(data, source)
+    for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
+        yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
+    for difference in differing_paths(data, source, samples):
+        yield Problem(SAMPLES, "rederive", difference)
+    refuse_unrecorded_code(manifest, data.path)
+    refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
+    preprocessing = parse_preprocessing(manifest.preprocessing)
+    encoding = parse_encoding(manifest.encoding)
+    picks = spread(len(data.samples), count)
+    sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
+    maker = maker_of(manifest, data.path, options.resources, sets, side)
+    tree = maker.tree(sets)
+    records = {s.id: _records(data, s.id, picks) for s in sets if s.id not in hashes}
+    followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}
+    for done, index in enumerate(picks):
+        progress("rederive", done, len(picks))
+        sample = data.samples[index]
+        image = source.load(samples[index]).image
+        if (size := (image.shape[1], image.shape[0])) != (sample.width, sample.height):
+            reason = f"is {size[0]}x{size[1]} in the source, recorded is {sample.width}x{sample.height}"
+            yield Problem(SAMPLES, "rederive", f"{sample.id}: {reason}")
+        clean = preprocess(image, preprocessing)
+        digest = pixel_digest(clean)
+        if digest != sample.pixels:
+            reason = f"the clean pixels are {digest}, not {sample.pixels}: another release of Pillow decodes or resizes differently"
+            yield Problem(SAMPLES, "rederive", f"{sample.id}: {reason}")
+            hashes = {}
+            continue
+        for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
+            if set_id in followers:
+                followers[set_id].add(data[set_id].image(index), images[0], encoding_of(data[set_id].rows[index].files[0].path, encoding))
+            elif set_id in hashes:
+                hashes[set_id].update(bytes.fromhex(digits(pixel_digest(images[0]))))
+            elif set_id in records:
+                yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
+    progress("rederive", len(picks), len(picks))
+    for record in manifest.sets:
+        if record.id in hashes and (made := digest_of(hashes[record.id])) != record.pixel_digest:
+            yield Problem(MANIFEST, "rederive", f"the set {record.id} has the digest {made}, not {record.pixel_digest}")
+    for set_id, deviation in followers.items():
+        notes.append(f"{set_id}: {deviation}")
+        if deviation.share > TOLERATED:
+            yield Problem(set_path(set_id), "rederive", f"{deviation}; at most {TOLERATED:.0%} may differ between machines")
+
+
+def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[SetSpec], dict[str, blake3]]:
+    """Return the sets that can be compared, and the hash of each that a release has one digest of: then all samples are needed."""
+    specs = specs_of(data.manifest)
+    followers = {s.id for s in specs if s.needs_surrogate and s.id in data.absent}
+    alone = {s.id for s in specs if not has_rows(data, s.id)} - followers
+    if followers:
+        notes.append(f"{len(followers)} sets follow a model, and their images are not there: they are not compared.")
+    if alone and not whole:
+        notes.append(f"{len(alone)} sets have one digest each: `--rederive all` compares them.")
+    left_out = followers if whole else followers | alone
+    return [s for s in specs if s.id not in left_out], {s.id: blake3() for s in specs if whole and s.id in alone}
+
+
+@dataclass
+class _Deviation:
+    """How much the images of a set that follows a model differ from those that are stored."""
+
+    values: int = 0
+    differing: int = 0
+    largest: int = 0
+
+    def add(self, stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> None:
+        again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
+        difference = np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
+        self.values += difference.size
+        self.differing += int(np.count_nonzero(difference))
+        self.largest = max(self.largest, int(difference.max()))
+
+    @property
+    def share(self) -> float:
+        return self.differing / max(self.values, 1)
+
+    def __str__(self) -> str:
+        return f"{self.differing} of {self.values} values differ ({self.share:.2%}), by at most {self.largest}"
+
+
+def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:
+    got = pixel_digest(image)
+    if got != record.pixels:
+        yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels are {got}, not {record.pixels}")
+        return
+    encoded: str | None = None
+    for stored in record.files:
+        if stored.row is not None and encoding.lossless:
+            sha256 = sha256_bytes(np.ascontiguousarray(image).data)
+        else:
+            encoded = sha256 = encoded or sha256_bytes(encoding_of(stored.path, encoding).encode(image))
+        if sha256 != stored.sha256:
+            where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
+            yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")
+
+
+def _records(data: DataSet, set_id: str, picks: list[int]) -> dict[int, ImageRecord]:
+    wanted = set(picks)
+    return {r.index: r for r in read_jsonl(data.path / set_path(set_id), ImageRecord) if r.index in wanted}
