@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -84,32 +83,24 @@ def _containers(manifest: Manifest, places: list[str]) -> tuple[str, ...]:
 
 
 def check_sets(tasks: list[SetTask], listing: Listing, jobs: int) -> Iterator[Findings]:
-    """Yield the findings of each set, in order; one process works in this one."""
-    if jobs == 1 or not tasks:
+    """Yield the findings of each set, in order; one job works in this process, and so do more where joblib is not installed."""
+    if jobs == 1 or not tasks or find_spec("joblib") is None:
         yield from map(check_set, tasks)
         return
+    # imported here: one process needs no joblib, which comes with the extra `build`
+    from joblib import Parallel, delayed
+
     slices = []
     for task in tasks:
         size = listing.files.get(set_path(task.record.id), 0)
         parts = max(1, min(jobs, 2 * jobs // len(tasks), size // SLICE_BYTES))
         slices += [replace(task, part=part, parts=parts) for part in range(parts)]
+    with loky_workers_starting():  # it comes back when the workers are started
+        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(check_set)(t) for t in slices)
     whole = Findings()
-    for task, findings in zip(slices, _checked(slices, jobs), strict=True):
+    for task, findings in zip(slices, results, strict=True):
         whole.problems += findings.problems
         whole.checked += findings.checked
         if task.part == task.parts - 1:
             yield whole
             whole = Findings()
-
-
-def _checked(slices: list[SetTask], jobs: int) -> Iterator[Findings]:
-    """Yield the findings of each slice; in threads where joblib, which comes with the extra `build`, is not installed."""
-    if find_spec("joblib") is None:
-        with ThreadPoolExecutor(jobs) as pool:
-            yield from pool.map(check_set, slices)
-        return
-    from joblib import Parallel, delayed
-
-    with loky_workers_starting():  # it comes back when the workers are started
-        results = Parallel(n_jobs=jobs, return_as="generator")(delayed(check_set)(t) for t in slices)
-    yield from results

@@ -122,7 +122,7 @@ class NpzTable:
         self._file.close()
 
 
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, OverflowError)
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError)
 
 
 def damaged(error: Exception) -> BadTable:

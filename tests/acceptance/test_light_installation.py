@@ -63,9 +63,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """JPEG in folders and shards, the same packed, and pixels in shards; predictions of two models."""
     out = tmp_path_factory.mktemp("built")
     given = ["--samples", "4", "--jobs", "1", "--metrics", "0", "--out", out]
-    corrupt(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--format", "both", *given)
-    corrupt(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--format", "hdf5", *given)
-    corrupt(sys.executable, "pack", out / "imagenet-c-1.1.0", "--out", out / "packed")
+    command(sys.executable, "build", "imagenet-c", "--sets", "clean,contrast/*", "--format", "both", *given)
+    command(sys.executable, "build", "image-degrade-30", "--sets", "black_lines/07", "--format", "hdf5", *given)
+    command(sys.executable, "pack", out / "imagenet-c-1.1.0", "--out", out / "packed")
     data = corruptset.open(out / "imagenet-c-1.1.0")
     labels = np.array([sample.label for sample in data.samples])
     for seed, model in enumerate(["a", "b"]):
@@ -77,7 +77,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def corrupt(python: str | Path, *words: object, code: int = 0) -> str:
+def command(python: str | Path, *words: object, code: int = 0) -> str:
     """Run the command line, and return what it prints."""
     done = subprocess.run(
         [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
@@ -102,21 +102,21 @@ def test_what_evaluates_works(light: Path, built: Path, tmp_path: Path) -> None:
     assert opened[0].partition("|")[2] == opened[1].partition("|")[2] != ""
     digest = corruptset.open(data).digest
     for directory in (data, raw):
-        assert "verified" in corrupt(light, "verify", directory)
-        assert "verified" in corrupt(light, "verify", directory, "--jobs", 2)
-        corrupt(light, "export", "imagefolder", directory, "--out", tmp_path / f"view of {directory.name}")
-        corrupt(light, "verify", directory, "--view", tmp_path / f"view of {directory.name}")
+        assert "verified" in command(light, "verify", directory)
+        assert "verified" in command(light, "verify", directory, "--jobs", 2)
+        command(light, "export", "imagefolder", directory, "--out", tmp_path / f"view of {directory.name}")
+        command(light, "verify", directory, "--view", tmp_path / f"view of {directory.name}")
     with file_server.serving() as serve:
-        corrupt(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
-    corrupt(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
+        command(light, "fetch", serve(built / "packed").url, "--out", tmp_path / "fetched")
+    command(light, "unpack", built / "packed", "--out", tmp_path / "unpacked")
     for folder in ("fetched", "unpacked"):
         (directory,) = (tmp_path / folder).glob("imagenet-c-*")
-        assert digest in corrupt(light, "verify", directory)
+        assert digest in command(light, "verify", directory)
     for model in ("a", "b"):
-        corrupt(light, "score", data, built / model, "--out", tmp_path / "scores" / model)
+        command(light, "score", data, built / model, "--out", tmp_path / "scores" / model)
     assert json.loads((tmp_path / "scores/a/scores.json").read_text())["sets"]["clean"]["n"] == 4
-    corrupt(light, "compare", tmp_path / "scores/a", tmp_path / "scores/b", "--out", tmp_path / "comparison")
-    corrupt(light, "report", data, tmp_path / "scores/a", tmp_path / "scores/b", "--out", tmp_path / "report.html")
+    command(light, "compare", tmp_path / "scores/a", tmp_path / "scores/b", "--out", tmp_path / "comparison")
+    command(light, "report", data, tmp_path / "scores/a", tmp_path / "scores/b", "--out", tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
@@ -129,7 +129,7 @@ def test_what_makes_images_says_what_to_install(light: Path, built: Path, tmp_pa
         ["verify", data, "--rederive", "1"],
         ["rebuild", data],
     ):
-        said = corrupt(light, *words, *(["--out", tmp_path / "out"] if words[0] != "verify" else []), code=2)
+        said = command(light, *words, *(["--out", tmp_path / "out"] if words[0] != "verify" else []), code=2)
         assert "pip install 'corruptset[build]'" in said, words
         assert "Traceback" not in said
     assert not (tmp_path / "out").exists()
