@@ -25,6 +25,8 @@ MOST_LINE = 1 << 20
 """Characters of a CSV file's line: a longer one is read as two, whose cells are too few."""
 NAMES = {"set_id": "U", "id": "U", "index": "iu", "logits": "f", "probs": "f", "top": "iu", "rank_true": "iu", "p_true": "f"}
 """Column -> numpy's letters for what it may hold."""
+MOST_NAME = 4096
+"""Characters of a name: the longest path."""
 HEAD_FIELDS = ("model", "digest")
 """Texts that an archive may hold beside its columns."""
 Block = dict[str, NDArray[Any]]
@@ -67,13 +69,13 @@ class NpzTable:
                 other = ", ".join(self._archive.namelist()[:3])
                 raise BadTable(f"holds no arrays{f' but {other}' if other else ''}: write it by np.savez(file, logits=logits)")
             self.columns = {name: self._column(name) for name in (*NAMES, *HEAD_FIELDS) if name in named}
+            self.texts = {name: self._text(name, self.columns.pop(name)) for name in HEAD_FIELDS if name in self.columns}
         except DAMAGE as e:
             self._file.close()
             raise damaged(e) from None
         except BadTable:
             self._file.close()
             raise
-        self.texts = {name: self._text(name, self.columns.pop(name)) for name in HEAD_FIELDS if name in self.columns}
 
     def _column(self, name: str) -> Column:
         with self._archive.open(f"{name}.npy") as stream:
@@ -94,7 +96,7 @@ class NpzTable:
         return Column(dtype, shape[1:], shape[0] if shape else 1)
 
     def _text(self, name: str, column: Column) -> str:
-        if column.dtype.kind != "U" or column.rows != 1 or column.shape:
+        if column.dtype.kind != "U" or column.rows != 1 or column.shape or column.dtype.itemsize > 4 * MOST_NAME:
             raise BadTable(f"has {name} of {column.dtype}; expected one text")
         return str(next(self._rows(name, column, 1))[0])
 

@@ -267,7 +267,7 @@ class _Outcomes:
         images = len(self.samples)
         if key == "index":
             given, problem = block["index"], f"with an index outside 0 to {images - 1:,}"
-            rows = given
+            rows = given.astype(np.int64)  # an unsigned number beyond its range becomes a negative one
         elif key == "id":
             given, problem = block["id"], "whose id is of no sample"
             rows = np.array([self._rows_by_id.get(name, -1) for name in given.tolist()], np.intp)
@@ -280,4 +280,4 @@ class _Outcomes:
             given, problem = rows, f"too many: a set has {images:,}"
         outside = (numbers >= 0) & ((rows < 0) | (rows >= images))
         findings.add(problem, int(outside.sum()), map(repr, given[np.flatnonzero(outside)[:FEW]].tolist()))
-        return np.where(outside, -1, rows).astype(np.intp)
+        return np.where(outside, -1, rows)

@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .prediction_tables import NAMES, Column
+from .prediction_tables import MOST_NAME, NAMES, Column
 from .reduction import COLUMNS, KINDS, Kind
 
-MOST_NAME = 4096
-"""Characters of a name: the longest path."""
 EXPECTED = "logits, probs, top, or rank_true with p_true"
 _KINDS_OF_NUMBERS = {"f": "float16, float32 or float64", "iu": "whole numbers (int64)", "U": "text of a fixed width"}
 

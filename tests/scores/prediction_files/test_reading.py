@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from predictions import Arrays, joined, kinds, logits_of, plain_outcome, write_csv, write_folder
 
 import corruptset
+from corruptset.errors import PredictionError
 from corruptset.manifests.reader import DataSet
 from corruptset.scores.outcomes import Outcome
 from corruptset.scores.prediction_files import read_predictions
@@ -170,6 +171,18 @@ def test_big_endian_numbers(data, predicted, kind, tmp_path):
         name: {key: values.astype(values.dtype.newbyteorder(">")) for key, values in arrays.items()} for name, arrays in sets.items()
     }
     check(read_predictions(write_folder(tmp_path, swapped), data).outcomes, kind, sets, labels)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int16"])
+def test_whole_numbers_of_any_type(data, predicted, dtype, tmp_path):
+    labels = labels_of(data)
+    sets = of_kind(predicted, labels, "top", "float64")
+    mixed = shuffled(sets, {"index": np.arange(len(labels))})
+    typed = {name: {key: values.astype(dtype) for key, values in arrays.items()} for name, arrays in mixed.items()}
+    check(read_predictions(write_folder(tmp_path / "sound", typed), data).outcomes, "top", sets, labels)
+    typed["clean"]["index"][3] = np.iinfo(dtype).max
+    with pytest.raises(PredictionError, match=rf"has 1 row with an index outside 0 to 19: {np.iinfo(dtype).max}"):
+        read_predictions(write_folder(tmp_path / "spoilt", typed), data)
 
 
 def test_sets_by_their_aliases_and_files_of_several_kinds(shared, tmp_path):

@@ -384,6 +384,12 @@ def test_a_bomb_is_refused_before_it_is_unpacked(data, sets, tmp_path):
     assert refusal(tmp_path, data)[1].startswith("clean.npz: has 300,000 rows; the data set has 20 images")
 
 
+def test_a_name_of_a_model_that_is_no_name_is_not_read(data, sets, tmp_path):
+    for name, value in (("text", np.array("m" * 5000)), ("number", np.array(7)), ("two", np.array(["a", "b"]))):
+        np.savez(tmp_path / f"{name}.npz", **joined(sets), model=value)
+        assert "has model of " in refusal(tmp_path / f"{name}.npz", data)[0]
+
+
 class Writes:
     """Writes a file when it is unpickled."""
 
