@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +20,6 @@ MAX_MEMBERS = 20_000_000
 BLOCK = 512
 MOST_HEADER = 1 << 20
 """Bytes of one member's headers: a few hundred are usual, and a header may say any number of bytes for a name."""
-
-Look = Callable[[str, Place, BinaryIO], None]
-"""(path inside the tar, where the file's bytes lie, the archive standing at them): reads what it needs of a file."""
 
 
 @dataclass
@@ -89,14 +86,8 @@ def _reading_tar(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} is not a tar archive, or a damaged one ({e}). Download it again.") from None
 
 
-def list_tar(path: Path, look: Look | None = None) -> Tar:
+def list_tar(path: Path) -> Tar:
     """List a tar, gzipped or not, in one pass over its headers.
-
-    Parameters
-    ----------
-    path : Path
-    look : callable, optional
-        Given every file in the order of the archive. Whether the archive is whole is known only after the last.
 
     Raises
     ------
@@ -121,9 +112,6 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
                 if zipped:
                     check_expanded(path, member.offset_data + member.size)
                 tar.files[name] = Place(path, member.offset_data, member.size, zipped)
-                if look is not None:
-                    file.seek(member.offset_data)
-                    look(name, tar.files[name], file)
         end = read_to_end(path, file) if zipped else path.stat().st_size
     beyond = next((name for name, place in tar.files.items() if place.offset + place.size > end), None)
     if beyond is not None:
