@@ -14,7 +14,6 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from zlib_ng.zlib_ng import crc32
 
 from ...files import open_regular
 from ...manifests.images.arrays import MOST_HEADER
@@ -132,10 +131,7 @@ class _Guarded(io.BufferedReader):
 
 
 class _Stored:
-    """The bytes of an array that is not compressed, read where they lie: `zipfile` copies each twice and needs fresh memory for it.
-
-    The checksum is zlib-ng's: zlib's own is a fifth of the time of reading logits.
-    """
+    """The bytes of an array that is not compressed, read where they lie: `zipfile` copies each twice and needs fresh memory for it."""
 
     def __init__(self, file: io.BufferedReader, info: zipfile.ZipInfo, begin: int) -> None:
         self._file, self._expected = file, info.CRC
@@ -143,7 +139,7 @@ class _Stored:
         head = file.read(_LOCAL_HEADER)
         self._at = info.header_offset + len(head) + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         file.seek(self._at)
-        self._crc = crc32(file.read(begin))
+        self._crc = zlib.crc32(file.read(begin))
         self._at += begin
 
     def fill(self, block: NDArray[Any]) -> bool:
@@ -151,7 +147,7 @@ class _Stored:
         data = block.reshape(-1).view(np.uint8).data
         self._at += block.nbytes
         full = self._file.readinto(data) == block.nbytes
-        self._crc = crc32(data, self._crc)
+        self._crc = zlib.crc32(data, self._crc)
         return full
 
     def finish(self) -> None:
