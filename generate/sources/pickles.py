@@ -50,8 +50,7 @@ class Span:
     """Whether it is text in UTF-8; of bytes that protocol 2 wrote as text, each letter is a byte."""
 
     def read(self) -> bytes:
-        data = read_place(self.place)
-        return data.decode().encode("latin-1") if self.text else data
+        return read_place(self.place).decode().encode("latin-1") if self.text else read_place(self.place)
 
 
 @dataclass(slots=True)
