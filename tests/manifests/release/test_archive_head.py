@@ -31,7 +31,11 @@ def test_duplicates_and_names_that_differ_in_capitals(good: Members, tmp_path: P
     for number, name in enumerate([IMAGE, f"{TOP}/samples.jsonl", f"{TOP}/manifest.json"]):
         members = [*good.items(), (name, good[name])]
         refused(write_archive(tmp_path / f"d{number}", members), tmp_path, "is not what the records name")
-    refused(write_archive(tmp_path / "c", [*good.items(), (IMAGE.upper().replace(TOP.upper(), TOP), b"x")]), tmp_path, "is not what the records name")
+    refused(
+        write_archive(tmp_path / "c", [*good.items(), (IMAGE.upper().replace(TOP.upper(), TOP), b"x")]),
+        tmp_path,
+        "is not what the records name",
+    )
 
 
 def test_missing_moved_and_cut_members(good: Members, tmp_path: Path) -> None:
