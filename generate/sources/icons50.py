@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError, listed
 from ...files import file_problem
@@ -24,10 +26,9 @@ from .decoding import MAX_PIXELS
 from .groups import group_problem
 from .image_files import ImageSource, Note, describe
 from .labels import numbered_classes, whole_labels
-from .object_arrays import MAGIC, Read, column_numbers, column_texts, load_saved_fields
-from .pickles import Array, Refused, Span
+from .pickles import MAGIC, Array, Refused, load_saved_fields, texts, whole_numbers
 from .places import Place, read_place, reading
-from .rows import RowSource, Table, pickled_pixels
+from .rows import RowSource, Table, pickled_table
 from .source import Sample
 from .tarred import tarfile_like
 
@@ -125,15 +126,10 @@ def _style_and_subtype(stem: str) -> tuple[str, str] | None:
 def _open_file(path: Path, grouping: str) -> RowSource:
     try:
         with reading(path):
-            fields, start = load_saved_fields(path)
-        place = Place(path, start, path.stat().st_size - start)
-
-        def read(span: Span) -> bytes:
-            return read_place(place.part(span.offset, span.size))
-
-        table = _table(fields, place)
-        values = whole_labels(column_numbers(fields["class"], read), table.rows, f"{path}: class")
-        groups = _groups(fields, grouping, table.rows, read)
+            fields = load_saved_fields(path)
+        table = _table(fields)
+        values = whole_labels(whole_numbers(fields["class"]), table.rows, f"{path}: class")
+        groups = _groups(fields, grouping, table.rows)
     except Refused as e:
         raise SourceError(f"{path} {e}. {EXPECTED}") from None
     source = RowSource("icons50", [table], [values], numbered_classes(int(values.max())))
@@ -141,7 +137,7 @@ def _open_file(path: Path, grouping: str) -> RowSource:
     return source
 
 
-def _table(fields: dict[str, Any], place: Place) -> Table:
+def _table(fields: dict[str, Any]) -> Table:
     """Return where the icons lie."""
     missing = [key for key in ("image", "class", *GROUPINGS) if key not in fields]
     if missing:
@@ -153,16 +149,15 @@ def _table(fields: dict[str, Any], place: Place) -> Table:
     shape = array.shape
     planes = len(shape) == 4 and shape[1] == 3 and shape[3] != 3
     height, width = shape[2:] if planes else shape[1:3] if len(shape) == 4 and shape[3] == 3 else (0, 0)
-    if array.dtype != "u1" or min(height, width) < LEAST_SIDE or height * width > MAX_PIXELS or not shape[0] or array.fortran:
+    if array.dtype != np.uint8 or min(height, width) < LEAST_SIDE or height * width > MAX_PIXELS or not shape[0] or array.fortran:
         order = ", stored column by column" if array.fortran else ""
         raise Refused(f"has images of {array.dtype} {shape}{order}; expected bytes (u1) of shape (icons, 3, 32, 32)")
-    pixels, latin = pickled_pixels(array, place, shape[0] * height * width * 3, "images")
-    return Table("data", pixels, shape[0], (height, width, 3), planes=planes, latin=latin)
+    return pickled_table("data", array, (height, width, 3), planes=planes)
 
 
-def _groups(fields: dict[str, Any], grouping: str, rows: int, read: Read) -> Sequence[str]:
+def _groups(fields: dict[str, Any], grouping: str, rows: int) -> Sequence[str]:
     """Return the group of every row."""
-    names = column_texts(fields[grouping], read)
+    names = texts(fields[grouping])
     if len(names) != rows:
         raise Refused(f"has {rows} icons and {len(names)} in {grouping!r}")
     problems = [group_problem(name) if name else f"has no {grouping}" for name in names]

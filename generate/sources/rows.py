@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import codecs
 import functools
 import math
 from collections import Counter
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from ...errors import SourceError
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
-from .pickles import Array, Latin, Refused, Span, Text
-from .places import PIECE, Place, Stamp, read_place, reading, stamp
+from .pickles import Array, Refused, Span
+from .places import Place, Stamp, read_place, reading, stamp
 from .source import BadSample, Loaded, Sample, Source
 
 SPLITS = ("test", "train", "all")
@@ -59,53 +58,29 @@ class Table:
         return np.array(pixels.reshape(channels, height, width).transpose(1, 2, 0), order="C")
 
 
-def held_bytes(place: Place, *, latin: bool) -> bytes | bytearray:
-    """Return the bytes of a place, which are held until another place is asked for; of Latin-1 text in UTF-8, its letters.
-
-    Raises
-    ------
-    SourceError
-        The file cannot be read.
-    UnicodeError
-        It is no such text.
-    """
+def held_bytes(place: Place, *, latin: bool) -> bytes:
+    """Return the bytes of a place, which are held until another place is asked for; raise `SourceError` or UnicodeError."""
     with reading(place.path):
         return _held_bytes(place, latin, stamp(place.path))
 
 
 @functools.lru_cache(maxsize=1)
-def _held_bytes(place: Place, latin: bool, stamped: Stamp) -> bytes | bytearray:
-    if not latin:
-        return read_place(place)
-    decoder, data = codecs.getincrementaldecoder("utf-8")(), bytearray()
-    for start in range(0, place.size, PIECE):
-        piece = read_place(place.part(start, min(PIECE, place.size - start)))
-        data += decoder.decode(piece, start + PIECE >= place.size).encode("latin-1")
-    return data
+def _held_bytes(place: Place, latin: bool, stamped: Stamp) -> bytes:
+    return Span(place, latin).read()
 
 
-def pickled_pixels(array: Array, place: Place, size: int, what: str) -> tuple[Place, bool]:
-    """Return where the `size` bytes of an array lie in a pickle at a place, and whether they are stored as text (`Table.latin`).
-
-    Raises
-    ------
-    Refused
-        They are not there; `what` is what the error calls them.
-    SourceError
-        The file cannot be read.
-    """
-    span = array.data
-    if not isinstance(span, Span) or isinstance(span, Text):
-        raise Refused(f"has {what} that are no array")
-    pixels, stored = place.part(span.offset, span.size), span.size
-    if isinstance(span, Latin) and size < stored <= 2 * size:
-        try:
-            stored = len(held_bytes(pixels, latin=True))
-        except UnicodeError:
-            raise Refused(f"has {what} of text whose letters are no bytes") from None
+def pickled_table(split: str, array: Array, shape: tuple[int, int, int], *, planes: bool) -> Table:
+    """Return the images of an array that was pickled; raise `Refused` or `SourceError`."""
+    span, size = array.data, math.prod(array.shape)
+    if not isinstance(span, Span):
+        raise Refused("has pixels that are no array")
+    try:
+        stored = len(held_bytes(span.place, latin=True)) if span.text else span.place.size
+    except UnicodeError:
+        raise Refused("has pixels of text whose letters are no bytes") from None
     if stored != size:
-        raise Refused(f"has {what} of {size:,} bytes by their shape, and they take {stored:,}")
-    return pixels, isinstance(span, Latin)
+        raise Refused(f"has pixels of {size:,} bytes by their shape, and they take {stored:,}")
+    return Table(split, span.place, array.shape[0], shape, planes=planes, latin=span.text)
 
 
 class RowSource(Source):

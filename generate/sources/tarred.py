@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, BinaryIO, cast
 
 from ...errors import SourceError
 from ...files import open_regular
+from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES
 from .listing import IMAGE_SUFFIXES, Listing, ignored
 from .places import Place, check_expanded, is_zipped, open_bytes, read_to_end, reading
 
-MAX_MEMBERS = 20_000_000
 BLOCK = 512
-MOST_HEADER = 1 << 20
-"""Bytes of one member's headers: a few hundred are usual, and a header may say any number of bytes for a name."""
-
-Look = Callable[[str, Place, BinaryIO], None]
-"""(path inside the tar, where the file's bytes lie, the archive standing at them): reads what it needs of a file."""
 
 
 @dataclass
@@ -35,48 +29,6 @@ class Tar:
     """(path, reason) of what will not be read: names that lead out of the archive, links, devices."""
 
 
-class _Headers:
-    """An archive as `tarfile` reads headers from it: so many bytes for one member and no more."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path, self.file = path, file
-        self.remaining = MOST_HEADER
-        self.tell, self.close = file.tell, file.close
-
-    def read(self, size: int) -> bytes:
-        if not 0 <= size <= self.remaining:
-            raise SourceError(f"{self.path} has a header of {size:,} bytes: it is damaged, or not what its name says. Download it again.")
-        self.remaining -= size
-        return self.file.read(size)
-
-    def seek(self, offset: int) -> int:
-        if offset < 0:
-            raise ValueError("a header leads before the beginning")
-        return self.file.seek(offset)
-
-
-def _members(path: Path, file: BinaryIO) -> Iterator[tarfile.TarInfo]:
-    """Yield the headers of a tar, up to the mark that closes it."""
-    headers = _Headers(path, file)
-    with tarfile.open(fileobj=cast(IO[bytes], headers), mode="r:") as tar:
-        before = count = 0
-        while (member := tar.next()) is not None:
-            if tar.offset <= before:  # a size may be negative, and the listing would go round for ever
-                raise SourceError(f"{path} is damaged: a header leads back to byte {tar.offset:,}. Download it again.")
-            before, count = tar.offset, count + 1
-            if count > MAX_MEMBERS:
-                raise SourceError(f"{path} has more than {MAX_MEMBERS:,} members: it is not what its name says.")
-            tar.members.clear()  # type: ignore[attr-defined]  # tarfile would keep every header
-            yield member
-            headers.remaining = MOST_HEADER
-        # tarfile takes a header that it cannot read for the end: only the end mark, a block of zeros, tells them apart.
-        headers.seek(tar.offset)
-        mark = headers.read(BLOCK)
-    if mark.strip(b"\0") or len(mark) < BLOCK:
-        what = f"has no readable header at byte {tar.offset:,}" if mark else "ends without the mark that closes an archive"
-        raise SourceError(f"{path} is cut or damaged: it {what}. Download it again.")
-
-
 @contextmanager
 def _reading_tar(path: Path) -> Iterator[None]:
     """Turn what goes wrong with a tar into a `SourceError`."""
@@ -86,17 +38,11 @@ def _reading_tar(path: Path) -> Iterator[None]:
     except SourceError:
         raise
     except (tarfile.TarError, ValueError, RecursionError) as e:
-        raise SourceError(f"{path} is not a tar archive, or a damaged one ({e}). Download it again.") from None
+        raise SourceError(f"{path} is not a tar archive, or is cut or damaged: {e}. Download it again.") from None
 
 
-def list_tar(path: Path, look: Look | None = None) -> Tar:
+def list_tar(path: Path) -> Tar:
     """List a tar, gzipped or not, in one pass over its headers.
-
-    Parameters
-    ----------
-    path : Path
-    look : callable, optional
-        Given every file in the order of the archive. Whether the archive is whole is known only after the last.
 
     Raises
     ------
@@ -108,7 +54,7 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
         raise SourceError(f"{path} is not a tar archive{_looks_like(path)}. Expected a .tar or .tar.gz as it was downloaded.")
     tar = Tar()
     with _reading_tar(path), open_bytes(path, zipped=zipped) as file:
-        for member in _members(path, file):
+        for member in tar_members(file):
             name = member.name
             while name.startswith("./"):
                 name = name[2:]
@@ -121,9 +67,6 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
                 if zipped:
                     check_expanded(path, member.offset_data + member.size)
                 tar.files[name] = Place(path, member.offset_data, member.size, zipped)
-                if look is not None:
-                    file.seek(member.offset_data)
-                    look(name, tar.files[name], file)
         end = read_to_end(path, file) if zipped else path.stat().st_size
     beyond = next((name for name, place in tar.files.items() if place.offset + place.size > end), None)
     if beyond is not None:

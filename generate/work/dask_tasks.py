@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import socket
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -23,8 +22,6 @@ from .worker import forget, load_clean, process
 
 COMPILE_S = 3600.0
 """How long a worker waits for another on its machine that compiles the kernels."""
-SIGN_S = 30.0
-"""How often a worker says that it makes images."""
 
 _one_at_a_time = threading.Lock()
 """A worker may have several threads, and what it keeps between parts is for one."""
@@ -70,18 +67,10 @@ def make(lease: str, part: bytes) -> None:
             host = socket.gethostname()  # several machines may share a home, and have other processors
             busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command again to resume."
             with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
-                warm_up(job, tell=lambda done, total: _sign(lease))
+                warm_up(job)
             cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
             _job = (lease, job)
-        signed = time.monotonic()
-
-        def made(images: int) -> None:
-            nonlocal signed
-            if time.monotonic() - signed > SIGN_S:
-                signed = time.monotonic()
-                _sign(lease)
-
-        process(_job[1], pickle.loads(part), made)
+        process(_job[1], pickle.loads(part))
 
 
 def rest() -> None:
@@ -89,11 +78,3 @@ def rest() -> None:
     global _job
     _job = None
     forget()
-
-
-def _sign(lease: str) -> None:
-    """Tell the build that this worker does not hang."""
-    from distributed import get_worker
-
-    worker = get_worker()
-    worker.log_event(Path(lease).name, worker.address)

@@ -1,4 +1,4 @@
-"""Parts dealt to the workers of a Dask scheduler, one at a time to each, and dealt again where a worker dies, hangs or leaves.
+"""Parts dealt to the workers of a Dask scheduler, one at a time to each, and dealt again where a worker dies or leaves.
 
 What passes the scheduler is text and bytes: it needs no corruptset itself, and a worker that has none, or another, can say so.
 """
@@ -34,10 +34,8 @@ ANSWER_S = 60.0
 """How long workers may take to say what they have and see, before parts are dealt without those that have not said it yet."""
 NOBODY_S = 300.0
 """How long a build waits while no worker can take a part."""
-SILENT_S = 900.0
-"""A worker that has made no image of its part for so long is taken to hang: the part is dealt to another too."""
 STRIKES = 3
-"""A part that so many workers died of, hung in or could not write stops the build."""
+"""A part that so many workers died of or could not write stops the build."""
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
 END_S = 5.0
@@ -164,10 +162,6 @@ class _Worker:
     fit: bool = False
     """Parts are dealt to it."""
     gone: bool = False
-    hangs: bool = False
-    """Its part was dealt to another; it gets none until it comes back."""
-    since: float = 0.0
-    """When it got its part."""
     task: Future[Any] | None = None
 
 
@@ -190,8 +184,6 @@ class _Deal:
     """Worker -> what it lacks."""
     strikes: dict[str, list[str]] = field(default_factory=dict)
     """Part -> what became of the workers that had it."""
-    signs: dict[str, float] = field(default_factory=dict)
-    """Address -> when a worker last said that it makes images."""
     ended: queue.SimpleQueue[tuple[_Worker, Future[Any]]] = field(default_factory=queue.SimpleQueue)
     able: float = 0.0
     """When there last was a worker that makes parts."""
@@ -203,7 +195,6 @@ class _Deal:
 
     def until_done(self) -> None:
         """Deal until every part is committed."""
-        self.client.subscribe_topic(self.lease.name, lambda event: self.signs.update({event[1]: time.monotonic()}))
         began = self.able = time.monotonic()
         opening, look = True, 0.0
         while self.missing:
@@ -222,26 +213,21 @@ class _Deal:
                 self._take(*self.ended.get(timeout=LOOK_S), opening)
 
     def _look(self) -> None:
-        """Ask the scheduler who is there: ask those that have come, and deal again what those have that are gone or silent."""
+        """Ask the scheduler who is there: ask those that have come, and deal again what those had that are gone."""
         there = {(address, str(known["local_directory"])): known for address, known in self.client.scheduler_info()["workers"].items()}
         for key in self.workers.keys() - there.keys():
             gone = self.workers.pop(key)
             gone.gone = True
             self._drop([gone])
-            if gone.part is not None and not gone.hangs:
+            if gone.part is not None:
                 self._strike(gone, gone.part, "died, or left before it was done")
         for key in there.keys() - self.workers.keys():
             self.workers[key] = _Worker(_label(key[0], there[key]), key[0])
             self.asked += 1
             self._send(self.workers[key], "answer", versions(), str(self.lease))
-        for worker in self.workers.values():
-            silent_s = time.monotonic() - max(worker.since, self.signs.get(worker.address, 0.0))
-            if worker.part is not None and not worker.hangs and silent_s > SILENT_S:
-                worker.hangs = True
-                self._strike(worker, worker.part, f"made nothing for {SILENT_S:.0f} s")
         # one that is being retired, or has no memory left, gets none
         self.idle = [w for key, w in self.workers.items() if w.fit and w.part is None and there[key]["status"] == "running"]
-        if self.idle or any(worker.part is not None and not worker.hangs for worker in self.workers.values()):
+        if self.idle or any(worker.part is not None for worker in self.workers.values()):
             self.able = time.monotonic()
         elif self.failed is not None and not self.asked:
             raise self.failed
@@ -261,12 +247,11 @@ class _Deal:
         while self.waiting and self.idle:
             worker = self.idle.pop()
             worker.part = self.waiting.pop(next(iter(self.waiting)))
-            worker.since = time.monotonic()
             self._send(worker, "make", str(self.lease), pickle.dumps(worker.part))
 
     def _take(self, worker: _Worker, task: Future[Any], opening: bool) -> None:
         """Take what a worker has ended."""
-        part, worker.part, worker.hangs = worker.part, None, False
+        part, worker.part = worker.part, None
         if part is None:
             self.asked -= 1
         if worker.gone:
@@ -326,11 +311,10 @@ class _Deal:
             )
 
     def _nobody(self) -> MachineError:
-        hanging = [f"{worker.label} made nothing for {SILENT_S:.0f} s" for worker in self.workers.values() if worker.hangs]
         state = "none has joined it" if not self.workers else f"none of its {len(self.workers)} can take a part"
         return MachineError(
             f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(self.missing)} parts are left; what was committed stands. "
-            f"Start workers with {_START}, and run the same command again to resume.{chr(10) * bool(hanging)}{listed(hanging)}"
+            f"Start workers with {_START}, and run the same command again to resume."
         )
 
     def lost(self) -> MachineError:
@@ -346,6 +330,5 @@ class _Deal:
         idle = [worker for worker in self.workers.values() if worker.part is None and worker.fit]
         with suppress(Exception):  # the scheduler may be gone, or go now, and the rest of the build needs it no more
             if self.client.status == "running":
-                self.client.unsubscribe_topic(self.lease.name)
                 self._drop(busy)
                 _wait(self.client, [_submit(self.client, worker.address, "rest") for worker in idle], END_S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,26 +70,21 @@ def read_heads(archives: Iterable[Path]) -> tuple[list[ArchiveHead], Contents]:
     return heads, contents
 
 
-def expected_member(archive: Path, members: Iterator[Member], name: str, file: FileRecord, earlier: Set[str] = frozenset()) -> Member:
-    """Return the next member, which must have the name and size of a record; `earlier` are the names of members before it."""
+def expected_member(archive: Path, members: Iterator[Member], name: str, file: FileRecord) -> Member:
+    """Return the next member, which must have the name and size of a record."""
     member = next(members, None)
     if member is None:
         raise BadArchive(archive, f"ends before {printable(name)}")
     if member.name != name:
-        raise unnamed(member, name, earlier)
+        raise unnamed(member, name)
     if member.size != file.bytes:
         raise BadArchive(archive, f"has {member.size} bytes, recorded are {file.bytes}", member.name)
     return member
 
 
-def unnamed(member: Member, expected: str, earlier: Set[str] = frozenset()) -> BadArchive:
+def unnamed(member: Member, expected: str) -> BadArchive:
     """Return the error for a member that the records do not name at this place."""
-    problem = f"is not what the records name here ({printable(expected)} comes next)"
-    if member.name in earlier:
-        problem = "stands in it a second time"
-    elif member.name.casefold() in {name.casefold() for name in earlier}:
-        problem = "differs from an earlier one in capitals alone"
-    return BadArchive(member.archive, problem, member.name)
+    return BadArchive(member.archive, f"is not what the records name here ({printable(expected)} comes next)", member.name)
 
 
 def _read_head(archive: Path) -> ArchiveHead:

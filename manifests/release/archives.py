@@ -17,6 +17,7 @@ from typing import IO, BinaryIO, Protocol
 
 from ...errors import BuildError, VerificationError
 from ...files import open_regular
+from ..disk.tar_members import tar_members
 from ..records.report import printable
 
 CHUNK = 1 << 20
@@ -25,8 +26,6 @@ NAME_CAP = 4096
 """Bytes of a member's name."""
 PART_CAP = 255
 """Bytes of a name between two slashes: what file systems take."""
-EXTENDED_CAP = 64 << 10
-"""Bytes of a tar member's extended header; a name of 4,096 bytes needs few more than that."""
 END_COST = tarfile.RECORDSIZE + 2 * tarfile.BLOCKSIZE
 """Most bytes that stand at an archive's end."""
 
@@ -34,14 +33,6 @@ _SHOWN = 300
 """Characters of a member's name in a message."""
 _MODE = 0o644
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_TAR_KINDS = {
-    tarfile.SYMTYPE: "a symbolic link",
-    tarfile.LNKTYPE: "a hard link",
-    tarfile.CHRTYPE: "a device",
-    tarfile.BLKTYPE: "a device",
-    tarfile.FIFOTYPE: "a pipe",
-    tarfile.DIRTYPE: "a folder by itself",
-}
 
 
 class BadArchive(VerificationError):
@@ -172,81 +163,24 @@ def read_members(archive: Path) -> Iterator[Member]:
         It cannot be read.
     """
     with open_regular(archive) as file:
-        head = file.read(tarfile.BLOCKSIZE)
-        if len(head) < tarfile.BLOCKSIZE or head[257:262] != b"ustar":
-            raise BadArchive(archive, "is not a tar as `corruptset pack` writes them")
-        for member in _tar_members(archive, file):
-            if (problem := name_problem(member.name)) is not None:
-                raise BadArchive(archive, problem, member.name)
-            yield member
-
-
-def _tar_members(archive: Path, file: BinaryIO) -> Iterator[Member]:
-    # tarfile parses each header, but does not walk the archive: it holds extended headers of any size in memory, and a crafted map of a
-    # sparse file makes it read for ever.
-    size = os.fstat(file.fileno()).st_size
-    offset = 0
-    extended: dict[str, str] = {}
-    while True:
-        file.seek(offset)
-        block = file.read(tarfile.BLOCKSIZE)
-        if len(block) < tarfile.BLOCKSIZE:
-            raise BadArchive(archive, "is cut off: its end is missing")
-        if block == bytes(tarfile.BLOCKSIZE):
-            if extended:
-                raise BadArchive(archive, "ends in an extended header without a member")
-            return _check_tar_end(archive, file, offset, size)
+        end = os.fstat(file.fileno()).st_size
         try:
-            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-        except tarfile.HeaderError as e:
-            raise BadArchive(archive, f"has a damaged header at byte {offset}: {e}") from e
-        start = offset + tarfile.BLOCKSIZE
-        if info.size < 0:
-            raise BadArchive(archive, "has a size below zero", info.name)
-        if info.type == tarfile.XHDTYPE and not extended:
-            if info.size > EXTENDED_CAP:
-                raise BadArchive(archive, f"has an extended header of {info.size} bytes", info.name)
-            extended = _extended_fields(archive, file.read(info.size), info.name)
-            offset = start + _padded(info.size)
-            continue
-        name = extended.get("path", info.name)
-        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-            raise BadArchive(archive, f"is {_TAR_KINDS.get(info.type, 'of an unknown kind')}, not a file", name)
-        count = int(extended.get("size", info.size))
-        extended = {}
-        if start + count > size:
-            raise BadArchive(archive, f"says that it has {count} bytes, beyond the archive's end", name)
-        yield Member(archive, name, count, partial(_at, file, start))
-        offset = start + _padded(count)
+            for info in tar_members(file):
+                problem = name_problem(info.name)
+                if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.sparse is not None:
+                    problem = "is a link, a folder or another thing that is no plain file"
+                elif info.offset_data + info.size > end:
+                    problem = f"says that it has {info.size} bytes, beyond the archive's end"
+                if problem is not None:
+                    raise BadArchive(archive, problem, info.name)
+                yield Member(archive, info.name, info.size, partial(_at, file, info.offset_data))
+        except (tarfile.TarError, ValueError, RecursionError) as e:
+            raise BadArchive(archive, f"is not a tar archive, or is cut or damaged: {e}") from None
+        rest = file.read(tarfile.RECORDSIZE)
+        if len(rest) == tarfile.RECORDSIZE or rest.strip(b"\0"):  # most programs that unpack do not see another archive there
+            raise BadArchive(archive, "has bytes behind its end: something was put behind the archive")
 
 
 def _at(file: BinaryIO, offset: int) -> BinaryIO:
     file.seek(offset)
     return file
-
-
-def _extended_fields(archive: Path, data: bytes, name: str) -> dict[str, str]:
-    """Return the fields of an extended header: a name, a size, and nothing else."""
-    fields: dict[str, str] = {}
-    while data:
-        match = re.match(rb"(\d{1,6}) (path|size)=", data)
-        end = int(match[1]) if match else 0
-        if match is None or match[2].decode() in fields or not match.end() < end <= len(data) or data[end - 1 : end] != b"\n":
-            raise BadArchive(archive, "has a damaged extended header, or one with other fields than one path and one size", name)
-        fields[match[2].decode()] = data[match.end() : end - 1].decode("utf-8", "surrogateescape")
-        data = data[end:]
-    if not re.fullmatch(r"[0-9]{1,18}", fields.get("size", "0")):
-        raise BadArchive(archive, "has an extended header with a size that is not a number", name)
-    return fields
-
-
-def _check_tar_end(archive: Path, file: BinaryIO, offset: int, size: int) -> None:
-    """Refuse bytes behind an archive's end: another archive there is invisible to most programs that unpack."""
-    end = _padded(offset + 2 * tarfile.BLOCKSIZE, tarfile.RECORDSIZE)  # two empty blocks, and up to whole records
-    if size < end:
-        raise BadArchive(archive, f"is cut off: it has {size} bytes of {end}")
-    file.seek(offset)
-    rest = file.read(end - offset).lstrip(b"\0")
-    if rest or size > end:
-        first = end - len(rest)
-        raise BadArchive(archive, f"has bytes behind its end, from byte {first} to {size}: something was put behind the archive")

@@ -35,8 +35,6 @@ from .bag import PAYLOAD
 from .division import Contents, UnitRecord, top_folder
 
 LOCK = "unpack.lock"
-MOST_REMEMBERED = 100_000
-"""Names of earlier members that an error about a repeated name can tell; without them it is refused as well."""
 
 
 @dataclass(frozen=True)
@@ -226,18 +224,14 @@ class _Unpacker:
         record = next(members, None)
         if record is None or record.name != f"{top}/archives/{head.record.archive}.json":
             raise BadArchive(head.archive, "has changed since it was opened")
-        earlier = {record.name}
         for file in self.contents.archive_files(self.root, head.record):
-            member = expected_member(head.archive, members, f"{top}/{file.path}", file, earlier)
-            if len(earlier) >= MOST_REMEMBERED:
-                earlier.clear()
-            earlier.add(member.name)
+            member = expected_member(head.archive, members, f"{top}/{file.path}", file)
             if file.path != MANIFEST:
                 self._write(member, file)
             self._done += file.bytes
             self._progress("bytes", min(self._done, self._total), self._total)
         if (extra := next(members, None)) is not None:
-            raise unnamed(extra, "the end", earlier)
+            raise unnamed(extra, "the end")
 
     def _write(self, member: Member, file: FileRecord) -> None:
         target = self.root / file.path

@@ -1,1 +1,1 @@
-"""Sheets: pictures with names under them, as PNG with the same bytes on every machine."""
+"""Sheets: pictures with names under them, as PNG."""

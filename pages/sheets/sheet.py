@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw
 
-from .letters import BOLD, LEADING, REGULAR, fitted, width, write
-from .png import png
-from .style import GAP, INK, LARGEST, LINE, PAPER, READABLE, SOFT, Colour, rgb
+from .letters import HEADING, LEADING, NAME, fitted, font, printable, width
+from .style import GAP, INK, LARGEST, LINE, PAPER, READABLE, SOFT, Colour
 
 Picture = NDArray[np.uint8]
 """(H, W, C), RGB or grey."""
 Cell = tuple[str, Picture | None]
 """What is written below, and the picture, if there is one."""
-NONE = "–"
+NONE = "-"
 """Stands where there is no picture: an empty place would look like a white one."""
 BLANK: Picture = np.empty((0, 0, 3), np.uint8)
 """A place that stays empty."""
@@ -43,7 +43,7 @@ class Line:
 
 
 def sheet(lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str, Colour]] = (), side: int = LARGEST) -> bytes:
-    """Return a sheet as PNG, the same bytes on every machine.
+    """Return a sheet as PNG.
 
     Parameters
     ----------
@@ -62,42 +62,46 @@ def sheet(lines: Sequence[Line], *, title: str = "", legend: Sequence[tuple[str,
     pixels.
     """
     frame = _Frame(lines, title, legend, side)
-    canvas = np.empty((frame.height, frame.width, 3), np.uint8)
-    canvas[:] = rgb(PAPER)
-    y = _put_text(canvas, GAP, GAP, frame.title, INK, BOLD) + (GAP if frame.title else 0)
+    canvas = Image.new("RGB", (frame.width, frame.height), PAPER)
+    draw = ImageDraw.Draw(canvas)
+    y = _put_text(draw, GAP, GAP, frame.title, INK, HEADING) + (GAP if frame.title else 0)
     for line in lines:
-        y = _put_line(canvas, y, line, frame)
+        y = _put_line(draw, canvas, y, line, frame)
     for x, down, (name, colour) in frame.swatches(y):
-        _put_tile(canvas, x, down + 3, np.full((_SWATCH, _SWATCH, 3), colour, np.uint8))
-        write(canvas, x + _SWATCH + GAP, down, name, rgb(INK))
-    return png(canvas)
+        draw.rectangle((x - 1, down + 2, x + _SWATCH, down + 3 + _SWATCH), fill=colour, outline=LINE)
+        _put_text(draw, x + _SWATCH + GAP, down, [printable(name)], INK)
+    file = io.BytesIO()
+    canvas.save(file, "PNG", compress_level=3)
+    return file.getvalue()
 
 
-def _put_line(canvas: Picture, y: int, line: Line, frame: _Frame) -> int:
+def _put_line(draw: ImageDraw.ImageDraw, canvas: Image.Image, y: int, line: Line, frame: _Frame) -> int:
     """Draw a line from y down; return where the next begins."""
     if not line.cells:
-        return _put_text(canvas, GAP, y, frame.heading(line), INK, BOLD) + GAP
+        return _put_text(draw, GAP, y, frame.heading(line), INK, HEADING) + GAP
     top = y + LEADING * frame.rows(line.heads)
     for column, head in enumerate(line.heads):
         lines = frame.name(head)
-        _put_text(canvas, frame.left + column * frame.pitch, top - 2 - LEADING * len(lines), lines, INK)
+        _put_text(draw, frame.left + column * frame.pitch, top - 2 - LEADING * len(lines), lines, INK)
     middle = top + frame.tile_height // 2
     label = frame.label(line)
-    _put_text(canvas, GAP, max(top, middle - LEADING * len(label) // 2), label, INK)
+    _put_text(draw, GAP, max(top, middle - LEADING * len(label) // 2), label, INK)
     for column, (name, picture) in enumerate(line.cells):
         x = frame.left + column * frame.pitch
         if picture is None:
-            write(canvas, x + (frame.tile_width - width(NONE)) // 2, middle - LEADING // 2, NONE, rgb(SOFT))
+            _put_text(draw, x + (frame.tile_width - width(NONE)) // 2, middle - LEADING // 2, [NONE], SOFT)
         elif picture.size:
-            _put_tile(canvas, x, top, tile(picture, frame.tile_width, frame.tile_height))
-        _put_text(canvas, x, top + frame.tile_height + 3, frame.name(name), SOFT)
+            drawn = tile(picture, frame.tile_width, frame.tile_height)
+            draw.rectangle((x - 1, top - 1, x + drawn.width, top + drawn.height), outline=LINE)
+            canvas.paste(drawn, (x, top))
+        _put_text(draw, x, top + frame.tile_height + 3, frame.name(name), SOFT)
     return y + frame.height_of(line)
 
 
-def _put_text(canvas: Picture, x: int, y: int, lines: Sequence[str], colour: str, face: str = REGULAR) -> int:
+def _put_text(draw: ImageDraw.ImageDraw, x: int, y: int, lines: Sequence[str], colour: str, size: int = NAME) -> int:
     """Write lines below each other; return where the next would be."""
     for number, text in enumerate(lines):
-        write(canvas, x, y + number * LEADING, text, rgb(colour), face)
+        draw.text((x, y + number * LEADING), text, colour, font(size))
     return y + len(lines) * LEADING
 
 
@@ -121,7 +125,7 @@ class _Frame:
             self.pitch = max(self.tile_width, self.widest_name) + GAP
             least = LEAST_WIDTH if title or legend or not all(line.cells for line in lines) else 0
             self.width = max(least, self.left + self.columns * self.pitch)
-            self.title = fitted(title, self.width - 2 * GAP, TITLE_LINES, BOLD)
+            self.title = fitted(title, self.width - 2 * GAP, TITLE_LINES, HEADING)
             self.height = GAP + (LEADING * len(self.title) + GAP) * bool(title) + sum(map(self.height_of, lines)) + self._legend_height()
             if self.width * self.height <= MOST_PIXELS or self.tile_width == self.tile_height == 1:
                 return
@@ -137,7 +141,7 @@ class _Frame:
 
     def heading(self, line: Line) -> list[str]:
         """Return a heading, in lines."""
-        return fitted(line.label, self.width - 2 * GAP, NAME_LINES, BOLD)
+        return fitted(line.label, self.width - 2 * GAP, NAME_LINES, HEADING)
 
     def rows(self, names: Sequence[str]) -> int:
         """Return the lines of text of the longest of some names."""
@@ -166,22 +170,11 @@ class _Frame:
         return max((y + LEADING + GAP for _, y, _ in self.swatches(0)), default=0)
 
 
-def tile(picture: Picture, width: int, height: int) -> Picture:
-    """Return a picture as RGB that fits a place: its pixels as squares of a whole number of pixels, or reduced by the mean over boxes."""
-    high, wide = picture.shape[:2]
-    factor = min(width // wide, height // high)
+def tile(picture: Picture, width: int, height: int) -> Image.Image:
+    """Return a picture that fits a place: its pixels as squares of a whole number of pixels, or reduced by the mean over boxes."""
+    image = Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture)
+    factor = min(width // image.width, height // image.height)
     if factor:
-        fitting = picture.repeat(factor, axis=0).repeat(factor, axis=1) if factor > 1 else picture
-    else:
-        share = min(width / wide, height / high)
-        size = max(1, int(wide * share)), max(1, int(high * share))
-        image = Image.fromarray(picture[:, :, 0] if picture.shape[2] == 1 else picture)
-        fitting = np.asarray(image.resize(size, Image.Resampling.BOX)).reshape(size[1], size[0], picture.shape[2])
-    return np.broadcast_to(fitting, (*fitting.shape[:2], 3))
-
-
-def _put_tile(canvas: Picture, x: int, y: int, drawn: Picture) -> None:
-    """Put a tile on a canvas, its upper left pixel at (x, y), with an edge around it."""
-    height, width = drawn.shape[:2]
-    canvas[y - 1 : y + height + 1, x - 1 : x + width + 1] = rgb(LINE)
-    canvas[y : y + height, x : x + width] = drawn
+        return image.resize((factor * image.width, factor * image.height), Image.Resampling.NEAREST)
+    share = min(width / image.width, height / image.height)
+    return image.resize((max(1, int(image.width * share)), max(1, int(image.height * share))), Image.Resampling.BOX)

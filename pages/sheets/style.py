@@ -10,9 +10,3 @@ READABLE = 96
 """Pixels of a picture's longer side at least: smaller ones are enlarged by whole factors."""
 LARGEST = 256
 """Pixels of a picture's longer side at most."""
-
-
-def rgb(colour: str) -> Colour:
-    """Return ``"#rrggbb"`` as three values of 0..255."""
-    red, green, blue = bytes.fromhex(colour[1:])
-    return red, green, blue

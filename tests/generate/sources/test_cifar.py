@@ -111,10 +111,10 @@ BAD = [
     ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "cat"], 23)}, "a class name is given twice"),
     ({"batches.meta": b"(dp1\nS'num_vis'\nI1024\ns."}, "says 1024 values a row"),
     ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
-    ({"test_batch": a.python2_batch(a.planes(IMAGES)[:, :3071], {"labels": LABELS})}, r"data of u1 \(23, 3071\)"),
-    ({"test_batch": pickle.dumps({"data": a.planes(IMAGES).astype(np.float32), "labels": [0] * 23}, 2)}, r"data of <f4 \(23, 3072\)"),
+    ({"test_batch": a.python2_batch(a.planes(IMAGES)[:, :3071], {"labels": LABELS})}, r"data of uint8 \(23, 3071\)"),
+    ({"test_batch": pickle.dumps({"data": a.planes(IMAGES).astype(np.float32), "labels": [0] * 23}, 2)}, r"data of float32 \(23, 3072\)"),
     ({"test_batch": pickle.dumps({"data": np.asfortranarray(a.planes(IMAGES)), "labels": [0] * 23}, 2)}, "stored column by column"),
-    ({"test_batch": pickle.dumps({"data": np.array([object()]), "labels": [0]}, 2)}, "asks Python to run|dtype 'O8'"),
+    ({"test_batch": pickle.dumps({"data": np.array([object()]), "labels": [0]}, 2)}, "asks Python to run"),
     ({"test_batch": pickle.dumps({"labels": [0]}, 2)}, "holds no data"),
     ({"test_batch": a.python2_batch(a.planes(IMAGES), {"labels": LABELS})[:-900]}, "is cut"),
     ({"test_batch": b"PK\x03\x04 not a pickle"}, "test_batch"),
@@ -188,7 +188,7 @@ def test_archives_that_are_not_as_downloaded(tmp_path):
     with pytest.raises(SourceError, match="leads out of the archive"):
         open_source(f"cifar10:{evil}")
     double = a.tar(tmp_path / "double.tar", a.ten_python(TEST) | {"other/test_batch": b"x"})
-    with pytest.raises(SourceError, match="holds test_batch in several folders"):
+    with pytest.raises(SourceError, match="test_batch: is there in several folders"):
         open_source(f"cifar10:{double}")
 
 

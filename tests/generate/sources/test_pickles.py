@@ -1,4 +1,4 @@
-"""The reader of pickles: it reads what CIFAR needs, and a hostile pickle runs nothing."""
+"""The reader of pickles: it reads what CIFAR and Icons-50 need, and a hostile pickle runs nothing and takes little memory."""
 
 from __future__ import annotations
 
@@ -8,27 +8,60 @@ import json
 import os
 import pickle
 import pickletools
+import resource
 import subprocess
 import sys
+import tracemalloc
 
 import archives as a
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from corruptset.generate.sources import pickles
-from corruptset.generate.sources.pickles import Array, Latin, Refused, Span, load_fields, texts, whole_numbers
+from corruptset.generate.sources.pickles import Array, Refused, Span, load_fields, load_saved_fields, texts, whole_numbers
+from corruptset.generate.sources.places import Place
 
 WITNESS = []
+TEXTS = ["apple", "é", "x" * 90, "", "日本"]
 
 
-def load(data, **options):
-    return load_fields(io.BytesIO(data), len(data), **options)
+@pytest.fixture
+def load(tmp_path):
+    """Load pickled bytes from a file."""
+
+    def load(data):
+        path = tmp_path / "pickle"
+        path.write_bytes(data)
+        with path.open("rb") as file:
+            return load_fields(Place(path, 0, len(data)), file)
+
+    return load
 
 
-def numbers(value, data=b""):
-    return whole_numbers(value, lambda span: data[span.offset : span.offset + span.size]).tolist()
+@pytest.fixture
+def load_saved(tmp_path):
+    """Load a .npy file of a dictionary, under a protocol of pickle's."""
+
+    def load(value, protocol=4, cut=None):
+        (tmp_path / "x.npy").write_bytes(saved(value, protocol)[:cut])
+        return load_saved_fields(tmp_path / "x.npy")
+
+    return load
+
+
+def saved(value, protocol):
+    """Return a .npy file as numpy writes it, with its pickle under another protocol."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": "|O", "fortran_order": False, "shape": ()})
+    whole = np.empty((), object)
+    whole[()] = value
+    return out.getvalue() + pickle.dumps(whole, protocol)
+
+
+def numbers(value):
+    return whole_numbers(value).tolist()
 
 
 class Call:
@@ -68,7 +101,8 @@ HOSTILE = [
         {1, 2},
         1.5j,
         np.array([Call(touch, "x")], dtype=object),
-        np.dtype("O"),
+        np.dtype([("a", "O")]),
+        np.dtype("M8[s]"),
     )
 ] + [
     b"cos\nsystem\n(S'touch hacked'\ntR.",
@@ -81,34 +115,61 @@ HOSTILE = [
     b"\x80\x02\x82\x01.",
     # what a state could be given to, and what could be called, beside the names that are known
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\n}X\x0c\x00\x00\x00__defaults__(K\x01tsbs.",
+    b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nN}X\x0c\x00\x00\x00__defaults__(K\x01ts\x86bs.",
     b"\x80\x02}X\x01\x00\x00\x00acnumpy\nndarray\n)Rs.",
-    b"\x80\x02}X\x01\x00\x00\x00acbuiltins\nbytes\nX\x00\x00\x00\x00Rs.",
+    b"\x80\x02}X\x01\x00\x00\x00acbuiltins\nbytes\n\x8a\x05\x00\x00\x00\x00\x10\x85Rs.",
     b"\x80\x02}X\x01\x00\x00\x00a](K\x01eK\x01\x85Rs.",
+    # what numpy's own functions crash on, or make without an end: shapes, types and states that lie
+    b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nX\x02\x00\x00\x00O8\x85R(K\x01tbs.",
+    b"\x80\x02}X\x01\x00\x00\x00acnumpy\ndtype\nX\x02\x00\x00\x00u1\x85R(K\x03X\x01\x00\x00\x00zNNNtbs.",
+    *(
+        b"\x80\x02}X\x01\x00\x00\x00acnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85U\x01btR(K\x01" + state + b"tbs."
+        for state in (
+            b"(K\x02NtNNN",
+            b"(J\xff\xff\xff\xfftcnumpy\ndtype\nU\x02u1\x85R\x89U\x01a",
+            b"(\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x10tcnumpy\ndtype\nU\x02u1\x85R\x89U\x01a",
+            b"K\x05cnumpy\ndtype\nU\x02u1\x85R\x89U\x01a",
+        )
+    ),
     # keys whose hashes Python computes without a limit of depth, or which all have one hash
     b"\x80\x02})" + b"\x85" * 200_000 + b"K\x01s.",
+    b"(" + b")" + b"\x85" * 200_000 + b"K\x01d.",
+    b"\x80\x04\x8f()" + b"\x85" * 200_000 + b"\x90.",
     b"\x80\x02}(" + b"".join(b"\x8a\x09" + (k * (2**61 - 1)).to_bytes(9, "little") + b"N" for k in range(1, 50)) + b"u.",
 ]
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_pickle_runs_nothing(data, tmp_path, monkeypatch):
+def test_a_hostile_pickle_runs_nothing(load, data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     WITNESS.clear()
     with pytest.raises(Refused):
         load(data)
     assert WITNESS == []
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["pickle"]
 
 
-def test_the_reason_names_what_was_asked_for():
+@pytest.mark.parametrize("protocol", range(6))
+def test_a_hostile_saved_dictionary_runs_nothing(load_saved, tmp_path, monkeypatch, protocol):
+    monkeypatch.chdir(tmp_path)
+    WITNESS.clear()
+    for bad in (Call(touch, "x"), Call(os.system, "touch hacked"), {1}, 1.5j):
+        for value in ({"style": bad}, {"style": [bad]}, {"style": np.array([bad, None], dtype=object)}):
+            with pytest.raises(Refused):
+                load_saved(value, protocol)
+    assert WITNESS == []
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_the_reason_names_what_was_asked_for(load):
     with pytest.raises(Refused, match=r"asks Python to run 'posix.system'.*Nothing of it was run"):
         load(pickle.dumps(Call(os.system, "true"), 2))
-    with pytest.raises(Refused, match=r"an instruction that only other things than arrays.*b'P'.*at byte 3"):
+    with pytest.raises(Refused, match=r"is no pickle of arrays, lists, strings and whole numbers.*at byte 3"):
         load(b"\x80\x02Pid\n.")
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_values_as_python_reads_them(protocol):
+def test_values_as_python_reads_them(load, protocol):
     value = {"n": [0, 1, 255, 256, 65535, 65536, -1, -300, 2**31, -(2**40)], "t": ["a", "é", ""], "b": True, "none": None, "f": {"x": [[]]}}
     fields = load(pickle.dumps(value, protocol))
     assert numbers(fields["n"]) == value["n"]
@@ -119,28 +180,74 @@ def test_values_as_python_reads_them(protocol):
 @pytest.mark.parametrize("protocol", range(1, 6))
 @pytest.mark.parametrize("dtype", ["u1", "<i8", ">i4", "<u2"])
 @pytest.mark.parametrize("count", [20, 300])
-def test_arrays_as_numpy_writes_them(protocol, dtype, count):
+def test_arrays_as_numpy_writes_them(load, protocol, dtype, count):
     array = (np.arange(count) % 251).astype(dtype)
-    data = pickle.dumps({b"x": array, b"same": array, b"scalars": [array[3], array[11]]}, protocol)
-    fields = load(data)
+    fields = load(pickle.dumps({b"x": array, b"same": array, b"scalars": [array[3], array[11]]}, protocol))
     assert numbers(fields["scalars"]) == [3, 11]
-    if protocol < 3 and isinstance(fields["x"].data, Latin):
-        assert (fields["x"].shape, fields["same"]) == ((count,), fields["x"])
-    else:
-        assert numbers(fields["x"], data) == array.tolist() == numbers(fields["same"], data)
+    assert numbers(fields["x"]) == array.tolist() == numbers(fields["same"])
 
 
-def test_an_array_is_where_its_bytes_lie():
+@pytest.mark.parametrize("protocol", range(1, 6))
+def test_saved_columns_as_numpy_reads_them(load_saved, protocol):
+    value = {
+        "list": TEXTS,
+        "unicode": np.array(TEXTS * 30),
+        "bytes": np.array([b"a", b"bcd"]),
+        "objects": np.array(TEXTS, dtype=object),
+        "scalars": [np.str_("apple"), np.str_("pear")],
+        "numbers": np.arange(300),
+        "few": np.arange(5, dtype=np.uint8),
+        "whole": [3, 1, 2],
+        "scalar numbers": [np.int64(7), np.int64(8)],
+        "object numbers": np.array([4, 5], dtype=object),
+        "image": np.arange(4000, dtype=np.uint8).reshape(10, 400),
+    }
+    fields = load_saved(value, protocol)
+    assert fields.keys() == value.keys()
+    assert texts(fields["list"]) == texts(fields["objects"]) == TEXTS
+    assert texts(fields["unicode"]) == TEXTS * 30
+    assert texts(fields["bytes"]) == ["a", "bcd"]
+    assert texts(fields["scalars"]) == ["apple", "pear"]
+    assert [numbers(fields[k]) for k in ("numbers", "few", "whole", "scalar numbers", "object numbers")] == [
+        list(range(300)), list(range(5)), [3, 1, 2], [7, 8], [4, 5],
+    ]  # fmt: skip
+    image = fields["image"]
+    assert isinstance(image, Array)
+    assert (image.dtype, image.shape) == (np.uint8, (10, 400))
+    assert image.data.read() == value["image"].tobytes()
+
+
+def test_numpys_own_file(tmp_path):
+    np.save(tmp_path / "own.npy", {"a": ["b"]}, allow_pickle=True)
+    assert load_saved_fields(tmp_path / "own.npy") == {"a": ["b"]}
+
+
+def test_what_is_no_saved_dictionary(tmp_path, load_saved):
+    with pytest.raises(Refused, match="holds no dictionary"):
+        load_saved([1, 2])
+    with pytest.raises(Refused, match="is cut"):
+        load_saved({"a": 1}, cut=-20)
+    for data in (b"", b"\x93NUMPY\x01\x00\xff\xff{", b"\x93NUMPY\x02\x00" + b"\xff" * 4, b"\x93NUMPY\x01\x00\x06\x00{'a':" + b"x" * 99):
+        (tmp_path / "x.npy").write_bytes(data)
+        with pytest.raises(Refused, match=r"is no \.npy file of a dictionary"):
+            load_saved_fields(tmp_path / "x.npy")
+    for array in (np.zeros((5, 4)), np.array([{}, {}], dtype=object)):
+        np.save(tmp_path / "x.npy", array, allow_pickle=True)
+        with pytest.raises(Refused, match=r"is no \.npy file of a dictionary"):
+            load_saved_fields(tmp_path / "x.npy")
+
+
+def test_an_array_is_where_its_bytes_lie(load):
     rows = a.planes(a.crops(5)[0])
     for data in (a.python2_batch(rows, {"labels": range(5)}), *(a.modern_batch(p)(rows, {"labels": range(5)}) for p in (3, 4, 5))):
-        array = load(data)["data"]
-        assert isinstance(array, Array)
-        assert type(array.data) is Span
-        assert data[array.data.offset : array.data.offset + array.data.size] == rows.tobytes()
+        span = load(data)["data"].data
+        assert isinstance(span, Span)
+        assert not span.text
+        assert data[span.place.offset : span.place.offset + span.place.size] == rows.tobytes() == span.read()
     text = a.modern_batch(2)(rows, {"labels": range(5)})
     span = load(text)["data"].data
-    assert isinstance(span, Latin)
-    assert text[span.offset : span.offset + span.size].decode().encode("latin-1") == rows.tobytes()
+    assert span.text
+    assert text[span.place.offset : span.place.offset + span.place.size].decode().encode("latin-1") == rows.tobytes() == span.read()
     # our batch is what Python itself reads as a batch, so it is a fair test
     again = pickle.loads(a.python2_batch(rows, {"labels": range(5)}), encoding="bytes")
     assert np.array_equal(again[b"data"], rows)
@@ -149,38 +256,85 @@ def test_an_array_is_where_its_bytes_lie():
     assert (names[b"label_names"][9], names[b"num_cases_per_batch"]) == (b"truck", 5)
 
 
-def test_lengths_that_lie_cost_no_memory():
-    huge = b"\xff\xff\xff\xff\xff\xff\xff\x7f"
-    for data in (
-        b"\x80\x04\x8e" + huge + b".",
-        b"\x80\x04\x8d" + huge + b".",
-        b"\x80\x05\x96" + huge + b".",
-        b"\x80\x02T\xff\xff\xff\x7fabc.",
-        b"\x80\x02X\xff\xff\xff\x7fabc.",
-        b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\xff.",
-        b"\x80\x02\x8b\xff\xff\xff\x7f.",
+def test_columns_of_other_things_are_refused(tmp_path):
+    (tmp_path / "bytes").write_bytes(b"\xff" * 400)
+    strange = Span(Place(tmp_path / "bytes", 0, 320))
+    wide = np.dtype("<U2")
+    for bad, said in (
+        (3, "int where a list of names"),
+        (None, "NoneType where a list of names"),
+        ({"a": "b"}, "dict where a list of names"),
+        ([["a"]], "list where a short string"),
+        ([3], "int where a short string"),
+        (Array(np.dtype("u1"), (2,), False, b"ab"), "int where a short string"),
+        (Array(np.dtype("O"), (3,), False, ["a"]), "another size"),
+        (Array(wide, (), False, b""), r"shape \(\)"),
+        (Array(wide, (3,), False, b"abcd" * 4), "another size|Array where"),
+        (Array(wide, (40,), False, strange), "Array where"),  # letters that there are not
+        (Array(wide, (1 << 30,), False, Span(Place(tmp_path / "bytes", 0, 8 << 30))), "a column of 8,589,934,592 bytes"),
+        (Array(wide, (40,), False, Span(strange.place, text=True)), "Array where"),
     ):
+        with pytest.raises(Refused, match=said):
+            texts(bad)
+    for bad in (["a"], Array(np.dtype("O"), (1,), False, ["a"]), Array(np.dtype("<f8"), (2,), False, bytes(16)), [1.5], [True], [1 << 62]):
+        with pytest.raises(Refused, match="other things among its whole numbers"):
+            whole_numbers(bad)
+
+
+BOMBS = [
+    *(
+        head + b"\xff\xff\xff\xff\xff\xff\xff\x7f."
+        for head in (b"\x80\x04\x8e", b"\x80\x04\x8d", b"\x80\x05\x96", b"\x80\x04\x95", b"\x80\x02\x8b")
+    ),
+    b"\x80\x05\x96\x00\x00\x00\x80\x02\x00\x00\x00.",
+    b"\x80\x02T\xff\xff\xff\x7fabc.",
+    b"\x80\x02X\xff\xff\xff\x7fabc.",
+    b"\x80\x02Nr\xff\xff\xff\x3f.",
+    b"\x80\x02Np1073741823\n.",
+]
+"""A few bytes that say ten gigabytes: lengths, and the number of a memo, for which Python's unpickler in C makes a table."""
+
+
+@pytest.mark.parametrize("data", BOMBS)
+def test_lengths_that_lie_cost_no_memory(load, data):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(Refused):
+        load(data)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10
+    assert load(b"\x80\x02}r\xff\xff\xff\xff.") == {}
+
+
+def test_lists_of_lists_that_repeat_are_not_unfolded(load):
+    """Of thirty lists, each holds the one before it ten times."""
+    value = ["x"]
+    for _ in range(30):
+        value = [value] * 10
+    fields = load(pickle.dumps({"names": value, "deep": eval("[" * 90 + "]" * 90)}, 4))
+    for take in (texts, whole_numbers):
         with pytest.raises(Refused):
-            load(data)
-    assert load(b"\x80\x02}r\xff\xff\xff\xff.") == {}  # a number in the memo, which is a dictionary
+            take(fields["names"])
 
 
-def test_what_is_held_is_limited_whatever_it_is_made_of():
+def test_what_is_held_is_limited_whatever_it_is_made_of(load, monkeypatch):
+    monkeypatch.setattr(pickles, "MOST_HELD", 10_000)
     for data in (b"]", b"]\x94", b"(", b"U\xff" + b"x" * 255, b"S'" + b"x" * 240 + b"'\n"):
         with pytest.raises(Refused, match="has more than 10,000 bytes beside its long strings"):
-            load(b"\x80\x04" + data * 9999 + b".", most_held=10_000)
-    assert load(pickle.dumps({"x": b"y" * 20_000}, 4), most_held=10_000)["x"].size == 20_000
+            load(b"\x80\x04" + data * 9999 + b".")
+    assert load(pickle.dumps({"x": b"y" * 20_000}, 4))["x"].place.size == 20_000
     for line in (b"V" + b"x" * 300 + b"\n.", b"I" + b"1" * 300 + b"\n.", b"S'" + b"x" * 300 + b"'\n."):
-        with pytest.raises(Refused, match="protocol 0"):
+        with pytest.raises(Refused, match="is no pickle"):
             load(line)
     # a name that is repeated costs nothing, and one that is long is refused
-    with pytest.raises(Refused, match="a long string where a short string was expected"):
+    with pytest.raises(Refused, match="Span where a short string was expected"):
         texts([load(pickle.dumps({"x": "y" * 300}, 4))["x"]])
+    monkeypatch.setattr(pickles, "MOST_BYTES", 1000)
+    with pytest.raises(Refused, match="more than any such file"):
+        load(bytes(1001))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_damaged_pickles_raise_nothing_else(data):
+def test_damaged_pickles_raise_nothing_else(load, data):
     whole = bytearray(pickle.dumps({"labels": [1, 2, 3], "data": np.arange(12, dtype=np.uint8).reshape(3, 4), "names": ["a"] * 3}, 2))
     for _ in range(data.draw(st.integers(1, 4))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
@@ -192,33 +346,34 @@ def test_damaged_pickles_raise_nothing_else(data):
 def test_the_instructions_are_the_ones_that_are_needed():
     """No opcode that makes other objects, calls by class or reads from elsewhere is known."""
     names = {pickletools.code2op[chr(code)].name for code in pickles._Unpickler.dispatch}
-    assert not names & {"INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"}
+    assert not names & {"INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "FROZENSET"}
     for value in ({"a": [1]}, np.arange(3)):
         buffer = io.BytesIO()
         pickle.Pickler(buffer, 2).dump(value)
         assert {op.name for op, _, _ in pickletools.genops(buffer.getvalue())} <= names
 
 
-def test_what_reading_raises_is_handed_on():
+def test_what_reading_raises_is_handed_on(tmp_path):
     class Gone(io.BytesIO):
         def read(self, size=-1):
             raise OSError("the disk is gone")
 
     with pytest.raises(OSError, match="the disk is gone"):
-        load_fields(Gone(), 100)
+        load_fields(Place(tmp_path, 0, 100), Gone())
 
 
 PEAK = """
 import json, sys
 from pathlib import Path
 from corruptset.generate.sources.pickles import load_fields
+from corruptset.generate.sources.places import Place
 
 def peak():
     return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
 
 before, path = peak(), Path(sys.argv[1])
 with path.open("rb") as file:
-    fields = load_fields(file, path.stat().st_size)
+    fields = load_fields(Place(path, 0, path.stat().st_size), file)
 print(json.dumps([len(fields["fine_labels"]), list(fields["data"].shape), peak(), peak() - before]))
 """
 
@@ -235,3 +390,14 @@ def test_the_memory_for_fifty_thousand_rows(tmp_path):
     assert (labels, shape) == (50_000, [50_000, 3072])
     assert grown < 32 << 20
     assert peak < 400 << 20
+
+
+def test_the_icons_themselves_are_not_held(tmp_path):
+    path = tmp_path / "big.npy"
+    np.save(path, {"image": np.zeros((4000, 3, 32, 32), np.uint8), "style": ["apple"] * 4000}, allow_pickle=True)
+    tracemalloc.start()
+    fields = load_saved_fields(path)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert isinstance(fields["image"].data, Span)
+    assert most < 4 << 20  # of 12 MB

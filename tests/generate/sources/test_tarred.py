@@ -124,7 +124,7 @@ def test_headers_of_a_gzipped_tar_that_lie_about_sizes(tmp_path):
         (
             (with_size(0, far, b"x"), "has a header of 4,294,967,296 bytes"),
             (with_size(0, far, b"L"), "has a header of 4,294,967,296 bytes"),
-            (with_size(0, back, b"L"), "is damaged"),
+            (with_size(0, back, b"L"), "has a header of -1,024 bytes"),
             (with_size(0, back), r"leads back|damaged"),
             (with_size(1536, (-2048).to_bytes(12, "big", signed=True)), "leads back to byte 0"),
             (with_size(1536, far), "unexpected end of data"),
@@ -150,5 +150,5 @@ def test_headers_for_one_member_are_limited_together(tmp_path, kind, count, size
     zipped = path.with_suffix(".tar.gz")
     zipped.write_bytes(a.zipped(path.read_bytes()))
     for archive in (path, zipped):
-        with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or a damaged one"):
+        with pytest.raises(SourceError, match=r"has a header of|is not a tar archive, or is cut or damaged"):
             list_tar(archive)

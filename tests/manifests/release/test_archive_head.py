@@ -30,8 +30,12 @@ def test_a_member_that_nothing_names(good: Members, tmp_path: Path, at: int) -> 
 def test_duplicates_and_names_that_differ_in_capitals(good: Members, tmp_path: Path) -> None:
     for number, name in enumerate([IMAGE, f"{TOP}/samples.jsonl", f"{TOP}/manifest.json"]):
         members = [*good.items(), (name, good[name])]
-        refused(write_archive(tmp_path / f"d{number}", members), tmp_path, "stands in it a second time")
-    refused(write_archive(tmp_path / "c", [*good.items(), (IMAGE.upper().replace(TOP.upper(), TOP), b"x")]), tmp_path, "in capitals alone")
+        refused(write_archive(tmp_path / f"d{number}", members), tmp_path, "is not what the records name")
+    refused(
+        write_archive(tmp_path / "c", [*good.items(), (IMAGE.upper().replace(TOP.upper(), TOP), b"x")]),
+        tmp_path,
+        "is not what the records name",
+    )
 
 
 def test_missing_moved_and_cut_members(good: Members, tmp_path: Path) -> None:
