@@ -11,6 +11,7 @@ from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample
 from ..plan.overlap import refuse_overlap
 from ..sources.check import Checked
+from ..sources.selection import spread
 from .worker import load_clean
 
 SHOWN_TO_SURROGATE = 64
@@ -42,6 +43,6 @@ def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
             f'{sizes}{" ..." * (len(other) > 4)}. Use a recipe whose preprocessing makes that size, such as kind = "surrogate". '
             "Nothing was written."
         )
-    samples = build.samples[:: -(-len(build.samples) // SHOWN_TO_SURROGATE)]
+    samples = spread(build.samples, SHOWN_TO_SURROGATE)
     images = [load_clean(build.spec.loader, chosen, build.spec.preprocessing) for chosen in samples]
     surrogate.check_accuracy(np.stack(images), np.array([chosen.sample.label for chosen in samples]))
