@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none, as one of an older release, and can be written to."""
+    """Give a finished build the page that is asked for, if it has none and can be written to."""
     from .add_page import add_page
 
     has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
