@@ -1,77 +1,29 @@
-"""Code that is not ours, of a plugin or a model: it cannot end the process unseen, nor leave the process changed."""
+"""Code that is not ours, of a plugin or a model: what it raises to end the process is an error like others."""
 
 from __future__ import annotations
 
-# `signal` makes enumerations for some milliseconds, and looks up one at each call.
-import _signal as signal  # type: ignore[import-not-found]
-import os
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .errors import CorruptsetError
-from .interruption import interrupted
 
 LONGEST = 1000
 """Characters of an error that is not ours, in a message of ours."""
 
 
 class Ended(Exception):
-    """In place of a SystemExit, KeyboardInterrupt or another BaseException of foreign code, which is its cause."""
+    """In place of a SystemExit or another BaseException of foreign code, which is its cause."""
 
 
-def _unwatched(what: str) -> None:
-    """Note nothing: a program that calls corruptset watches over itself."""
-
-
-watch: Callable[[str], None] = _unwatched
-"""Told what begins to run; when it ends, what runs around it, or ``""``. `cli.guardian` puts its own in this place."""
-
-_running = ""
-"""What runs now."""
-
-
-class Foreign:
-    """Run foreign code, as a context: what would end the process becomes `Ended`; the process is left as it was.
-
-    Umask, current folder and signal handlers are put back.
-
-    Parameters
-    ----------
-    what : str
-        Whose code it is, as a message names it where the code ends the process.
-    """
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None:
-        global _running
-        watch(self._what)
-        self._around, _running = _running, self._what
-        self._process = os.getpid()
-        self._umask = _umask()
-        self._folder = _folder()
-        self._handlers = _handlers()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> Literal[False]:
-        global _running
-        if os.getpid() != self._process:
-            os._exit(1)  # a copy that it forked would go on with our work
-        os.umask(self._umask)
-        if self._folder is not None and _folder() != self._folder:
-            with suppress(OSError):
-                os.chdir(self._folder)
-        for number, handler in self._handlers.items():
-            if signal.getsignal(number) != handler:
-                signal.signal(number, handler)
-        _running = self._around
-        watch(_running)
-        if error is None or isinstance(error, Exception) or (isinstance(error, KeyboardInterrupt) and interrupted()):
-            return False
-        raise Ended().with_traceback(traceback) from error
+@contextmanager
+def foreign_code() -> Iterator[None]:
+    """Run foreign code: a SystemExit that it raises becomes `Ended`. Ctrl-C stays what it is."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise Ended().with_traceback(error.__traceback__) from error
 
 
 def described(error: BaseException) -> str:
@@ -99,34 +51,5 @@ def said(error: BaseException) -> str:
     >>> len(said(ValueError("x" * 5000)))
     1003
     """
-    try:
-        text = str(error)
-    except BaseException:  # a __str__ of its own
-        return "(it cannot say what)"
+    text = str(error)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _umask() -> int:
-    """Return the umask. Only Linux tells it without setting it, which would reach files that another thread makes."""
-    with suppress(OSError, ValueError), open("/proc/self/status", "rb") as status:
-        return int(status.read(400).partition(b"Umask:")[2].split(None, 1)[0], 8)
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
-
-
-def _folder() -> str | None:
-    with suppress(OSError):
-        return os.getcwd()
-    return None  # it was deleted
-
-
-def _handlers() -> dict[int, Any]:
-    """Return the handlers of signals that Python knows and that this thread can set."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}
-    handlers = ((number, signal.getsignal(number)) for number in range(1, signal.NSIG))
-    return {number: handler for number, handler in handlers if handler is not None and number in _SETTABLE}
-
-
-_SETTABLE = signal.valid_signals() - {getattr(signal, name, 0) for name in ("SIGKILL", "SIGSTOP")}

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from typing import TYPE_CHECKING
@@ -119,21 +119,16 @@ def worker_pool(count: int) -> ProcessPoolExecutor:
 def start_worker(parent: int) -> None:
     """Set up a worker, before it imports what its tasks need. It ends soon after its parent is gone, also where it waits for a task."""
     prepare_process()
-    # a thread that a plugin left would keep the worker, and with it the command, from ending
-    end_with_parent(parent, PARENT_EVERY_S, threading.main_thread().is_alive)
-    # Ctrl-C reaches the whole process group; the parent stops its workers itself.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def end_with_parent(parent: int, every_s: float, works: Callable[[], bool] = lambda: True) -> None:
-    """Have a thread end this process soon after its parent is gone, or `works` no more."""
 
     def watch() -> None:
-        while os.getppid() == parent and works():
-            time.sleep(every_s)
+        # a thread that a plugin left would keep the worker, and with it the command, from ending
+        while os.getppid() == parent and threading.main_thread().is_alive():
+            time.sleep(PARENT_EVERY_S)
         os._exit(1)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()
+    # Ctrl-C reaches the whole process group; the parent stops its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def workers_at_most(wanted: int) -> int:

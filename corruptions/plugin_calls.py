@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import CorruptsetError, PluginError
-from ..foreign import Foreign, described
+from ..foreign import described, foreign_code
 from .keys import Keys
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _call(corruption: Corruption, images: Images, keys: Keys, given: Mapping[str
     shown.flags.writeable = False
     of_part = {name: value[part] if name == "labels" else value for name, value in given.items()}
     try:
-        with Foreign(f"The plugin {corruption.module}: {corruption.name}"):
+        with foreign_code():
             made = corruption.function(shown, Keys(keys.stage, keys.samples[part]), **of_part)
             fault = fault_of(made, shown, keeps_shape=corruption.keeps_shape)
         cause = None

@@ -5,6 +5,7 @@ What such a module needs is here: ``from corruptset.corruptions.plugins import D
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -22,7 +23,7 @@ from typing import Any
 from .. import foreign
 from ..errors import CorruptsetWarning, PluginError, suggest
 from ..files import NUL
-from ..foreign import Foreign, described
+from ..foreign import described, foreign_code
 from . import registry
 from .add_ons import installed
 from .keys import Keys
@@ -157,7 +158,7 @@ def _within(module: str, package: str) -> bool:
 
 def _of_name(name: str) -> ModuleType:
     try:
-        with Foreign(f"The plugin {name}"):
+        with foreign_code():
             return importlib.import_module(name)
     except ModuleNotFoundError as e:
         if e.name is None or not _within(name, e.name):
@@ -186,7 +187,7 @@ def _of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with Foreign(f"The plugin {path}"):
+        with foreign_code():
             spec.loader.exec_module(module)
     except Exception as e:
         del sys.modules[name]
@@ -201,7 +202,7 @@ def _failure(given: str, module: str, error: BaseException) -> PluginError:
     if isinstance(error, SyntaxError) and error.filename is not None:
         where = f"{error.filename}, line {error.lineno}"
     else:
-        inner = __file__, importlib.__file__, registry.__file__, foreign.__file__
+        inner = __file__, importlib.__file__, registry.__file__, foreign.__file__, contextlib.__file__
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename not in inner and not f.filename.startswith("<frozen")]
         where = f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "while it was imported"
     return PluginError(f"The plugin {given} cannot be loaded ({where}): {described(error)}")

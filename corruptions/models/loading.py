@@ -18,7 +18,7 @@ from typing import Any
 from ...digests import digest_of
 from ...errors import CorruptsetError, ModelError, suggest
 from ...files import open_regular, reason
-from ...foreign import Foreign, cause_of, said
+from ...foreign import cause_of, foreign_code, said
 from .model_file import ModelFile
 from .pytorch import INSTALL, import_torch
 
@@ -114,10 +114,9 @@ def _state_dict(name: str, data: bytes) -> dict[str, Any]:
 def _made(file: ModelFile, folder: Path) -> Any:
     """Call the factory; its own random weights leave PyTorch's random state as it was."""
     torch = import_torch()
-    running = Foreign(f"The model {file.name}")
     module_name, _, attribute = (file.factory or "").partition(":")
     try:
-        with _importable(folder), running:
+        with _importable(folder), foreign_code():
             target: Any = importlib.import_module(module_name)
     except Exception as e:
         raise ModelError(
@@ -132,7 +131,7 @@ def _made(file: ModelFile, folder: Path) -> Any:
         raise ModelError(f"factory is {file.factory!r}, which is a {type(target).__name__}; expected a function or class.")
     written = ", ".join(f"{key}={value!r}" for key, value in file.arguments.items())
     try:
-        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings(), running:
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"), warnings.catch_warnings(), foreign_code():
             warnings.simplefilter("ignore")
             network = target(**file.arguments)
     except Exception as e:
@@ -179,7 +178,7 @@ def fault(error: BaseException) -> str:
 def model_called(name: str) -> Iterator[None]:
     """Run code of a model; whatever it raises, and whatever would end the process, becomes a `ModelError`."""
     try:
-        with Foreign(f"The model {name}"):
+        with foreign_code():
             yield
     except (CorruptsetError, MemoryError):
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...corruptions.models.surrogate import Surrogate
+from ...corruptions.registry import PLUGIN, get_corruption
 from ...errors import BuildError
 from ..plan.build_spec import BuildSpec
 from ..plan.checked_build import CheckedBuild
@@ -28,7 +29,18 @@ def accepted_build(spec: BuildSpec, checked: Checked) -> CheckedBuild:
     build.refuse_several_shapes()
     if spec.surrogate is not None:
         _refuse_poor_surrogate(build, spec.surrogate)
+    if spec.maker.plugins:
+        _try_plugins(build)
     return build
+
+
+def _try_plugins(build: CheckedBuild) -> None:
+    """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is another build."""
+    spec, first = build.spec, build.samples[0]
+    sets = [one for one in spec.chosen(spec.asked) if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)]
+    clean = load_clean(spec.loader, first, spec.preprocessing)
+    for _ in spec.maker.images(spec.maker.tree(sets), clean[None], [first.sample.id], [first.sample.label]):
+        pass
 
 
 def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
