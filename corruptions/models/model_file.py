@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -136,12 +135,11 @@ def read_model_file(path: Path) -> ModelFile:
     Raises
     ------
     ModelError
-        It cannot be read, is not TOML, or has mistakes: all of them, each with its line.
+        It cannot be read, is not TOML, or has mistakes: all of them, each with its key.
     """
     where = f"The model file {path}"
     try:
-        text = read_text(path)
-        values = parse_toml(text, where)
+        values = parse_toml(read_text(path), where)
     except OSError as e:
         raise ModelError(f"{where} cannot be read: {reason(e)}.") from None
     except RecipeError as e:
@@ -149,18 +147,7 @@ def read_model_file(path: Path) -> ModelFile:
     try:
         return ModelFile.model_validate(values)
     except ValidationError as e:
-        raise ModelError(mistakes(where, mistake_lines(e, ModelFile, lambda keys: _line_of(text, keys)))) from None
-
-
-def _line_of(text: str, keys: Iterable[str | int]) -> str:
-    """Return ``line 7, `` for the place of a mistake, or nothing where it has no line. Found in the text: tomllib does not say it."""
-    line = 0
-    for key in keys:
-        lines = text.split("\n")[max(line - 1, 0) :]
-        begins = re.compile(rf"\s*\[?\s*[\"']?{re.escape(str(key))}[\"']?\s*[=\]]")
-        match = next((number for number, content in enumerate(lines, max(line, 1)) if begins.match(content)), None)
-        line = match or line
-    return f"line {line}, " if line else ""
+        raise ModelError(mistakes(where, mistake_lines(e, ModelFile))) from None
 
 
 def class_folders(path: Path) -> tuple[str, ...]:
