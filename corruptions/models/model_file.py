@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -157,9 +158,8 @@ def class_folders(path: Path) -> tuple[str, ...]:
     except OSError as e:
         raise ModelError(f"The file of class folders {path} cannot be read: {reason(e)}.") from None
     folders = tuple(lines[:-1] if lines and not lines[-1] else lines)
-    twice = sorted({folder for folder in folders if folders.count(folder) > 1}) if len(set(folders)) != len(folders) else []
-    problems = [f"line {number} is empty; expected the folder of output {number - 1}" for number, f in enumerate(folders, 1) if not f]
-    problems += [f"{folder!r} stands on more than one line" for folder in twice if folder]
-    if problems or not folders:
-        raise ModelError(mistakes(f"The file of class folders {path}", problems or ["it is empty"]))
+    wrong = [repr(folder) for folder, count in Counter(folders).items() if not folder or count > 1]
+    if wrong or not folders:
+        has = f"has {', '.join(wrong[:4])}" if wrong else "is empty"
+        raise ModelError(f"The file of class folders {path} {has}; expected a line for each output, none empty and none twice.")
     return folders
