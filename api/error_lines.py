@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -40,9 +40,7 @@ PATTERNS = {
 """What texts of the models must look like, for people; a test finds a pattern that has no words."""
 
 
-def mistake_lines(
-    error: ValidationError, model: type[BaseModel], place: Callable[[tuple[str | int, ...]], str] = lambda keys: ""
-) -> list[str]:
+def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
     """Return each mistake as a line: the key, what was given, what was expected; a near name is suggested.
 
     Parameters
@@ -50,12 +48,10 @@ def mistake_lines(
     error : pydantic.ValidationError
     model : type of BaseModel
         What was to be validated; its fields are the known keys.
-    place : callable, optional
-        Keys that lead to a mistake -> what its line begins with: ``"line 7, "``.
     """
     # a list whose items are all wrong is also called too short; its items have their own lines
     shown = [details for details in error.errors() if details["type"] != "too_short" or not details["input"]]
-    return [place(details["loc"]) + _line(details, model) for details in shown]
+    return [_line(details, model) for details in shown]
 
 
 def _line(details: ErrorDetails, model: type[BaseModel]) -> str:

@@ -40,9 +40,6 @@ class ProgressEvent:
     images_done: int = 0
     """Of ``building``: those of unfinished parts too."""
     images_total: int = 0
-    sets_done: int = 0
-    """Sets of which every part is committed."""
-    sets_total: int = 0
     seconds: float = 0.0
     """Since the phase began."""
 

@@ -219,14 +219,14 @@ def _print_plan(planned: Plan, *, list_sets: bool) -> None:
     )
     put_both(planned.alone, "         ")
     workers = f"{planned.jobs} worker{'s' * (planned.jobs != 1)}"
-    put(f"Time:    about {duration(planned.seconds)} with {workers}")
+    put(f"Time:    about {duration(max(planned.seconds, 1))} with {workers}, {planned.images / planned.seconds:,.0f} images/s")
     put(f"Memory:  at most {size(planned.memory_per_worker)} a worker")
     put(f"Work:    {planned.stages_applied} stages for each sample, {planned.stages_naive} without sharing; {planned.parts} parts")
     if planned.moves_content:
         put(f"Moved:   the content of {first_few(planned.moves_content)}")
-    for name, estimate in planned.stores.items():
+    for name, count in planned.stores.items():
         chosen = "chosen" if name == planned.store else f"--store {name}"
-        put(f"Store:   {STORES[name]}: about {size(estimate.bytes)} in {duration(estimate.seconds)} ({chosen})")
+        put(f"Store:   {STORES[name]}: about {size(count)} ({chosen})")
     put_notes(planned.notes)
 
 

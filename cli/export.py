@@ -77,7 +77,7 @@ def page(
 ) -> None:
     """Make the page of a finished data set, index.html: what it is, every set with pictures and curves, how to load it.
 
-    A build has one already, unless it was made with --no-page or by an earlier release. The data set's digest stays.
+    A build has one already, unless it was made with --no-page. The data set's digest stays.
     """
     with progress_of("page") as progress:
         from ..generate.again.page_again import page as make_page

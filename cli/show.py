@@ -136,7 +136,7 @@ def _put_gradual(record: Mapping[str, Any]) -> None:
         rows = ([str(row["level"]), row["change"], *(f"{row[key]:.1f}" for key in numbers)] for row in record["changes"])
         put_rows(["level", "change", "changed %", "mean", "colours"], rows, right=("changed %", "mean", "colours"), wrapped=("change",))
     else:
-        put("What a level changes depends on the model: from Python, corruptset.generate.level_effects.change_table measures it.")
+        put("What a level changes depends on the model: the manifest of a build has the share of pixels that each set changes.")
     put()
     _put_facts(record)
 

@@ -51,10 +51,10 @@ def cache_root() -> Path:
     # Workers use the same folder, and only its maker removes it.
     os.environ["CORRUPTSET_CACHE"] = str(private)
     atexit.register(_remove_if_mine, private, os.getpid())
+    compiled = f"kernels/{_kernels()}"
     for path in candidates:
-        for folder in (f"kernels/{_kernels()}", "tables"):
-            with contextlib.suppress(OSError):  # what is not there is made again
-                shutil.copytree(path / folder, private / folder, copy_function=os.symlink, dirs_exist_ok=True)
+        with contextlib.suppress(OSError):  # what is not there is made again
+            shutil.copytree(path / compiled, private / compiled, copy_function=os.symlink, dirs_exist_ok=True)
     return private
 
 

@@ -179,7 +179,7 @@ def parse_table(text: str, where: str) -> Calibration:
     Raises
     ------
     RecipeError
-        With every mistake at once: the line, the row, the key, what was expected.
+        With every mistake at once: the row, the key, what was expected.
     """
     table = _table(text, where)
     name, side = table.head["name"], table.head["side"]
@@ -203,10 +203,10 @@ def _rows_by_severity(table: TableFile[Mapping[int, Row]], corruption: str) -> d
     for number, entry in enumerate(entries, 1):
         severity = entry.get("severity")
         if isinstance(severity, bool) or not isinstance(severity, int) or severity not in SEVERITIES:
-            table.add_problem(f"severity is {severity!r}; expected 1, 2, 3, 4 or 5", corruption, number, "severity")
+            table.add_problem(f"severity is {severity!r}; expected 1, 2, 3, 4 or 5", corruption, number)
             continue
         if severity in rows:
-            table.add_problem(f"severity {severity} is given twice", corruption, number, "severity")
+            table.add_problem(f"severity {severity} is given twice", corruption, number)
         rows[severity] = table.row(corruption, entry, number)
     return rows
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,8 +11,6 @@ from ..toml import parse_toml
 from .registry import corruption_names, get_corruption, is_corruption
 
 T = TypeVar("T")
-_HEADER = re.compile(r"""\s*\[{1,2}\s*["']?([\w-]+)""")
-_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*=""")
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class TableFile(Mapping[str, T]):
         self._has_sources = isinstance(sources, dict) and all(isinstance(citation, str) for citation in sources.values())
         self.sources: Mapping[str, str] = sources if self._has_sources else {}
         self.problems: list[str] = []
-        self._text, self._where, self._read = text, where, read
+        self._where, self._read = where, read
         self._rows: dict[str, T] = {}
 
     def __getitem__(self, corruption: str) -> T:
@@ -72,12 +67,11 @@ class TableFile(Mapping[str, T]):
                 self.add_problem(f"there is no such corruption.{suggest(corruption, corruption_names())}", corruption)
         self._raise_problems()
 
-    def add_problem(self, problem: str, corruption: str, number: int | None = None, key: str = "") -> None:
-        """Note a problem with a corruption, one of its rows or a key of a row: ``line 12, [[fog]] row 1: ...``."""
-        line = self._lines.get((corruption, number or 1, key)) or self._lines.get((corruption, number or 1, ""))
+    def add_problem(self, problem: str, corruption: str, number: int | None = None) -> None:
+        """Note a problem with a corruption or one of its rows: ``[[fog]] row 1: ...``."""
         header = f"[[{corruption}]]" if isinstance(self.entries[corruption], list) else f"[{corruption}]"
         row = f" row {number}" if number is not None else ""
-        self.problems.append(f"line {line}, " * (line is not None) + f"{header}{row}: {problem}")
+        self.problems.append(f"{header}{row}: {problem}")
 
     def row(self, corruption: str, entry: Mapping[str, Any], number: int | None = None) -> Row:
         """Return an entry as a row, and note every problem with it."""
@@ -87,11 +81,11 @@ class TableFile(Mapping[str, T]):
         if not isinstance(source, str) or source not in self.sources:
             near = suggest(source, self.sources) if isinstance(source, str) else ""
             names = ", ".join(self.sources) or "(none)"
-            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number, "source")
+            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number)
         for key in entry:
             if key not in known and key not in ("severity", "source"):
                 problem = f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}"
-                self.add_problem(problem, corruption, number, key)
+                self.add_problem(problem, corruption, number)
         values = {}
         for name, parameter in known.items():
             if name not in entry:
@@ -101,25 +95,10 @@ class TableFile(Mapping[str, T]):
             try:
                 values[name] = parameter.checked(entry[name], corruption)
             except ParameterError as e:
-                self.add_problem(str(e), corruption, number, name)
+                self.add_problem(str(e), corruption, number)
         return Row(declared.without_defaults(values), self.sources.get(source, "") if isinstance(source, str) else "")
 
     def _raise_problems(self) -> None:
         problems, self.problems = self.problems, []
         if problems:
             raise RecipeError(mistakes(self._where, problems))
-
-    @functools.cached_property
-    def _lines(self) -> dict[tuple[str, int, str], int]:
-        """(corruption, number of its row, key; "" is the header) -> line. Found in the text, because tomllib does not say it."""
-        lines: dict[tuple[str, int, str], int] = {}
-        numbers: Counter[str] = Counter()
-        table = ""
-        for line, content in enumerate(self._text.split("\n"), 1):
-            if header := _HEADER.match(content):
-                table = header[1]
-                numbers[table] += 1
-                lines[table, numbers[table], ""] = line
-            elif key := _KEY.match(content):
-                lines.setdefault((table, numbers[table], key[1]), line)
-        return lines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -286,7 +285,7 @@ class _Making:
         if missing:
             if finish_only:
                 raise missing_parts(self.directory, parts(self.build.runs, groups), missing)
-            self._run(job, missing, parts=len(self.build.runs) * len(groups), images=len(new) * len(job.samples), sets=len(new))
+            self._run(job, missing, parts=len(self.build.runs) * len(groups), images=len(new) * len(job.samples))
             new_sidecars = {(s, p.run.number): self._sidecar(p.name) for p in missing for s in p.sets}
             opened = replace(opened, sidecars=opened.sidecars | new_sidecars)
         self.progress(ProgressEvent("finishing"))
@@ -305,8 +304,7 @@ class _Making:
             share = share_of(parts(self.build.runs, self.build.spec.groups(new, self.build.runs)), number, jobs)
             missing = missing_of(self.directory, share, origin)
             job = replace(job, origin=origin, array=True)
-            sets = {s for p in share for s in p.sets}
-            return share, self._run(job, missing, parts=len(share), images=sum(p.images for p in share), sets=len(sets))
+            return share, self._run(job, missing, parts=len(share), images=sum(p.images for p in share))
 
     def _job(self, state: BuildState) -> Job:
         return self.build.job(self.directory, list(dict.fromkeys([*self.build.spec.asked, *state.sets])))
@@ -319,10 +317,9 @@ class _Making:
         self.progress(ProgressEvent("preparing"))
         warm_up(job, self.workers, tell=lambda done, total: self.progress(ProgressEvent("compiling", parts_done=done, parts_total=total)))
 
-    def _run(self, job: Job, missing: Sequence[Part], *, parts: int, images: int, sets: int) -> list[PartDone]:
-        """Make the missing parts, of so many parts, images and sets; return what was done."""
+    def _run(self, job: Job, missing: Sequence[Part], *, parts: int, images: int) -> list[PartDone]:
+        """Make the missing parts, of so many parts and images; return what was done."""
         by_name = {p.name: p for p in missing}
-        runs_missing = Counter(s for p in missing for s in p.sets)
         records: list[PartDone] = []
         images_missing = sum(p.images for p in missing)
         check_space(self.directory, images_missing * self.build.spec.stored_bytes, "the build", SPACE_ADVICE)
@@ -333,8 +330,6 @@ class _Making:
             parts_total=parts,
             images_done=there,
             images_total=images,
-            sets_done=sets - len(runs_missing),
-            sets_total=sets,
         )
         self.progress(event)
         started = time.monotonic()
@@ -351,13 +346,10 @@ class _Making:
             nonlocal event, committed
             records.append(record)
             committed += by_name[record.name].images
-            for set_id in by_name[record.name].sets:
-                runs_missing[set_id] -= 1
             event = replace(
                 event,
                 parts_done=event.parts_done + 1,
                 images_done=max(event.images_done, there + committed),
-                sets_done=sets - sum(n > 0 for n in runs_missing.values()),
                 seconds=time.monotonic() - started,
             )
             self.progress(event)

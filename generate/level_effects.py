@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -11,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..corruptions.calibrations import DEFAULT_LADDER, check_ladder, fitting
-from ..corruptions.keys import check_seed
-from ..corruptions.models.surrogate import Surrogate
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
-from ..errors import ParameterError
 from .pixels.preprocessing import preprocess
 from .plan.set_maker import SetMaker
 from .recipes.choice import ladders
@@ -33,7 +29,7 @@ class Change:
 
     level: int
     change: str
-    """What was done to an image so far: ``"7 lines"``. For images of several sizes, to the first."""
+    """What was done to an image so far: ``"7 lines"``."""
     changed: float
     """Pixels of which any channel differs from the clean image's, in per cent."""
     mean: float
@@ -46,101 +42,40 @@ class Change:
         return {key: round(value, 4) if isinstance(value, float) else value for key, value in asdict(self).items()}
 
 
-def change_table(
-    name: str,
-    *,
-    ladder: str = DEFAULT_LADDER,
-    images: Sequence[Images] | Images | None = None,
-    keys: Sequence[str] | None = None,
-    seed: int = 0,
-    surrogate: Surrogate | None = None,
-    labels: Sequence[int] | None = None,
-) -> list[Change]:
+def change_table(name: str, ladder: str = DEFAULT_LADDER) -> list[Change]:
     """Return what every level of a gradual degradation changes, from level 0 to level 30 or the last one that it has.
+
+    Means are over the eight photographs of the source ``sample``, resized and cropped to 224x224 as ``imagenet-c`` does.
 
     Parameters
     ----------
     name : str
-        A gradual degradation.
+        A gradual degradation that follows no model.
     ladder : {"evaluated", "text"}
         Whose parameters it has.
-    images : (N, H, W, C) ndarray of uint8, or sequence of (H, W) or (H, W, C) ndarrays of uint8, optional
-        The images that means are over, which may differ in size. Default: the eight photographs of the source ``sample``,
-        resized and cropped to 224x224 as ``imagenet-c`` does; the images are then those that a build of ``sample`` makes.
-    keys : sequence of str, optional
-        What the images are called: random draws follow from it. Default ``"0"``, ``"1"``, ..., and the photographs' names.
-    seed : int
-        0..2**53 - 1.
-    surrogate : Surrogate, optional
-        The model whose gradient `model_gradient` follows (`corruptset.load_surrogate`); then `images` of its size are needed too.
-    labels : sequence of int, optional
-        The class of each image, for a model.
-
-    Returns
-    -------
-    list of Change
-
-    Raises
-    ------
-    UnknownCorruption, ParameterError, ImageError
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> for row in change_table("fade_black", images=[np.full((8, 8, 3), 200, np.uint8)])[:3]:
-    ...     print(row.level, row.change, row.changed, row.mean, row.colours)
-    0 unchanged 0.0 200.0 1.0
-    1 x 0.9, 1 times 100.0 180.0 1.0
-    2 x 0.9, 2 times 100.0 162.0 1.0
     """
-    declared = get_corruption(name)
-    if declared.gradual is None:
-        raise ParameterError(f"{name} has severities in place of levels: it has no table of changes.")
-    if declared.needs_model and (surrogate is None or images is None or labels is None or len(labels) != len(images)):
-        raise ParameterError(
-            f"{name} follows the gradient of a model: give images of the model's size, a label for each, and the surrogate."
-        )
+    gradual = get_corruption(name).gradual
+    assert gradual is not None
     table = replace(fitting("imagenet"), ladder=check_ladder(ladder))
-    check_seed(seed)
-    ids, batches = _photographs() if images is None else (tuple(map(str, range(len(images)))), _batches(images))
-    if keys is not None:
-        ids = tuple(keys)
-    if not batches or len(ids) != sum(map(len, batches)):
-        raise ParameterError(f"{len(ids)} keys for {sum(map(len, batches))} images: expected images, and one key for each.")
+    ids, clean = _photographs()
     rungs = [spec for spec in ladders(table) if spec.stages[0].corruption == name]
-    stage = {spec.id: spec.stages[0] for spec in rungs}
-    maker = SetMaker(table.side, seed, resources={} if surrogate is None else {"surrogate": surrogate})
-    tree = maker.tree(rungs)
-    measured: dict[int, list[tuple[float, float, float]]] = {0: []}
-    start = 0
-    for batch in batches:
-        measured[0] += [_measure(clean, clean) for clean in batch]
-        stop = start + len(batch)
-        for set_id, degraded in maker.images(tree, batch, ids[start:stop], None if labels is None else labels[start:stop]):
-            level = stage[set_id].level
-            assert level is not None
-            measured.setdefault(level, []).extend(_measure(*pair) for pair in zip(batch, degraded, strict=True))
-        start = stop
-    shape = batches[0].shape[1:]
+    levels = {spec.id: spec.stages[0].level or 0 for spec in rungs}
+    maker = SetMaker(table.side)
+    measured = {0: [_measure(image, image) for image in clean]}
+    for set_id, degraded in maker.images(maker.tree(rungs), clean, ids):
+        measured[levels[set_id]] = [_measure(*pair) for pair in zip(clean, degraded, strict=True)]
     values = rungs[0].stages[0].parameters
-    changes = {level: declared.gradual.change(level, shape, values) if level else UNCHANGED for level in measured}
+    changes = {level: gradual.change(level, clean.shape[1:], values) if level else UNCHANGED for level in measured}
     return [Change(level, changes[level], *np.mean(rows, axis=0).tolist()) for level, rows in sorted(measured.items())]
 
 
 @cache
-def _photographs() -> tuple[tuple[str, ...], list[Images]]:
+def _photographs() -> tuple[tuple[str, ...], Images]:
     """Return the names of the source ``sample``'s photographs, and all of them as one batch."""
     source = open_source("sample")
     spec = load_recipe(RECIPE).preprocessing
     images = [preprocess(source.load(sample).image, spec) for sample in source.samples]
-    return tuple(sample.id for sample in source.samples), [check_images(np.stack(images))]
-
-
-def _batches(images: Sequence[Images] | Images) -> list[Images]:
-    """Return images as batches: those of an array as one, others each as its own."""
-    if isinstance(images, np.ndarray) and images.ndim == 4:
-        return [check_images(images)] if len(images) else []
-    return [check_images(np.asarray(image)[None] if np.ndim(image) != 2 else np.asarray(image)[None, :, :, None]) for image in images]
+    return tuple(sample.id for sample in source.samples), check_images(np.stack(images))
 
 
 def _measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> tuple[float, float, float]:

@@ -162,8 +162,8 @@ def _gradual(name: str, which: str) -> dict[str, Any]:
         "accumulates": gradual.accumulates,
         "ladders": {other: dict(row.parameters) for other, row in ladders.items()},
         "ladder": which,
-        # What a model's gradient changes depends on the model: `change_table` takes one, from Python.
-        "changes": [row.as_json() for row in change_table(name, ladder=which)] if measurable else [],
+        # what a model's gradient changes depends on the model
+        "changes": [row.as_json() for row in change_table(name, which)] if measurable else [],
     }
 
 

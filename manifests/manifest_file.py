@@ -12,7 +12,7 @@ from .disk.listing import read_small
 from .disk.mirror import Mirror, data_folder, place_name
 from .layout import MANIFEST, STREAM, STREAM_BEGUN, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
-from .records.parsing import manifest_or_mistakes
+from .records.parsing import record_or_mistakes
 from .records.report import Problem
 
 MANIFEST_CAP = 512 << 20
@@ -46,7 +46,7 @@ def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
     VerificationError
         Lists every field that is wrong.
     """
-    manifest, mistakes = manifest_or_mistakes(data)
+    manifest, mistakes = record_or_mistakes(Manifest, data)
     if manifest is None:
         raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(mistakes)}")
     return manifest

@@ -38,7 +38,7 @@ def relative_corruption_error(
     return ratio(np.sum(errors, axis=0) - len(errors) * clean, np.sum(baseline, axis=0) - len(baseline) * baseline_clean)
 
 
-def rb_index(clean: Estimate, others: Sequence[Estimate], *, higher_is_better: bool = True) -> Estimate:
+def rb_index(clean: Estimate, others: Sequence[Estimate]) -> Estimate:
     """Return the robustness index of T sets: the mean difference from the clean score, as a share of it.
 
     Parameters
@@ -47,15 +47,12 @@ def rb_index(clean: Estimate, others: Sequence[Estimate], *, higher_is_better: b
         The score on the clean set, in any unit.
     others : sequence of ndarray
         The score on each other set.
-    higher_is_better : bool
-        False for an error, a loss or a distance: the sign changes (``Flag``), so that a larger index always means a larger loss.
 
     Notes
     -----
-    FlagEval, robustness evaluation of vision models: ``Flag / (T * A_org) * sum(A_org - A_i)``.
+    FlagEval, robustness evaluation of vision models: ``Flag / (T * A_org) * sum(A_org - A_i)``, with a flag of 1.
     """
-    flag = 1 if higher_is_better else -1
-    return flag * ratio(np.sum([clean - other for other in others], axis=0), len(others) * clean)
+    return ratio(np.sum([clean - other for other in others], axis=0), len(others) * clean)
 
 
 def cv_percent(accuracies: Sequence[Estimate]) -> Estimate:

@@ -6,13 +6,12 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 from ..errors import ScoreError, listed
 from ..files import read_regular, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.records.parsing import record_or_mistakes
-from .records import SCORES_VERSION, Scores
+from .records import Scores
 
 SCORES = "scores.json"
 SETS = "sets.csv"
@@ -40,8 +39,7 @@ def load_scores(path: str | Path) -> Scores:
         raise ScoreError(f"The scores {file} cannot be read: {reason(e)}. Expected what `corruptset score --out FOLDER` writes.") from None
     scores, mistakes = record_or_mistakes(Scores, data)
     if scores is None:
-        other = _other_version(data)
-        raise ScoreError(f"{file} {other}" if other else f"{file} is no scores file:\n{listed(mistakes)}")
+        raise ScoreError(f"{file} is no scores file that this release reads:\n{listed(mistakes)}")
     return scores
 
 
@@ -69,18 +67,3 @@ def scores_bytes(scores: Scores) -> bytes:
         before, _, after = text.rpartition('"resamples": null')
         text = f'{before}"resamples": {{{head}, "values": {{\n{lines}\n }}}}{after}'
     return text.encode() + b"\n"
-
-
-def _other_version(data: bytes) -> str | None:
-    """Return what to say of a file of another version of the schema; None where it has this one, or none."""
-    try:
-        value: Any = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    version = value.get("schema_version") if isinstance(value, dict) else None
-    if type(version) is not int or version == SCORES_VERSION:
-        return None
-    return (
-        f"has schema_version {version}, and this release reads scores of {SCORES_VERSION}. Score the predictions again, or use the release "
-        "of corruptset that wrote it."
-    )

@@ -8,6 +8,7 @@ import io
 import pickle
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +25,9 @@ from .pytorch import INSTALL, import_torch
 NESTED = ("state_dict", "model_state_dict", "model")
 """Keys under which training scripts keep a state dict, beside their own."""
 SHOWN = 4
-"""Names of weights that an error shows."""
+"""Keys that an error shows."""
+MOST_SAID = 400
+"""Letters of PyTorch's list of weights that are missing, unexpected, or of another shape."""
 
 
 def read_weights(path: Path) -> tuple[bytes, str]:
@@ -152,24 +155,13 @@ def _importable(folder: Path) -> Iterator[None]:
 def _put_weights(network: Any, state: dict[str, Any], file: ModelFile) -> None:
     if all(name.startswith("module.") for name in state):  # torch.nn.DataParallel's names
         state = {name.removeprefix("module."): tensor for name, tensor in state.items()}
-    expected = network.state_dict()
-    missing, unexpected = [n for n in expected if n not in state], sorted(n for n in state if n not in expected)
-    shapes = [
-        f"{n} {tuple(t.shape)} in place of {tuple(expected[n].shape)}"
-        for n, t in state.items()
-        if n in expected and t.shape != expected[n].shape
-    ]
-    problems = [
-        f"{len(names)} {what}: {', '.join(names[:SHOWN])}{', ...' * (len(names) > SHOWN)}"
-        for what, names in (("missing", missing), ("that it has no place for", unexpected), ("of another shape", shapes))
-        if names
-    ]
-    if problems:
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as e:
         raise ModelError(
-            f"The weights {file.weights} are of another architecture than {file.factory} makes. {'; '.join(problems)}. "
+            f"The weights {file.weights} are of another architecture than {file.factory} makes. {textwrap.shorten(str(e), MOST_SAID)}. "
             "Check factory and arguments."
-        )
-    network.load_state_dict(state)
+        ) from None
 
 
 def first_line(error: BaseException) -> str:

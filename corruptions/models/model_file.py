@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -136,12 +136,11 @@ def read_model_file(path: Path) -> ModelFile:
     Raises
     ------
     ModelError
-        It cannot be read, is not TOML, or has mistakes: all of them, each with its line.
+        It cannot be read, is not TOML, or has mistakes: all of them, each with its key.
     """
     where = f"The model file {path}"
     try:
-        text = read_text(path)
-        values = parse_toml(text, where)
+        values = parse_toml(read_text(path), where)
     except OSError as e:
         raise ModelError(f"{where} cannot be read: {reason(e)}.") from None
     except RecipeError as e:
@@ -149,18 +148,7 @@ def read_model_file(path: Path) -> ModelFile:
     try:
         return ModelFile.model_validate(values)
     except ValidationError as e:
-        raise ModelError(mistakes(where, mistake_lines(e, ModelFile, lambda keys: _line_of(text, keys)))) from None
-
-
-def _line_of(text: str, keys: Iterable[str | int]) -> str:
-    """Return ``line 7, `` for the place of a mistake, or nothing where it has no line. Found in the text: tomllib does not say it."""
-    line = 0
-    for key in keys:
-        lines = text.split("\n")[max(line - 1, 0) :]
-        begins = re.compile(rf"\s*\[?\s*[\"']?{re.escape(str(key))}[\"']?\s*[=\]]")
-        match = next((number for number, content in enumerate(lines, max(line, 1)) if begins.match(content)), None)
-        line = match or line
-    return f"line {line}, " if line else ""
+        raise ModelError(mistakes(where, mistake_lines(e, ModelFile))) from None
 
 
 def class_folders(path: Path) -> tuple[str, ...]:
@@ -170,9 +158,8 @@ def class_folders(path: Path) -> tuple[str, ...]:
     except OSError as e:
         raise ModelError(f"The file of class folders {path} cannot be read: {reason(e)}.") from None
     folders = tuple(lines[:-1] if lines and not lines[-1] else lines)
-    twice = sorted({folder for folder in folders if folders.count(folder) > 1}) if len(set(folders)) != len(folders) else []
-    problems = [f"line {number} is empty; expected the folder of output {number - 1}" for number, f in enumerate(folders, 1) if not f]
-    problems += [f"{folder!r} stands on more than one line" for folder in twice if folder]
-    if problems or not folders:
-        raise ModelError(mistakes(f"The file of class folders {path}", problems or ["it is empty"]))
+    wrong = [repr(folder) for folder, count in Counter(folders).items() if not folder or count > 1]
+    if wrong or not folders:
+        has = f"has {', '.join(wrong[:4])}" if wrong else "is empty"
+        raise ModelError(f"The file of class folders {path} {has}; expected a line for each output, none empty and none twice.")
     return folders

@@ -32,7 +32,7 @@ from ..sinks.containers import format_of
 from ..sinks.sink import Sink
 from ..sources.check import Checked, check
 from ..sources.groups import recorded_hold_out
-from ..sources.selection import select
+from ..sources.selection import select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, Sample, Source, open_source
 from ..work.worker import load_clean
 from .agreement import (
@@ -90,16 +90,15 @@ class RecordedBuild(BuildSpec):
         return [(e.path, e.reason) for e in self.manifest.excluded]
 
     def _refuse_other_pixels(self, samples: Sequence[CheckedSample]) -> None:
-        count = min(PROBED, len(samples))
         problems = []
-        for i in spread(len(samples), count):
+        for i in spread(range(len(samples)), PROBED):
             digest = pixel_digest(load_clean(self.source, samples[i], self.preprocessing))
             if digest != self.records[i].pixels:
                 problems.append(f"{samples[i].sample.id}: the clean pixels are {digest}, recorded is {self.records[i].pixels}")
         if problems:
             raise VerificationError(
                 f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized differently here "
-                f"({len(problems)} of the {count} looked at):\n{listed(problems)}\n"
+                f"({len(problems)} of the {min(PROBED, len(samples))} looked at):\n{listed(problems)}\n"
                 f"{library_advice(self.manifest, 'pillow')} Nothing was written."
             )
 
@@ -169,13 +168,6 @@ def maker_of(manifest: Manifest, where: Path, resources: ResourceOptions, sets: 
         refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in sets for stage in spec.stages))
     return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, loaded, plugins)
-
-
-def spread(total: int, count: int | None) -> list[int]:
-    """Return the indices of `count` samples, spread evenly; None is all."""
-    if count is None or count >= total:
-        return list(range(total))
-    return [(i * total) // count for i in range(count)]
 
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:

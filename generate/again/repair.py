@@ -35,7 +35,7 @@ from ...manifests.layout import (
 from ...manifests.partial import load_partial, may_be_absent
 from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import FileRecord, Manifest, SampleRecord
-from ...manifests.records.parsing import manifest_or_mistakes, other_schema
+from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
@@ -125,12 +125,9 @@ def _trusted(root: Path, outcome: Repaired) -> Manifest | None:
         refuse("it is missing, or not a plain file")
         return None
     data = (root / MANIFEST).read_bytes()
-    manifest, _ = manifest_or_mistakes(data)
+    manifest, mistakes = record_or_mistakes(Manifest, data)
     if manifest is None:
-        if (other := other_schema(data)) is not None:
-            outcome.leave(MANIFEST, other)
-        else:
-            refuse("it does not follow the schema")
+        refuse(f"it does not follow the schema ({mistakes[0]})")
         return None
     if any(True for _ in manifest_problems(manifest)):
         refuse("its fields contradict each other")

@@ -22,8 +22,9 @@ from ...pixels import pixel_digest
 from ..pixels.encoding import Encoding, encoding_of, parse_encoding
 from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..recipes.set_spec import SetSpec
+from ..sources.selection import spread
 from .agreement import differing_classes, differing_paths, matched, refuse_unrecorded_code, refuse_unrecorded_textures
-from .from_manifest import maker_of, opened_source, specs_of, spread
+from .from_manifest import maker_of, opened_source, specs_of
 from .remake_options import RemakeOptions
 
 MOST_CLASSES = 5
@@ -60,7 +61,7 @@ def made_again(
     refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
-    picks = spread(len(data.samples), count)
+    picks = spread(range(len(data.samples)), count)
     sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
     maker = maker_of(manifest, data.path, options.resources, sets, side)
     tree = maker.tree(sets)

@@ -8,8 +8,6 @@ from pathlib import Path
 from ...errors import BuildError
 from ...manifests.layout import MANIFEST, WORK_FOLDER, is_begun
 
-_OLD_BASE = f"{WORK_FOLDER}/{MANIFEST}"
-
 
 def refuse_place(directory: Path) -> None:
     """Raise `BuildError` if a directory cannot be made or written to."""
@@ -30,11 +28,6 @@ def refuse_foreign(directory: Path) -> None:
     if (directory / MANIFEST).exists():
         return
     refuse_place(directory)
-    if (directory / _OLD_BASE).exists():
-        raise BuildError(
-            f"{directory} was being extended by an older corruptset, which cannot be resumed. Move {directory / _OLD_BASE} back to "
-            f"{directory / MANIFEST} and remove {directory / WORK_FOLDER}, or choose another --out."
-        )
     names = sorted(p.name for p in directory.iterdir()) if directory.exists() else []
     if names and names != [WORK_FOLDER] and not is_begun(directory):  # in this order: a job of the same array may begin it now
         raise BuildError(

@@ -16,6 +16,7 @@ from ..commit.locks import locked
 from ..pixels.preprocessing import Preprocessing
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample
+from ..sources.selection import spread
 from ..sources.source import Source
 from ..work.worker import load_clean
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
-    """Give a finished build the page that is asked for, if it has none, as one of an older release, and can be written to."""
+    """Give a finished build the page that is asked for, if it has none and can be written to."""
     from .add_page import add_page
 
     has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
@@ -58,8 +59,7 @@ class PageOfBuild:
 def page_of(build: CheckedBuild) -> PageOfBuild:
     """Return what makes the page of a build."""
     from ...pages.rungs import MOST, MOST_SMALL
-    from .shown_samples import spread
 
-    count = len(build.samples)
-    shown = {i: build.samples[i] for most in (MOST, MOST_SMALL) for i in spread(count, most)}
+    numbers = range(len(build.samples))
+    shown = {i: build.samples[i] for most in (MOST, MOST_SMALL) for i in spread(numbers, most)}
     return PageOfBuild(build.spec.loader, build.spec.preprocessing, shown)

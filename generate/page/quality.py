@@ -85,8 +85,6 @@ def about_metrics(manifest: Manifest) -> list[str]:
     multiscale = sorted({m.ms_ssim_images for m in metrics if m.ms_ssim is not None})
     if multiscale:
         lines.append(f"MS-SSIM is over the first {' or '.join(map(str, multiscale))} of them.")
-    elif all(m.spread is None for m in metrics):
-        lines.append("MS-SSIM and deviations were not measured: an earlier release of corruptset made this build.")
     else:
         lines.append(f"MS-SSIM needs images of at least {LEAST_SIDE} pixels a side; these have fewer, or change their size.")
     return lines

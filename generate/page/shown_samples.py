@@ -11,17 +11,12 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import SampleRecord
 from ...pages.jpeg import SMALL
 from ...pages.rungs import MOST, MOST_SMALL
+from ..sources.selection import spread
 
 CleanOf = Callable[[int], Images]
 """From a sample's index to its clean (H, W, C) image."""
 _KEPT = 150
 """Sets whose images stay in memory while a page is made: they are encoded several times until they have room."""
-
-
-def spread(count: int, most: int) -> list[int]:
-    """Return the indices of at most so many of `count` samples, evenly spread."""
-    most = min(most, count)
-    return [(i * count) // most for i in range(most)]
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ class ShownSamples:
     @cached_property
     def indices(self) -> list[int]:
         """Their indices; those after the first are left out where there is little room."""
-        return spread(self.count, MOST_SMALL if self.small else MOST)
+        return spread(range(self.count), MOST_SMALL if self.small else MOST)
 
     @cached_property
     def records(self) -> list[SampleRecord]:

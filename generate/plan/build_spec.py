@@ -29,7 +29,6 @@ from ..views.layout import Layout
 from ..views.registry import layout_class
 from .job import CheckedSample
 from .parts import groups
-from .plugin_cost import cost_notes, plugin_seconds
 from .set_maker import SetMaker
 from .textures import refuse_small_textures, texture_notes
 from .tree import walk_order
@@ -225,17 +224,10 @@ class BuildSpec(ABC):
             for p in plugins_of(sorted(used))
         ]
 
-    @cached_property
-    def plugin_seconds(self) -> Mapping[str, float]:
-        """Corruption -> seconds an image, of the plugins' corruptions that were asked for, measured when it is first used."""
-        return plugin_seconds(self.chosen(self.asked), self.maker, self.image_size)
-
     def refuse_small_textures(self, shapes: Iterable[tuple[int, int]]) -> None:
         """Raise `BuildError` where the user's frost textures do not cover images of these (height, width)."""
         refuse_small_textures(self.own_textures, self.chosen(self.asked), shapes, scale=self.maker.scale, side=self.maker.side)
 
     def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
-        """Return what a user should know of the view and the frost textures that were asked for, and what plugins cost."""
-        asked = self.chosen(self.asked)
-        costs = cost_notes(asked, self.plugin_seconds, self.image_size)
-        return (*(note for sink in sinks for note in sink.notes), *texture_notes(self.own_textures, asked), *costs)
+        """Return what a user should know of the view and the frost textures that were asked for."""
+        return (*(note for sink in sinks for note in sink.notes), *texture_notes(self.own_textures, self.chosen(self.asked)))

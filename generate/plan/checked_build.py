@@ -16,7 +16,7 @@ from ..pixels.metrics import MULTISCALE_IMAGES, measured_indices
 from ..regions.block_draws import region_rows
 from ..sinks.sink import Run, Sink
 from .build_spec import BuildSpec, Resources
-from .job import CheckedSample, Job, clean_shapes
+from .job import CheckedSample, Job
 from .parts import runs
 
 
@@ -42,7 +42,7 @@ class CheckedBuild:
     @cached_property
     def shapes(self) -> list[tuple[int, int]]:
         """The (height, width) that clean images have."""
-        return clean_shapes(self.samples, self.spec.preprocessing)
+        return sorted({self.spec.preprocessing.size(c.width, c.height)[::-1] for c in self.samples})
 
     @cached_property
     def runs(self) -> list[Run]:

@@ -1,38 +1,31 @@
-"""About how many bytes a build takes on the disk: a few images are made under its sets and encoded, and all else is counted.
+"""About how many bytes a build takes on the disk, from a few images of its sets (`measured`); all else is counted.
 
 Nothing that a build writes depends on it. Of a source of few images all are made, so little is left to guess.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod, sqrt
 from statistics import fmean, stdev
-from typing import TypeVar
 
 import numpy as np
 
-from ...corruptions.registry import PLUGIN, Images, get_corruption
-from ...errors import SourceError
-from ...manifests.images.pictures import decode
+from ...corruptions.registry import Images
 from ...manifests.images.shard_writer import shard_pieces
 from ...manifests.layout import shard_path
-from ...pages.jpeg import SMALL, resized
+from ...pages.jpeg import SMALL
 from ...pages.rungs import MOST, MOST_SMALL, best_rung
-from ...pages.sheets.style import LARGEST
 from ..pixels.contact_sheet import contact_sheet, thinned
-from ..pixels.preprocessing import preprocess
 from ..recipes.set_spec import SetSpec
 from ..sinks.files import FileSink
 from ..sinks.shards import ShardSink
 from ..sinks.sink import Run, Sink, file_record, json_text
-from ..sources.source import BadSample, Sample
+from ..sources.selection import spread
 from .build_spec import BuildSpec
+from .measured import Made, Measured
 
-MOST_PIXELS = 48_000_000
-"""Of all images that are made: eight photographs at 224x224 under a hundred sets, a second or two."""
-MOST_SAMPLES = 64
 MOST_SHOWN = 600
 """Sets on the contact sheet and the page."""
 _SHARD_ROWS = 64
@@ -43,7 +36,6 @@ _CARD, _SAMPLE, _SUM = 2_000, 293, 92
 _PAGE, _PAGE_SET = 26_000, 1_850
 _MANIFEST, _MANIFEST_SET, _MANIFEST_FILE, _MANIFEST_CLASS = 30_000, 830, 170, 90
 """Bytes of a line or an entry, as builds of `imagenet-c` and `cifar10-c` have them."""
-T = TypeVar("T")
 _SHA256 = f"sha256:{'0' * 64}"
 
 
@@ -60,32 +52,9 @@ class DiskEstimate:
     """How far off the estimate may be as the others were not: two standard errors, as a fraction."""
 
 
-@dataclass(frozen=True)
-class _Made:
-    """An image as it is stored."""
-
-    set_id: str
-    index: int
-    sample: Sample
-    shape: tuple[int, ...]
-    encoded: int
-    """Bytes; 0 where no sink encodes."""
-
-
-def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run]) -> DiskEstimate:
-    """Return about how many bytes a build of sets takes, its samples in `runs`.
-
-    Sets that follow a model's gradients, or that plugins make, are taken to be like the others.
-    """
-    total, sinks = len(spec.selected), spec.asked_sinks
-    ours = [s for s in sets if not s.needs_surrogate and not any(get_corruption(t.corruption).family == PLUGIN for t in s.stages)]
-    pixels = spec.image_size[0] * spec.image_size[1]
-    chosen = _spread(ours or [SetSpec("clean", ())], MOST_PIXELS // pixels)
-    indices = _spread(range(total), min(MOST_SAMPLES, MOST_PIXELS // (pixels * len(chosen))))
-    pictures: dict[str, list[Images]] = {s.id: [] for s in chosen}
-    made = list(_make(spec, chosen, indices, pictures))
-    if not made:
-        return DiskEstimate(len(sets) * total * spec.stored_bytes)
+def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run], measured: Measured) -> DiskEstimate:
+    """Return about how many bytes a build of sets takes, its samples in `runs`."""
+    total, sinks, made, pictures = len(spec.selected), spec.asked_sinks, measured.made, measured.pictures
     images = len(sets) * total
     stored = {sink: images * fmean(_stored(sink, one, runs) for one in made) for sink in sinks}
     for sink in sinks:
@@ -106,32 +75,7 @@ def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run])
     return DiskEstimate(all_of(sinks), alone, len(by_sample), _deviation(list(by_sample.values()), total))
 
 
-def _spread(items: Sequence[T], most: int) -> list[T]:
-    most = max(1, min(most, len(items)))
-    return [items[(i * len(items)) // most] for i in range(most)]
-
-
-def _make(spec: BuildSpec, sets: Sequence[SetSpec], indices: Sequence[int], pictures: Mapping[str, list[Images]]) -> Iterator[_Made]:
-    """Make some samples under some sets, one by one; a few go into `pictures`, reduced, as they are stored. Bad samples are left out."""
-    tree = spec.maker.tree(sets)
-    encodes = any(sink.encodes for sink in spec.asked_sinks)
-    pictured = _spread(indices, MOST_SMALL)
-    for index in indices:
-        sample = spec.selected[index]
-        try:
-            clean = preprocess(spec.source.load(sample).image, spec.preprocessing)
-        except (BadSample, SourceError):  # the check of the build says what is wrong
-            continue
-        encoding = spec.encoding_of(sample)
-        for set_id, images in spec.maker.images(tree, clean[None], [sample.id], [sample.label]):
-            data = encoding.encode(np.ascontiguousarray(images[0])) if encodes else b""
-            if index in pictured:
-                stored = decode(data, encoding.format) if data and not encoding.lossless else images[0]
-                pictures[set_id].append(resized(stored, LARGEST).copy())
-            yield _Made(set_id, index, sample, images[0].shape, len(data))
-
-
-def _stored(sink: Sink, one: _Made, runs: Sequence[Run]) -> int:
+def _stored(sink: Sink, one: Made, runs: Sequence[Run]) -> int:
     """Return the bytes of an image in a sink, with its record; without what a shard adds."""
     if isinstance(sink, FileSink):
         size, row, path = one.encoded, None, sink.image_path(one.set_id, one.index, one.sample)
@@ -142,9 +86,9 @@ def _stored(sink: Sink, one: _Made, runs: Sequence[Run]) -> int:
     return size + len(file_record(json_text(path), row, size, _SHA256).encode()) + len(", ")
 
 
-def _frames(made: Sequence[_Made], sink: ShardSink, runs: Sequence[Run]) -> float:
+def _frames(made: Sequence[Made], sink: ShardSink, runs: Sequence[Run]) -> float:
     """Return what HDF5 adds to the images of one set in all its shards."""
-    by_set: dict[str, list[_Made]] = {}
+    by_set: dict[str, list[Made]] = {}
     for one in made:
         by_set.setdefault(one.set_id, []).append(one)
     added = []
@@ -175,8 +119,8 @@ def _page(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:
     shown = thinned(list(pictures), MOST_SHOWN)
     small = max(pictures[shown[0]][0].shape[:2]) <= SMALL
     of = min(sets, MOST_SHOWN)
-    spread = {name: _spread(pictures[name], MOST_SMALL if small else MOST) for name in shown}
-    _, encoded = best_rung(shown, lambda name, most: spread[name][:most], small=small, of=of)
+    few = {name: spread(pictures[name], MOST_SMALL if small else MOST) for name in shown}
+    _, encoded = best_rung(shown, lambda name, most: few[name][:most], small=small, of=of)
     return sum(len(data) for data, _ in encoded.values()) * 4 / 3 * of / len(shown) + _PAGE + sets * _PAGE_SET
 
 

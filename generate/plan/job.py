@@ -57,11 +57,6 @@ class CheckedSample:
     """1 (grey) or 3; 0 where it was not looked at again."""
 
 
-def clean_shapes(samples: Sequence[CheckedSample], preprocessing: Preprocessing) -> list[tuple[int, int]]:
-    """Return the (height, width) that the clean images of samples have."""
-    return sorted({preprocessing.size(c.width, c.height)[::-1] for c in samples})
-
-
 @dataclass(frozen=True)
 class Job:
     """Everything that workers need to know; parts refer to it by ids."""
@@ -92,8 +87,3 @@ class Job:
     """Whether other jobs may make the same parts at the same time."""
     lease: Path | None = None
     """Stands for as long as Dask workers are to work; the next build removes that of one that was killed."""
-
-    @property
-    def shapes(self) -> list[tuple[int, int]]:
-        """The (height, width) that clean images have."""
-        return clean_shapes(self.samples, self.preprocessing)

@@ -7,9 +7,13 @@ samples alone, so shards are the same whichever sets are built, on whatever mach
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..sinks.sink import Run
 
@@ -113,3 +117,14 @@ def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], commit
             if sets:
                 missing.append(Part(run, sets))
     return missing
+
+
+def batches(images: Sequence[NDArray[np.uint8]]) -> Iterator[list[int]]:
+    """Yield the positions of images of one shape, as many as a batch takes."""
+    by_shape: dict[tuple[int, ...], list[int]] = {}
+    for position, image in enumerate(images):
+        by_shape.setdefault(image.shape, []).append(position)
+    for shape, positions in by_shape.items():
+        length = max(1, BATCH_BYTES // prod(shape))
+        for start in range(0, len(positions), length):
+            yield positions[start : start + length]

@@ -16,15 +16,22 @@ from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of
 from ..sources.source import Source
 from .disk_estimate import DiskEstimate, disk_estimate
-from .estimates import BASE_MEMORY, DECODED_COPIES, MODEL_MEMORY, build_seconds, gradient_seconds
+from .job import CheckedSample
+from .measured import MOST_SAMPLES, measure
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
-from .plugin_cost import stage_counts
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
-from .region_store import Store, StoreEstimate
+from .region_store import Store
 from .store_notes import store_notes
-from .tree import buffers, gradients, stages_applied, stages_naive
+from .tree import buffers, stages_applied, stages_naive
 from .unlabelled import moving
+
+BASE_MEMORY = 300 << 20
+"""A process with everything imported and all kernels loaded."""
+MODEL_MEMORY = 350 << 20
+"""PyTorch, in a process that asks a model for gradients."""
+DECODED_COPIES = 3
+"""Of a source image's pixels, at most at once: as Pillow decodes it, as an array, and one on the way to the clean image."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Plan:
     bytes: int
     """On the disk, of all files (`disk_estimate`): an estimate from `looked_at` images. Of regions, from constants."""
     seconds: float
-    """Estimate for `jobs`, from one JPEG encode timed now; the check of the source is not in it."""
+    """Estimate for `jobs`, from a few images made now; to check the source and to write are not in it."""
     jobs: int
     memory_per_worker: int
     """Bytes: what a worker stays below (estimate)."""
@@ -69,10 +76,11 @@ class Plan:
     notes: tuple[str, ...] = ()
     """What a user should know of the view and the textures that were asked for."""
     store: str | None = None
-    """Of a recipe with regions: ``images`` or ``table``, and what either takes."""
+    """Of a recipe with regions: ``images`` or ``table``."""
     source_images: int = 0
     """Images of the source that are selected; samples are these, or their regions (an estimate, where images differ or blocks overlap)."""
-    stores: Mapping[Store, StoreEstimate] = field(default_factory=dict)
+    stores: Mapping[Store, int] = field(default_factory=dict)
+    """What either takes, in bytes."""
 
     def __repr__(self) -> str:
         sets = f"{len(self.sets)} sets of {self.samples:,} samples, {self.images:,} images in {self.parts} parts"
@@ -90,8 +98,7 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         record = dict(vars(self))
-        record |= {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
-        return record | {"stores": {name: estimate.as_json() for name, estimate in self.stores.items()}}
+        return record | {"sets": [s.as_json() for s in self.sets], "seconds": round(self.seconds, 1), "size": list(self.size)}
 
 
 @showing(BuildOptions)
@@ -154,18 +161,14 @@ def plan_of(spec: RecipeBuild) -> Plan:
     batches = (buffers(spec.maker.tree(sets)) + 6) * max(BATCH_BYTES, clean)
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
-    stores = spec.store_estimates(probed, stages=applied, jobs=jobs)
-    chosen = None if spec.regions is None else stores[spec.regions.store]
-    seconds = build_seconds(size=spec.image_size, samples=count, stages=applied, images=images, jobs=jobs)
-    if chosen is not None:
-        seconds = chosen.seconds
-    seconds += count * sum(spec.plugin_seconds[name] * stages for name, stages in stage_counts(sets).items()) / jobs
+    few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
+    samples = [one.sample for one in few[:MOST_SAMPLES]] if spec.in_regions else spec.selected
+    measured = measure(spec, sets, samples, few[0].sample)
     memory = BASE_MEMORY
-    asked = sum(gradients(spec.maker.tree(spec.chosen(group))) for group in groups)
-    if asked and spec.surrogate is not None:
-        seconds += count * asked * gradient_seconds(spec.surrogate) / jobs
+    if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
-    disk = disk_estimate(spec, sets, all_runs) if chosen is None else DiskEstimate(chosen.bytes)
+    stores = spec.store_bytes(probed)
+    disk = disk_estimate(spec, sets, all_runs, measured) if spec.regions is None else DiskEstimate(stores[spec.regions.store])
     return Plan(
         recipe=spec.name,
         version=spec.version,
@@ -174,7 +177,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         sets=sets,
         images=images,
         bytes=disk.bytes,
-        seconds=seconds,
+        seconds=count * measured.seconds / jobs,
         jobs=spec.workers,
         memory_per_worker=memory + all_runs[0].count * clean + min(rows, 2 * ROWS_BYTES) + batches + decoding,
         format=spec.format or "view",

@@ -29,7 +29,7 @@ from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
 from .region_samples import RegionSamples, images_of
-from .region_store import RegionStore, Store, StoreEstimate, region_store, store_estimates
+from .region_store import RegionStore, Store, region_store, table_bytes
 from .resources import ResourceOptions
 from .set_maker import SetMaker
 from .source_fit import refuse_other_source
@@ -82,13 +82,13 @@ class RecipeBuild(BuildSpec):
         """Return how many samples so many images make (estimate)."""
         return images if self.regions is None else self.regions.samples(images)
 
-    def store_estimates(self, probed: Checked, *, stages: int, jobs: int) -> dict[Store, StoreEstimate]:
-        """Return what either way to store regions takes; empty where samples are whole images."""
+    def store_bytes(self, probed: Checked) -> dict[Store, int]:
+        """Return about what either way to store regions takes; empty where samples are whole images."""
         if self.regions is None:
             return {}
-        recipe, sets = self.resolved.recipe, len(self.asked)
-        stored = self.stored_bytes if self.in_regions else stored_bytes(recipe.encoding, (self.regions.table.size,) * 2)
-        return store_estimates(self.regions, recipe, probed, len(self.selected), sets=sets, stages=stages, stored=stored, jobs=jobs)
+        stored = self.stored_bytes if self.in_regions else stored_bytes(self.resolved.recipe.encoding, (self.regions.table.size,) * 2)
+        as_images, as_table = self.regions.per_image * len(self.asked) * stored, table_bytes(self.regions.grids_per_image, probed)
+        return {"images": round(as_images * len(self.selected)), "table": round(as_table * len(self.selected))}
 
     def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
         """Return what a user should know: also of regions, and of groups that a recipe holds out and the source has not."""

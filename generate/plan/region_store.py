@@ -16,7 +16,6 @@ from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import grids_of
 from ..sinks.sink import stored_bytes
 from ..sources.check import Checked
-from .estimates import DECODE_ENCODES, STAGE_ENCODES, START_SECONDS, STORE_ENCODES, encode_seconds
 from .options import BuildOptions
 
 Store = Literal["images", "table"]
@@ -28,11 +27,6 @@ BY_ITSELF = (
 )
 ROW_BYTES = 250
 """About what a row of regions.jsonl takes."""
-REGION_ENCODES = 5.0
-"""To crop and resize a region, in JPEG encodes of what comes out, as in `estimates`."""
-PNG_ENCODES = 30.0
-"""To encode it without loss."""
-_UNIT = (224, 224)
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ def region_store(
     counts = [_counts(recipe.regions, options.seed, sample.id, w, h) for sample, _, w, h, _ in probed.good]
     per_image, grids = (sum(column) / max(1, len(counts)) for column in zip(*(counts or [(0, 0)]), strict=True))
     store: Store = options.store or "images"
-    small = _table_bytes(grids, probed) <= TABLE_BELOW * per_image * stored_bytes(recipe.encoding, (recipe.regions.size,) * 2)
+    small = table_bytes(grids, probed) <= TABLE_BELOW * per_image * stored_bytes(recipe.encoding, (recipe.regions.size,) * 2)
     plain = options.view is None and not any(spec.stages for spec in asked)
     # whoever names a format wants images
     if options.store is None and options.format is None and small and plain and not any(spec.stages for spec in sets):
@@ -105,61 +99,11 @@ def region_store(
     return RegionStore(recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)))
 
 
-@dataclass(frozen=True)
-class StoreEstimate:
-    """What one way to store regions takes."""
-
-    bytes: int
-    seconds: float
-
-    def as_json(self) -> dict[str, float]:
-        """Return the estimate as JSON values."""
-        return {"bytes": self.bytes, "seconds": round(self.seconds, 1)}
-
-
-def store_estimates(
-    regions: RegionStore, recipe: Recipe, probed: Checked, images: int, *, sets: int, stages: int, stored: int, jobs: int
-) -> dict[Store, StoreEstimate]:
-    """Return what both ways to store the regions of so many images take.
-
-    Parameters
-    ----------
-    regions : RegionStore
-    recipe : Recipe
-    probed : Checked
-        A few of the images.
-    images : int
-    sets, stages : int
-        Of a region: sets that it is stored in, and stages applied for them.
-    stored : int
-        Bytes of one region as an image.
-    jobs : int
-    """
-    unit = encode_seconds(_UNIT)
-    whole = _whole(probed)
-    count, out = regions.per_image * images, (regions.table.size,) * 2
-    png, decoding = PNG_ENCODES * recipe.encoding.lossless, images * DECODE_ENCODES * _units(whole)
-    each = REGION_ENCODES + stages * STAGE_ENCODES + sets * (1 + png + STORE_ENCODES)
-    as_images = StoreEstimate(round(count * sets * stored), START_SECONDS + (decoding + count * each * _units(out)) * unit / jobs)
-    table_bytes = images * _table_bytes(regions.grids_per_image, probed)
-    work = decoding + images * (PNG_ENCODES + STORE_ENCODES) * _units(whole)
-    return {"images": as_images, "table": StoreEstimate(round(table_bytes), START_SECONDS + work * unit / jobs)}
-
-
-def _whole(probed: Checked) -> tuple[int, int]:
-    """Return the mean (width, height) of whole images."""
-    sizes = [(w, h) for _, _, w, h, _ in probed.good] or [_UNIT]
-    return round(sum(w for w, _ in sizes) / len(sizes)), round(sum(h for _, h in sizes) / len(sizes))
-
-
-def _table_bytes(grids: float, probed: Checked) -> float:
-    """Return the bytes of a whole image and of its rows in a table, so many grids."""
-    return stored_bytes(PngEncoding(), _whole(probed)) + grids * ROW_BYTES
-
-
-def _units(size: tuple[int, int]) -> float:
-    """Return how many images of the unit's size one is."""
-    return size[0] * size[1] / (_UNIT[0] * _UNIT[1])
+def table_bytes(grids: float, probed: Checked) -> float:
+    """Return about the bytes of a whole image and of its rows in a table, so many grids."""
+    sizes = [(w, h) for _, _, w, h, _ in probed.good] or [(224, 224)]
+    width, height = (round(sum(column) / len(sizes)) for column in zip(*sizes, strict=True))
+    return stored_bytes(PngEncoding(), (width, height)) + grids * ROW_BYTES
 
 
 def _counts(table: RegionTable, seed: int, sample_id: str, width: int, height: int) -> tuple[int, int]:

@@ -76,14 +76,6 @@ def stages_applied(root: Node) -> int:
     return sum(1 + stages_applied(child) for child in root.children.values())
 
 
-def gradients(root: Node) -> int:
-    """Return how many gradients of a model one walk asks for."""
-    asked = 0
-    if root.stage is not None and get_corruption(root.stage.corruption).needs_model:
-        asked = int(root.stage.parameters.get("steps", 1))
-    return asked + sum(gradients(child) for child in root.children.values())
-
-
 def stages_naive(sets: Iterable[SetSpec]) -> int:
     """Return how many stages would be applied if every set of the recipe, the repeated ones too, started from clean."""
     return sum(s.entries * sum(1 for _ in steps(stage)) for s in sets for stage in s.stages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...canonical import canonical_sha256
 from ...corruptions.keys import MAX_SEED
@@ -17,6 +17,7 @@ from .source import Sample
 from .super_categories import read_super_categories
 
 MAX_IDS_BYTES = 512 * 2**20
+T = TypeVar("T")
 
 
 def select(
@@ -82,9 +83,13 @@ def select(
         chosen = _first_of_each([s for s in chosen if s.label in category_of], lambda s: category_of[s.class_index], categories.images)
     if per_class is not None:
         chosen = _first_of_each(chosen, lambda s: s.class_index, per_class)
-    if samples is None or samples >= len(chosen):
-        return chosen
-    return [chosen[(i * len(chosen)) // samples] for i in range(samples)]
+    return spread(chosen, samples)
+
+
+def spread(items: Sequence[T], most: int | None) -> list[T]:
+    """Return at most so many of some items, spread evenly; None is all."""
+    count = len(items) if most is None else min(most, len(items))
+    return [items[(i * len(items)) // count] for i in range(count)]
 
 
 def _first_of_each(samples: Sequence[Sample], group: Callable[[Sample], Hashable], count: int) -> list[Sample]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ...corruptions.models.surrogate import Surrogate
+from ...corruptions.registry import PLUGIN, get_corruption
 from ...errors import BuildError
 from ..plan.build_spec import BuildSpec
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample
 from ..plan.overlap import refuse_overlap
 from ..sources.check import Checked
+from ..sources.selection import spread
 from .worker import load_clean
 
 SHOWN_TO_SURROGATE = 64
@@ -27,7 +29,18 @@ def accepted_build(spec: BuildSpec, checked: Checked) -> CheckedBuild:
     build.refuse_several_shapes()
     if spec.surrogate is not None:
         _refuse_poor_surrogate(build, spec.surrogate)
+    if spec.maker.plugins:
+        _try_plugins(build)
     return build
+
+
+def _try_plugins(build: CheckedBuild) -> None:
+    """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is another build."""
+    spec, first = build.spec, build.samples[0]
+    sets = [one for one in spec.chosen(spec.asked) if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)]
+    clean = load_clean(spec.loader, first, spec.preprocessing)
+    for _ in spec.maker.images(spec.maker.tree(sets), clean[None], [first.sample.id], [first.sample.label]):
+        pass
 
 
 def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
@@ -42,6 +55,6 @@ def _refuse_poor_surrogate(build: CheckedBuild, surrogate: Surrogate) -> None:
             f'{sizes}{" ..." * (len(other) > 4)}. Use a recipe whose preprocessing makes that size, such as kind = "surrogate". '
             "Nothing was written."
         )
-    samples = build.samples[:: -(-len(build.samples) // SHOWN_TO_SURROGATE)]
+    samples = spread(build.samples, SHOWN_TO_SURROGATE)
     images = [load_clean(build.spec.loader, chosen, build.spec.preprocessing) for chosen in samples]
     surrogate.check_accuracy(np.stack(images), np.array([chosen.sample.label for chosen in samples]))

@@ -23,7 +23,7 @@ from ...manifests.layout import PARTS_FOLDER, WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
-from ..plan.parts import BATCH_BYTES, Part
+from ..plan.parts import Part, batches
 from ..plan.tree import Node
 from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
@@ -175,17 +175,6 @@ def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessi
             "Put the original back and run the command again, or start a new build in another --out."
         )
     return preprocess(loaded.image, preprocessing)
-
-
-def batches(images: list[NDArray[np.uint8]]) -> Iterator[list[int]]:
-    """Yield the positions of images of one shape, as many as a batch takes."""
-    by_shape: dict[tuple[int, ...], list[int]] = {}
-    for position, image in enumerate(images):
-        by_shape.setdefault(image.shape, []).append(position)
-    for shape, positions in by_shape.items():
-        length = max(1, BATCH_BYTES // int(np.prod(shape)))
-        for start in range(0, len(positions), length):
-            yield positions[start : start + length]
 
 
 def _make(

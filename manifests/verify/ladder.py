@@ -22,7 +22,7 @@ from ..partial import Partial, load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
-from ..records.parsing import manifest_or_mistakes
+from ..records.parsing import record_or_mistakes
 from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
 from ..unfinished import SetFiles, extension_files
 from .rules import manifest_problems, region_problems, sample_problems, sums_problems
@@ -85,7 +85,7 @@ def verify_directory(
         report.add([data])
         return report
     sha256 = sha256_bytes(data)
-    manifest, mistakes = manifest_or_mistakes(data)
+    manifest, mistakes = record_or_mistakes(Manifest, data)
     report.add(Problem(MANIFEST, "schema", mistake) for mistake in mistakes)
     if manifest is not None:
         report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])

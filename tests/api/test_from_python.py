@@ -149,51 +149,17 @@ def test_a_script_that_nobody_watches_prints_nothing(built: Path, tmp_path: Path
     assert told[-1][0] == "sets"
 
 
-class _Clock:
-    """Time, and a timer that rings when the time has come."""
-
-    now = 0.0
-
-    def __init__(self, seconds: float = 0.0, call: Any = None) -> None:
-        self.rings, self.call = _Clock.now + seconds, call
-
-    def start(self) -> None:
-        """It rings when it is cancelled too late."""
-
-    def cancel(self) -> None:
-        if _Clock.now >= self.rings:
-            self.call()
-
-
-def test_compiling_is_said_once_and_only_where_it_takes_a_while(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(compile_notice.threading, "Timer", _Clock)
-    monkeypatch.setattr(compile_notice.time, "monotonic", lambda: _Clock.now)
+def test_compiling_is_said_once_and_only_of_our_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     notice = compile_notice.CompileNotice()
 
-    def compiling(seconds: float, module: str | None = "corruptset.corruptions.blur") -> None:
-        kernel, inner = (
-            SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=name))}) for name in (module, "numba.np")
-        )
-        notice.on_start(kernel)
-        notice.on_start(inner)  # what a kernel calls is compiled while it is
-        notice.on_end(inner)
-        _Clock.now += seconds
-        notice.on_end(kernel)
+    def compiling(module: str | None) -> str:
+        notice.on_start(SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))}))
+        return capsys.readouterr().err
 
-    for others in ("users_plugin", "__main__", None):
-        compiling(9.0, others)
-
-    compiling(1.5)
-    assert capsys.readouterr().err == ""
+    assert [compiling(others) for others in ("users_plugin", "__main__", None)] == [""] * 3
     with ProgressDisplay("build"):
-        compiling(1.0)  # the display says it
-    assert capsys.readouterr().err == ""
-    compiling(1.0)
-    assert capsys.readouterr().err == compile_notice.SENTENCE + "\n"
-    compiling(9.0)
-    assert capsys.readouterr().err == ""
+        compiling("corruptset.corruptions.blur")  # the display says it
+    assert [compiling("corruptset.corruptions.blur") for _ in range(2)] == [f"{compile_notice.SENTENCE}\n", ""]
 
 
 @pytest.mark.ci

@@ -17,7 +17,7 @@ from corruptset import progress
 from corruptset.corruptions import compile_notice
 from corruptset.progress import ProgressDisplay, ProgressEvent, counts, shows_progress, told
 
-Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400, sets_total=5)
+Event = functools.partial(ProgressEvent, "building", parts_total=4, images_total=400)
 
 
 def test_the_time_left_is_told_after_three_per_cent_of_the_work() -> None:
@@ -37,7 +37,7 @@ def test_without_a_terminal_there_is_a_line_now_and_then(capsys: pytest.CaptureF
         for second in range(25):
             now = float(second)
             shown(Event(images_done=second, seconds=now))
-        shown(Event(images_done=400, sets_done=5, seconds=25.0))
+        shown(Event(images_done=400, seconds=25.0))
         shown(ProgressEvent("done"))
     out, err = capsys.readouterr()
     assert out == ""
@@ -63,7 +63,7 @@ def test_on_a_terminal_a_bar_is_drawn_and_taken_away(
         assert shown._bar is not None
         for images in (0, 150_000):
             now = images / 500
-            shown(ProgressEvent("building", images_done=images, images_total=3_750_000, sets_total=75))
+            shown(ProgressEvent("building", images_done=images, images_total=3_750_000))
         shown._bar.refresh()
     line = [line for line in drawn_lines(capsys.readouterr().err) if "left" in line][-1]
     assert "build: building" in line
@@ -140,7 +140,7 @@ def _read(descriptor: int) -> bytes:
 
 NOTEBOOK = """
 import time
-from corruptset.progress import shows_progress, told
+from corruptset.progress import say_line, shows_progress, told
 from corruptset.corruptions import compile_notice
 
 @shows_progress("count")
@@ -151,7 +151,7 @@ def count(most, *, progress=None):
         tell("numbers", number, most)
 
 count(8)
-compile_notice.CompileNotice().say()
+say_line(compile_notice.SENTENCE)
 print("end")
 """
 

@@ -66,7 +66,7 @@ def test_every_command_takes_a_plugin(run: Any, tmp_path: Path) -> None:
         (["list"], "blinds"),
         (["show", "blinds"], "Doe 2024, Venetian Blinds"),
         (["corrupt", "photo.png", "blinds", "--severity", "3", "--out", "out.png"], "out.png: 48x40"),
-        (["plan", *pairs, "--source", "sample", "--any-shape"], "blinds (plugin mine) takes "),
+        (["plan", *pairs, "--source", "sample", "--any-shape"], "blinds+contrast"),
         (["preview", "photo.png", "--recipe", "own-png.toml", "--out", "sheet.png"], "sheet.png: 2 sets of own on 'photo'"),
     ):
         with without_plugins():

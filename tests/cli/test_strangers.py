@@ -47,36 +47,17 @@ NAMES = ["verify", "repair", "show", "export", "pack", "rebuild", "build"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_build_of_an_older_release(run: Callable[..., Any], whole: Path, build: Path, name: str) -> None:
-    edit_manifest(build, lambda m: m.update(schema_version=1, environment={"corruptset": "0.0.9"}), reseal=True)
+def test_a_build_of_another_schema(run: Callable[..., Any], whole: Path, build: Path, name: str) -> None:
+    edit_manifest(build, lambda m: m.update(schema_version=3, something="new"), reseal=True)
     before = layouts.files_of(build)
     code, arguments = commands(build, whole)[name]
     done = run(*arguments)
     said = done.out + done.err
     assert done.code == code, said
-    for words in (
-        "schema_version is 1, and this release reads 2",
-        "does not cover class names",
-        "the same `corruptset build` command with another --out",
-        "the pixel_digest of every set stay the same",
-        "Or use corruptset 0.0.9.",
-    ):
-        assert words in said
-    assert "Input should" not in said
-    assert "fetch it again" not in said
+    assert "schema_version is 3, and this release reads 2: use the release of corruptset that wrote it" in said
+    assert "Extra inputs" not in said
     assert layouts.files_of(build) == before
     assert not {"view", "release", "again"} & {p.name for p in build.parent.iterdir()}
-
-
-@pytest.mark.parametrize("name", ["verify", "show", "rebuild"])
-def test_a_build_of_a_newer_release(run: Callable[..., Any], whole: Path, build: Path, name: str) -> None:
-    edit_manifest(build, lambda m: m.update(schema_version=3, something="new"), reseal=True)
-    code, arguments = commands(build, whole)[name]
-    done = run(*arguments)
-    assert done.code == code
-    said = done.out + done.err
-    assert "schema_version is 3, and this release reads 2: it was made by a newer one. Update corruptset" in said
-    assert "Extra inputs" not in said
 
 
 @pytest.mark.parametrize("version", ["1", None, True, -1.5])

@@ -77,13 +77,13 @@ def test_all_mistakes_are_reported_at_once():
         "mine.toml has 9 mistakes",
         "name is 3",
         "side is 4",
-        "line 9, [[fog]] row 1: unknown parameter 'wiggle_decay'. Did you mean 'wibble_decay'?",
-        "line 6, [[fog]] row 1: 'wibble_decay' is missing",
-        "line 13, [[contrast]] row 1: contrast: parameter 'factor' is 'much'; expected a finite number",
-        "line 15, [[fgo]]: there is no such corruption. Did you mean 'fog'?",
-        "line 18, [[contrast]] row 2: severity is 9",
-        "line 20, [[contrast]] row 3: severity 1 is given twice",
-        "line 22, [[contrast]] row 3: source is 'you'; expected one of the names in [sources]: me",
+        "[[fog]] row 1: unknown parameter 'wiggle_decay'. Did you mean 'wibble_decay'?",
+        "[[fog]] row 1: 'wibble_decay' is missing",
+        "[[contrast]] row 1: contrast: parameter 'factor' is 'much'; expected a finite number",
+        "[[fgo]]: there is no such corruption. Did you mean 'fog'?",
+        "[[contrast]] row 2: severity is 9",
+        "[[contrast]] row 3: severity 1 is given twice",
+        "[[contrast]] row 3: source is 'you'; expected one of the names in [sources]: me",
     ):
         assert part in str(e.value)
 

@@ -237,14 +237,14 @@ def test_another_seed_draws_other_blocks(photos: Path, recipes: dict[str, Path],
 def test_a_build_is_a_table_where_that_is_ten_times_smaller(tmp_path: Path, photos: Path, mode: str) -> None:
     few = write_recipe(tmp_path / "few", "fractions = [0.5]\nblocks = 1\nout = 8")
     small = corruptset.plan(few, f"folder:{photos}")
-    assert small.stores["table"].bytes > small.stores["images"].bytes / 10
+    assert small.stores["table"] > small.stores["images"] / 10
     assert (small.store, small.notes) == ("images", ())
     everything = write_recipe(tmp_path, f'fractions = [0.5]\nmode = "{mode}"\nout = 224' + "\nblocks = 20" * (mode == "sampled"))
     large = corruptset.plan(everything, f"folder:{photos}")
     assert "--store images" in large.notes[0]
-    assert (large.store, large.samples, large.bytes) == ("table", 3, large.stores["table"].bytes)
-    assert large.stores["table"].bytes < large.stores["images"].bytes / 10
-    assert large.stores["table"].seconds < large.stores["images"].seconds
+    assert (large.store, large.samples, large.bytes) == ("table", 3, large.stores["table"])
+    assert large.stores["table"] < large.stores["images"] / 10
+    assert large.seconds > 0
     assert corruptset.plan(everything, f"folder:{photos}", sets=["clean", "*"], store="images").store == "images"
     assert corruptset.plan(everything, f"folder:{photos}", format="folder").store == "images"
 

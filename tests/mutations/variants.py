@@ -182,7 +182,6 @@ VARIANTS = [
     ),
     Variant("tables", "a cell of fog at 32", "tables/cifar.toml", "wibble_decay = 1.75", "wibble_decay = 1.7", "published_tables"),
     Variant("tables", "an unknown source is taken", "rows.py", "or source not in self.sources:", "or False:", "rows calibrations"),
-    Variant("tables", "the line of a key is that of its row", "rows.py", "number or 1, key)) or", 'number or 1, "")) or', "rows"),
     Variant(
         "tables",
         "a mistake breaks its whole table",

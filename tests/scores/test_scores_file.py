@@ -78,7 +78,7 @@ def test_every_mistake_is_named(folder, tmp_path):
     with pytest.raises(ScoreError) as caught:
         load_scores(changed(folder, tmp_path, maude="good", model=..., more=1, notes=["a", 2]))
     text = str(caught.value)
-    assert text.startswith(f"{tmp_path / 'changed.json'} is no scores file:")
+    assert text.startswith(f"{tmp_path / 'changed.json'} is no scores file that this release reads:")
     for mistake in ("maude: ", "model: Field required", "more: ", "notes[1]: "):
         assert mistake in text
     with pytest.raises(ScoreError, match=r"samples: .*given: '40'"):
@@ -86,7 +86,7 @@ def test_every_mistake_is_named(folder, tmp_path):
 
 
 def test_a_newer_file_is_named_as_one(folder, tmp_path):
-    with pytest.raises(ScoreError, match="has schema_version 2, and this release reads scores of 1"):
+    with pytest.raises(ScoreError, match="schema_version is 2, and this release reads 1: use the release of corruptset that wrote it"):
         load_scores(changed(folder, tmp_path, schema_version=2, other={}))
 
 

@@ -18,10 +18,10 @@ from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, VerificationError
 from corruptset.generate.again import sample_check
-from corruptset.generate.again.from_manifest import spread
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.plan import set_maker
+from corruptset.generate.sources.selection import spread
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.release.unpack import unpack
 
@@ -149,8 +149,8 @@ def test_an_incomplete_build_is_not_rederived(whole: Built, tmp_path: Path) -> N
     ("total", "count", "picks"), [(8, 3, [0, 2, 5]), (50_000, 4, [0, 12_500, 25_000, 37_500]), (5, 9, [0, 1, 2, 3, 4])]
 )
 def test_samples_are_spread_over_the_whole(total: int, count: int, picks: list[int]) -> None:
-    assert spread(total, count) == picks
-    assert spread(total, None) == list(range(total))
+    assert spread(range(total), count) == picks
+    assert spread(range(total), None) == list(range(total))
 
 
 def test_what_is_made_again_is_spread_over_the_whole(whole: Built, monkeypatch: pytest.MonkeyPatch) -> None:

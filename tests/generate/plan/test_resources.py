@@ -19,9 +19,6 @@ from PIL import Image
 import corruptset
 from corruptset.errors import BuildError, ModelError
 from corruptset.generate.plan import resources
-from corruptset.generate.plan.options import BuildOptions
-from corruptset.generate.plan.recipe_build import prepare
-from corruptset.generate.plan.tree import gradients
 from corruptset.generate.recipes.recipe import parse_recipe
 
 TEXT = """
@@ -223,9 +220,6 @@ def test_made_again_sets_may_differ_a_little(given: dict[str, Tilt], source: str
     assert "pgd/2: 432 of 4320 values differ (10.00%), by at most 2" in report.notes
 
 
-def test_a_plan_counts_the_passes_of_the_model(given: dict[str, Tilt], source: str) -> None:
-    spec = prepare(RECIPE, source, BuildOptions(surrogate="tilt.toml", jobs=1))
-    # ten steps of each pgd, one of each level
-    assert gradients(spec.maker.tree(spec.chosen(spec.asked))) == 10 + 10 + 10 + 3
+def test_a_plan_counts_the_memory_of_the_model(given: dict[str, Tilt], source: str) -> None:
     alone, attacked = (corruptset.plan(RECIPE, source, surrogate="tilt.toml", jobs=1, sets=[name]) for name in ("contrast/2", "pgd/2"))
     assert attacked.memory_per_worker > alone.memory_per_worker + (350 << 20)
