@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...digests import digest_of, digits
 from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.disk.mirror import data_folder, on_disk
+from ...manifests.disk.mirror import on_disk
 from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
@@ -23,7 +23,6 @@ from ...manifests.records.models import ImageRecord, SampleRecord
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.release.release import has_rows
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.streams import is_stream, verify_stream
 from ...manifests.verify.views import is_view, verify_view
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
@@ -64,7 +63,7 @@ def verify(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or a view, with VIEW.json; or a stream, with stream.json.
+        The one that holds manifest.json; or a view, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
         How far to climb.
     rederive : int or "all", optional
@@ -99,7 +98,7 @@ def verify(
         Corruptions have other revisions here than in the data set.
     ParameterError
         `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, or one of
-        them for a view or a stream.
+        them for a view.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
@@ -117,12 +116,6 @@ def verify(
             raise ParameterError("Samples are made again from the source for a build, not for a view.")
         return verify_view(directory, progress=report_progress) if view is None else check_view(directory, view, progress=report_progress)
     remake = RemakeOptions(source=source, **options)
-    if is_stream(folder := data_folder(directory)):
-        if repair or rederive is not None:
-            raise ParameterError(
-                "A stream is not made again image by image: the same `corruptset stream` command with another --out makes the same digest."
-            )
-        return verify_stream(folder, level=level, jobs=remake.workers, progress=report_progress)
     repaired: Repaired | None = None
     if repair:
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
