@@ -13,9 +13,6 @@ from PIL import Image
 
 from corruptset.canonical import canonical
 
-TRIES = 10
-LOW, HIGH = 3 / 4, 4 / 3
-"""Width over height of a crop; its logarithm is uniform."""
 EXACT = Context(prec=30)
 LOG = EXACT.ln(EXACT.divide(Decimal(4), Decimal(3)))
 
@@ -31,7 +28,7 @@ def draw_crop(width: int, height: int, key: list[object]) -> tuple[Box, bool]:
     """
     numbers = _uniforms(key)
     flipped = next(numbers) < 0.5
-    for _ in range(TRIES):
+    for _ in range(10):
         area = width * height * (0.08 + 0.92 * next(numbers))
         ratio = float(EXACT.exp(EXACT.multiply(LOG, Decimal(2 * next(numbers) - 1))))
         w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
@@ -40,7 +37,7 @@ def draw_crop(width: int, height: int, key: list[object]) -> tuple[Box, bool]:
             x, y = int(left * (width - w + 1)), int(top * (height - h + 1))
             break
     else:
-        w, h = min(width, round(height * HIGH)), min(height, round(width / LOW))
+        w, h = min(width, round(height * (4 / 3))), min(height, round(width / (3 / 4)))
         x, y = (width - w) // 2, (height - h) // 2
     return (x, y, x + w, y + h), flipped
 

@@ -118,14 +118,15 @@ def schedule(
     ScheduleError, SourceError
         The data set lacks sets or samples for it, or options do not go together.
     """
-    own: dict[str, Any] = {name: value for name, value in {"delta": delta, "slots": slots, "orders": orders}.items() if value is not None}
-    if kind not in ONLY or own.keys() - ONLY[kind] or not all(0 <= value < 1e9 for value in own.values()):
-        raise ScheduleError(f"There is no schedule {kind!r} with {own}. Own options of the kinds: {ONLY}, from 0 on.")
+    given = {"delta": delta, "slots": slots, "orders": orders}
+    own: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    right = kind in ONLY and reset in ("never", "shift") and not own.keys() - ONLY[kind]
+    if not right or not all(0 <= value < 1e9 for value in own.values()):
+        raise ScheduleError(f"There is no schedule {kind!r} with reset {reset!r} and {own}. Own options of the kinds: {ONLY}, from 0 on.")
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
     data = DataSet(directory)
-    numbered: Any = data.samples
-    chosen = select(numbered, samples=samples, per_class=per_class, ids=ids)
+    chosen = select(data.samples, samples=samples, per_class=per_class, ids=ids)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
     classes, each = len(data.classes), reset == "shift"
     usual = {"delta": 0.1 if classes < 1000 else 0.01, "slots": classes, "orders": 10}

@@ -8,6 +8,7 @@ import tarfile
 from collections.abc import Callable
 from functools import cache
 from itertools import count, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -19,7 +20,6 @@ from corruptset.cli.options import Jobs, Labels, PerClass, Samples, Seed, SkipBa
 from corruptset.corruptions.keys import hash64, sample_keys
 from corruptset.corruptions.random.philox import uniforms
 from corruptset.corruptions.stages import parse_chain
-from corruptset.digests import digest_of
 from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit.interruption import resumable
 from corruptset.generate.commit.locks import clean_up, locked
@@ -34,12 +34,11 @@ from corruptset.generate.work.accepted import accepted_build
 from corruptset.generate.work.environment import environment
 from corruptset.generate.work.warm_up import warm_up
 from corruptset.generate.work.worker import load_clean
-from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
+from corruptset.manifests.checksums import parse_sha256sums
 from corruptset.manifests.disk.atomic import replacing, write_atomic
 from corruptset.manifests.disk.large import LargeFile
 from corruptset.manifests.disk.mirror import on_disk
 from corruptset.manifests.records.digests import set_digest, sha256_bytes, sha256_file
-from corruptset.manifests.records.models import FileRecord
 from corruptset.pixels import pixel_digest
 from corruptset.progress import shows_progress, told
 from corruptset.workers import Workers
@@ -80,10 +79,9 @@ class StreamJob(NamedTuple):
     walk: list[str]
     """The set of each step."""
 
-    def files(self) -> list[tuple[Path, Path]]:
-        """Return each tar, and the file that tells of it when it is finished."""
-        names, place = [f"serial_{n:05d}" for n in range(-(-self.table.length // self.table.tar))], self.build.directory
-        return [(place / f"{name}.tar", place / f".corruptset/{name}.json") for name in names]
+    def tars(self) -> list[Path]:
+        """Return the tars; beside each lies, until the stream is finished, one with the suffix ``.part`` that tells of it."""
+        return [self.build.directory / f"serial_{number:05d}.tar" for number in range(-(-self.table.length // self.table.tar))]
 
 
 @shows_progress("stream")
@@ -141,11 +139,19 @@ def stream(
                 "accuracies": canonical_sha256(used),
             }
             record = json.loads(json.dumps({key: known[key] for key in KEYS}))
+            made = 0
             with locked(directory):
-                made = 0
                 if not _begun(directory, record):
-                    made = _made(job, workers, told(progress))
+                    missing = [number for number, tar in enumerate(job.tars()) if not (tar.exists() and tar.with_suffix(".part").exists())]
+                    warm_up(job.build, workers)
+                    if workers.most > 1 and len(missing) > 1:
+                        workers.start(len(missing))
+                    for finished in [workers.later(make_tar, job, number) for number in missing]:
+                        made += finished()
+                        told(progress)("images", made, table.length)
                     _finish(job, build, record)
+                for part in directory.glob("*.part"):  # of tars, and of workers that were killed while they wrote
+                    part.unlink()
                 clean_up(directory)
     manifest = json.loads((directory / "stream.json").read_bytes())
     tars = [file["bytes"] for file in manifest["files"]][:-1]
@@ -169,23 +175,10 @@ def _begun(directory: Path, record: dict[str, Any]) -> bool:
     return True
 
 
-def _made(job: StreamJob, workers: Workers, tell: Callable[..., None]) -> int:
-    """Make the tars that are missing, and return how many images were made."""
-    missing = [tar for tar, files in enumerate(job.files()) if not all(file.exists() for file in files)]
-    warm_up(job.build, workers)
-    if workers.most > 1 and len(missing) > 1:
-        workers.start(len(missing))
-    made = 0
-    for finished in [workers.later(make_tar, job, tar) for tar in missing]:
-        made += finished()
-        tell("images", made, job.table.length)
-    return made
-
-
-def make_tar(job: StreamJob, tar: int) -> int:
+def make_tar(job: StreamJob, number: int) -> int:
     """Make and commit a tar, and return how many images it has."""
     build, recipe, table, _ = job
-    (path, sidecar), seed, samples, spec = job.files()[tar], build.maker.seed, build.samples, build.preprocessing
+    tar, seed, samples, spec = job.tars()[number], build.maker.seed, build.samples, build.preprocessing
     keys, digests = sample_keys(chosen.sample.id for chosen in samples), list[str]()
 
     @cache
@@ -194,9 +187,9 @@ def make_tar(job: StreamJob, tar: int) -> int:
         key = hash64(["stream", STREAM_VERSION, seed, "order", *turn])
         return np.argsort(uniforms(key, keys, np.uint32(0), 0.0, 1.0), kind="stable")
 
-    with replacing(path) as part, LargeFile(part) as file:
+    with replacing(tar) as part, LargeFile(part) as file:
         archive = tarfile.TarFile(part, "w", fileobj=file, format=tarfile.GNU_FORMAT)  # type: ignore[arg-type]
-        for place in range(tar * table.tar, min(tar * table.tar + table.tar, table.length)):
+        for place in range(table.length)[number * table.tar :][: table.tar]:
             step, at = divmod(place, table.speed)
             turn, at = divmod(at, len(samples))
             chosen = samples[order(step, turn)[at]]
@@ -219,25 +212,23 @@ def make_tar(job: StreamJob, tar: int) -> int:
                 member.size, member.mode = len(data), 0o644
                 archive.addfile(member, io.BytesIO(data))
         archive.close()
-    record = {"path": path.name, "bytes": file.written, "sha256": digest_of(file.sha256)}
-    write_atomic(sidecar, json.dumps([record, digests]).encode())
+    record = {"path": tar.name, "bytes": file.written, "sha256": f"sha256:{file.sha256.hexdigest()}"}
+    write_atomic(tar.with_suffix(".part"), json.dumps([record, digests]).encode())
     return len(digests)
 
 
 def _finish(job: StreamJob, build: CheckedBuild, record: dict[str, Any]) -> None:
     """Write samples.jsonl, SHA256SUMS and stream.json."""
-    tars = [json.loads(sidecar.read_bytes()) for _, sidecar in job.files()]
-    names = ("id", "label", "sha256")
-    rows = b"".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False).encode() + b"\n" for row in build.made_of)
+    tars = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in job.tars()]
+    rows = "".join(json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of).encode()
     files = [file for file, _ in tars] + [{"path": "samples.jsonl", "bytes": len(rows), "sha256": sha256_bytes(rows)}]
     record |= {"images": job.table.length, "pixel_digest": set_digest(digest for _, digests in tars for digest in digests)}
     classes = [[one.index, one.name, one.folder] for one in build.spec.classes]
     named = {key: record[key] for key in NAMED} | {"classes": classes, "samples": build.made_of, "count": job.table.length}
     record |= {"digest": canonical_sha256(named), "files": files, "environment": dict(environment())}
-    text = b"{\n" + b",\n".join(f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}".encode() for k, v in record.items()) + b"\n}\n"
+    lines = ",\n".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in record.items())
+    text = f"{{\n{lines}\n}}\n".encode()
     own = {"path": "stream.json", "bytes": len(text), "sha256": sha256_bytes(text)}
-    sums = sha256sums_bytes(FileRecord(**file) for file in [*files, own])
-    for name, data in (("samples.jsonl", rows), ("SHA256SUMS", sums), ("stream.json", text)):
+    sums = [f"{file['sha256'].removeprefix('sha256:')}  {file['path']}\n" for file in sorted([*files, own], key=itemgetter("path"))]
+    for name, data in (("samples.jsonl", rows), ("SHA256SUMS", "".join(sums).encode()), ("stream.json", text)):
         write_atomic(job.build.directory / name, data)
-    for part in job.build.directory.glob(".*.part"):  # of workers that were killed while they wrote
-        part.unlink()

@@ -178,9 +178,10 @@ def test_thousand_classes_have_shorter_proportions(tmp_path: Path) -> None:
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"kind": "continuous"}, "no schedule 'continuous'"),
+    ({"reset": "often"}, "reset 'often'"),
     ({"severity": 6}, "no set of one corruption at severity 6"),
-    ({"delta": 0.1}, "no schedule 'continual' with {'delta': 0.1}"),
-    ({"kind": "mixed", "orders": 2}, "no schedule 'mixed' with {'orders': 2}"),
+    ({"delta": 0.1}, "no schedule 'continual' with reset 'never' and {'delta': 0.1}"),
+    ({"kind": "mixed", "orders": 2}, "no schedule 'mixed' with reset 'never' and {'orders': 2}"),
     ({"kind": "correlated", "delta": -1.0}, "'delta': -1.0"),
     ({"kind": "correlated", "delta": float("nan")}, "'delta': nan"),
     ({"sets": ["fgo/*"]}, r"'fgo/\*' matches no set. Did you mean 'fog/\*'"),
