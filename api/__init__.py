@@ -5,10 +5,9 @@ The public names are loaded when they are first used, so that ``import corruptse
 pipelines), `load_plugin` and `check_corruption` (corruptions of one's own), `preview` (one picture under every set), `plan` and `build` (a
 recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read a build back), `verify` (check one), `rebuild` (make one
 again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and
-`fetch` (releases on the network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `schedule` (an order over its
-sets, for models that adapt), `predict` (what a model says of a data set), `score` (from predictions to the papers' numbers), `compare`
-(models side by side), `report` (the same as a page with pictures), `pairs_sheet` and `pairs_score` (a small study with people, and what
-their answers come to).
+`fetch` (releases on the network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says
+of a data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with
+pictures), `pairs_sheet` and `pairs_score` (a small study with people, and what their answers come to).
 """
 
 from __future__ import annotations
@@ -35,9 +34,7 @@ if TYPE_CHECKING:
     from .generate.plan.plan import plan as plan
     from .generate.preview import preview as preview
     from .generate.recipes.two_factor import pairs as pairs
-    from .generate.schedules import schedule as schedule
     from .generate.show import show as show
-    from .generate.streams.stream import stream as stream
     from .generate.views.export import export as export
     from .manifests.distribution.fetch import fetch as fetch
     from .manifests.distribution.publish import publish as publish
@@ -71,9 +68,7 @@ _HOMES = {
     "page": "generate.again.page_again",
     "preview": "generate.preview",
     "recipes": "generate.catalogue",
-    "schedule": "generate.schedules",
     "show": "generate.show",
-    "stream": "generate.streams.stream",
     "unpack": "manifests.release.unpack",
     "pairs": "generate.recipes.two_factor",
     "plan": "generate.plan.plan",

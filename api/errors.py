@@ -71,10 +71,6 @@ class PluginError(CorruptsetError, ValueError):
         self.position = position
 
 
-class ScheduleError(CorruptsetError, ValueError):
-    """A schedule that cannot be made as asked, cannot be read, or is another data set's."""
-
-
 class BuildError(CorruptsetError):
     """A build that cannot start, continue or be extended as asked."""
 

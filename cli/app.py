@@ -21,7 +21,6 @@ from .hints import HintedCommand
 from .output import prepare_streams, silence, unwritable
 from .pack import pack, unpack
 from .publish import fetch, publish
-from .schedule import schedule, stream
 from .score import predict, score
 from .score_table import score_table
 from .show import list_, show
@@ -33,8 +32,8 @@ EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake i
 HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
-    schedule, predict, score, score_table, compare, report, pairs_sheet, pairs_score,
-    corrupt, preview, stream, check_corruption,
+    predict, score, score_table, compare, report, pairs_sheet, pairs_score,
+    corrupt, preview, check_corruption,
 ]  # fmt: skip
 
 app = typer.Typer(

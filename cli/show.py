@@ -87,7 +87,7 @@ def show(
         str,
         argument(
             "NAME",
-            "A corruption, recipe (or recipe file), calibration, or the directory of a build or a stream.",
+            "A corruption, recipe (or recipe file), calibration, or the directory of a build.",
             autocompletion=completion.shown,
         ),
     ],
@@ -102,7 +102,7 @@ def show(
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build or a stream holds.
+    """Show a corruption with its tables, a recipe with its sets, a calibration, or what a finished build holds.
 
     Of a gradual degradation the table says what each level does to the sample source's photographs: that is measured now.
     """
@@ -195,31 +195,17 @@ def _put_recipe(record: Mapping[str, Any]) -> None:
     _put_sets(sets, ["stages"], [[chain(s["stages"])] for s in sets])
 
 
-def _put_stream(record: Mapping[str, Any]) -> None:
+def _put_build(record: Mapping[str, Any]) -> None:
     record = _printable(dict(record))
-    table = record["stream"]
-    _put_made(record, record["name"], f"calibration {record['calibration']}")
-    put(f"Corruptions: {', '.join(table['corruptions'])}; severities in steps of {table['step']:g}; baseline {table['baseline']:g} %")
-    put(f"{record['images']} images in {record['steps']} steps of {table['speed']}, of {record['sets']} sets")
-    put(f"{record['tars']} tars, {size(record['bytes'])}")
-
-
-def _put_made(record: Mapping[str, Any], name: str, how: str) -> None:
-    """Print what a build and a stream both say."""
-    put(f"{name} {record['version']}", style="bold")
+    sets = record["sets"]
+    put(f"{record['build']} {record['version']}", style="bold")
     put(f"Digest: {record['digest']}")
-    put(f"Seed {record['seed']}, {how}, scale {record['scale']}")
+    put(f"Seed {record['seed']}, coupling {record['coupling']}, scale {record['scale']}")
     put(f"Source: {record['source']['name']} ({record['source']['digest']}; licence: {record['source']['license'] or 'not stated'})")
     put(f"Preprocessing: {settings(record['preprocessing'])}")
     put(f"Encoding: {settings(record['encoding'])}")
     if record["excluded"]:
         put(f"{len(record['excluded'])} bad images of the source were left out")
-
-
-def _put_build(record: Mapping[str, Any]) -> None:
-    record = _printable(dict(record))
-    sets = record["sets"]
-    _put_made(record, record["build"], f"coupling {record['coupling']}")
     classes = f"in {record['classes']} classes" if record["classes"] else "without labels"
     samples = f"{record['samples']} samples {classes}"
     on_disk = "a part of them here" if record["bytes"] is None else f"{size(record['bytes'])} on disk"
@@ -259,5 +245,4 @@ PRINTERS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "calibration": _put_calibration,
     "recipe": _put_recipe,
     "build": _put_build,
-    "stream": _put_stream,
 }

@@ -23,7 +23,7 @@ MOST_OTHER = 5
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Annotated[Path, argument("DIR", "The directory of a build (manifest.json), a view (VIEW.json) or a stream (stream.json).")],
+    directory: Annotated[Path, argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json).")],
     view: Annotated[
         Path | None,
         option("--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests."),
@@ -43,7 +43,7 @@ def verify(
 ) -> None:
     """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
-    An exported view is checked by its own VIEW.json, or with --view against the build that it came from; a stream by stream.json.
+    An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
     """
     count = count_or_all(rederive, "--rederive")
     with progress_of("verify") as progress:

@@ -13,13 +13,12 @@ from ..corruptions.calibrations import LADDERS, SHIPPED, calibrations_of, check_
 from ..corruptions.plugins import load_plugins
 from ..corruptions.registry import corruption_names, get_corruption, is_corruption
 from ..corruptions.rows import Row
-from ..errors import ParameterError, UnknownCorruption, VerificationError, listed, suggest
+from ..errors import ParameterError, UnknownCorruption, suggest
 from ..manifests.disk.mirror import data_folder
 from ..manifests.disk.remote import url_of
 from ..manifests.disk_size import disk_size
 from ..manifests.layout import PARTIAL
 from ..manifests.manifest_file import load_manifest
-from ..manifests.verify.streams import is_stream, load_stream_record
 from .level_effects import change_table
 from .plan.unlabelled import moving
 from .recipes.recipe import load_recipe, recipe_aliases, recipe_names
@@ -31,7 +30,7 @@ PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")
 class Shown:
     """What is known of one thing."""
 
-    kind: Literal["corruption", "gradual", "recipe", "calibration", "build", "stream"]
+    kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
     name: str
     record: Mapping[str, Any]
     """JSON values, as `corruptset show --json` prints them."""
@@ -44,12 +43,12 @@ class Shown:
 
 
 def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None, plugins: Sequence[str | Path] | None = None) -> Shown:
-    """Return what is known of a corruption, a recipe, a calibration, a finished build, or a stream.
+    """Return what is known of a corruption, a recipe, a calibration, or a finished build.
 
     Parameters
     ----------
     name : str or path
-        The name of a corruption, recipe or calibration, the path of a recipe file (.toml), or the directory of a build or a stream.
+        The name of a corruption, recipe or calibration, the path of a recipe file (.toml), or the directory of a build.
     ladder : {"evaluated", "text"}, optional
         Of a gradual degradation: with whose parameters it is measured what each level changes; by default evaluated.
     plugins : sequence of str or path, optional
@@ -60,7 +59,7 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     Shown
         Of a corruption: its documentation, its parameters, its rows in every calibration, its reference; of a gradual degradation also
         what each level does to the sample source's photographs, measured now; of a recipe its settings and its sets; of a calibration its
-        rows; of a build or a stream what its manifest says, in short.
+        rows; of a build what its manifest says, in short.
 
     Raises
     ------
@@ -78,7 +77,7 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     """
     load_plugins(plugins or ())
     given, text = name, str(name)
-    kind: Literal["corruption", "gradual", "recipe", "calibration", "build", "stream"]
+    kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
     make: Callable[[], dict[str, Any]]
     if is_corruption(given):
         if get_corruption(text).gradual is None:
@@ -88,8 +87,7 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     elif given in SHIPPED:
         kind, make = "calibration", partial(_calibration, text)
     elif Path(given).is_dir() or url_of(given) is not None:
-        place = data_folder(given)
-        kind, make = ("stream", partial(_stream, place)) if is_stream(place) else ("build", partial(_build, place))
+        kind, make = "build", partial(_build, data_folder(given))
     elif text.endswith(".toml") or given in (*recipe_names(), *recipe_aliases()):
         kind, make = "recipe", partial(_recipe, text)
     else:
@@ -195,35 +193,4 @@ def _build(directory: Path) -> dict[str, Any]:
         "bytes": None if (directory / PARTIAL).exists() else disk_size(directory, manifest).bytes,
         "sets": [{field: entry[field] for field in ("id", "aliases", "role", "count", "bytes", "metrics")} for entry in record["sets"]],
         "environment": manifest.environment,
-    }
-
-
-def _stream(directory: Path) -> dict[str, Any]:
-    loaded = load_stream_record(directory)
-    if isinstance(loaded, list):
-        raise VerificationError(f"{directory} is not a stream that can be read:\n{listed([str(problem) for problem in loaded])}")
-    record = loaded[0].as_json()
-    fields = (
-        "name",
-        "version",
-        "digest",
-        "seed",
-        "calibration",
-        "scale",
-        "source",
-        "preprocessing",
-        "encoding",
-        "stream",
-        "excluded",
-        "images",
-    )
-    tars = [file["bytes"] for file in record["files"] if file["path"].endswith(".tar")]
-    return {
-        **{field: record[field] for field in fields},
-        "classes": len(record["classes"]),
-        "steps": len(record["walk"]),
-        "sets": len(record["stages"]),
-        "tars": len(tars),
-        "bytes": sum(tars),
-        "environment": record["environment"],
     }

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import IncompleteBuild, VerificationError, first_few, listed
 from .disk.listing import read_small
 from .disk.mirror import Mirror, data_folder, place_name
-from .layout import MANIFEST, STREAM, STREAM_BEGUN, UNPACK_STATE, is_begun
+from .layout import MANIFEST, STREAM, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import record_or_mistakes
 from .records.report import Problem
@@ -73,9 +73,7 @@ def _incomplete(directory: Path) -> str:
             "there is kept."
         )
     if (directory / STREAM).is_file():
-        return f"{directory} is a changing stream ({STREAM}): `corruptset show` and `verify` read it, webdataset its tars."
-    if (directory / STREAM_BEGUN).exists():
-        return f"{directory} is an unfinished stream: run the same `corruptset stream` command again; tars that are finished are kept."
+        return f"{directory} is a changing stream: webdataset reads its tars, and `corruptset stream` of corruptset-streams checks it."
     if is_begun(directory):
         return (
             f"{directory} is an incomplete build: it has no {MANIFEST} yet. Resume it by running the same `corruptset build` command "

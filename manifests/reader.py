@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import ParameterError, UnknownSet, suggest
+from ..errors import ParameterError, PluginError, UnknownSet, suggest
 from .disk.atomic import inside
 from .disk.mirror import data_folder
 from .layout import REGIONS, SAMPLES
@@ -20,10 +21,8 @@ from .reading.image_set import ImageSet, TransformedSet
 from .reading.image_store import Container, ImageStore
 from .reading.notebook import contact_sheet, figure
 from .reading.sample_table import SampleTable
-from .reading.schedule import Schedule, read_schedule
 from .reading.set_group import SetGroup, matching, severities_of
 from .reading.stored_images import StoredImages
-from .reading.stream import Stream
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .records.report import Progress
 from .regions.crops import Crops, RegionIndex
@@ -274,15 +273,18 @@ class DataSet(Mapping[str, ImageSet]):
             raise UnknownSet(f"{name!r} is a corruption, not a set: name one of its sets, such as {next(iter(found.values())).id!r}.")
         return found.with_transform(transform, target_transform)
 
-    def stream(self, schedule: Schedule | str | Path, transform: Callable[[Any], Any] | None = None) -> Stream:
-        """Return the images in the order of a schedule, or of a schedule's file (docs/schedules.md).
+    def stream(self, schedule: Any, transform: Callable[[Any], Any] | None = None) -> Any:
+        """Return the images in the order of a schedule, or of a schedule's file, as `corruptset_streams.Stream` does.
 
         Raises
         ------
-        ScheduleError
-            It cannot be read, is damaged, or is another data set's.
+        PluginError
+            The package corruptset-streams is not installed.
         """
-        return Stream(self, schedule if isinstance(schedule, Schedule) else read_schedule(schedule), transform)
+        try:
+            return import_module("corruptset_streams").Stream(self, schedule, transform)
+        except ModuleNotFoundError as e:
+            raise PluginError(f"Schedules come with the package corruptset-streams ({e}): `pip install corruptset-streams`.") from None
 
     @property
     def _corruptions(self) -> list[str]:

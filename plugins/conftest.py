@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "golden")]
+sys.path[:0] = [str(TESTS), str(TESTS / "golden"), *map(str, Path(__file__).parent.glob("*/tests"))]
 
 
 def _module(name: str, path: Path) -> ModuleType:

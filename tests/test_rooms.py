@@ -104,15 +104,15 @@ def test_public_names_are_those_promised():
     assert out.startswith(
         "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', "
         "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', 'pairs_score', 'pairs_sheet', "
-        "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'schedule', 'score', 'score_table', 'show', 'stream', "
-        "'unpack', 'verify'] 0."
+        "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'score', 'score_table', 'show', 'unpack', "
+        "'verify'] 0."
     )
 
 
 FLOORS = {
     "generate": (
-        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "streams", "page", "built",
-        "build", "level_effects", "catalogue", "show", "preview", "contract", "again", "schedules",
+        "sources", "pixels", "recipes", "regions", "views", "sinks", "plan", "work", "commit", "page", "built",
+        "build", "level_effects", "catalogue", "show", "preview", "contract", "again",
     ),
     "manifests": (
         "records", "disk", "layout", "manifest_file", "checksums", "disk_size", "images", "regions", "unfinished", "partial", "reading",

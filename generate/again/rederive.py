@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from ...errors import ParameterError
 from ...installation import require_build
-from ...manifests.disk.mirror import data_folder, on_disk
+from ...manifests.disk.mirror import on_disk
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
-from ...manifests.verify.streams import is_stream, verify_stream
 from ...manifests.verify.views import is_view, verify_view
 from ...progress import shows_progress, told
 from ...signatures import showing
@@ -43,7 +42,7 @@ def verify(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or a view, with VIEW.json; or a stream, with stream.json.
+        The one that holds manifest.json; or a view, with VIEW.json.
     level : {"structure", "sizes", "hashes", "pixels"}
         How far to climb.
     rederive : int or "all", optional
@@ -78,7 +77,7 @@ def verify(
         Corruptions have other revisions here than in the data set.
     ParameterError
         `rederive` is neither a whole number above 0 nor "all", `repair` is asked for below the highest level, or one of
-        them for a view or a stream.
+        them for a view.
     MachineError, Interrupted, BuildError
         Of `repair`: the disk fails, it is stopped, or a build works in the directory.
     """
@@ -98,12 +97,6 @@ def verify(
     if repair or rederive is not None:
         require_build()
     remake = RemakeOptions(source=source, **options)
-    if is_stream(folder := data_folder(directory)):
-        if repair or rederive is not None:
-            raise ParameterError(
-                "A stream is not made again image by image: the same `corruptset stream` command with another --out makes the same digest."
-            )
-        return verify_stream(folder, level=level, jobs=remake.workers, progress=report_progress)
     # imported where they are needed: an installation that only evaluates has not what makes images
     repaired: Repaired | None = None
     if repair:

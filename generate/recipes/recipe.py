@@ -239,8 +239,6 @@ def load_recipe(recipe: str | Path | Recipe) -> Recipe:
     name = recipe_aliases().get(recipe, recipe)
     if name not in recipe_names():
         known = [*recipe_names(), *recipe_aliases()]
-        if (files(__package__.rpartition(".")[0]) / "streams" / f"{name}.toml").is_file():
-            raise RecipeError(f"{name!r} is a stream: `corruptset stream {name}` makes it.")
         if name in corruption_names():
             raise RecipeError(f"{name!r} is a corruption, and a recipe is expected: `corruptset build imagenet-c --sets '{name}/*'`.")
         hint = f"{suggest(recipe, known)} `corruptset list recipes` names all; the path of a recipe file ends in .toml."
@@ -266,7 +264,12 @@ def parse_recipe(text: str, where: str, *, folder: Path | None = None) -> Recipe
     """
     data = parse_toml(text, where)
     if "stream" in data:
-        raise RecipeError(f"{where} is a stream: `corruptset stream FILE.toml` makes it.")
+        raise RecipeError(f"{where} is a stream's: `corruptset stream FILE.toml` makes it.{where_to_get('stream')}")
+    return located_recipe(data, where, folder)
+
+
+def located_recipe(data: dict[str, Any], where: str, folder: Path | None) -> Recipe:
+    """Return the recipe that a file's values are, which name other files relative to `folder`; the plugins that it names are loaded."""
     calibration = data.get("calibration")
     if isinstance(calibration, str) and calibration.endswith(".toml") and folder is not None:
         data["calibration"] = str(folder / calibration)

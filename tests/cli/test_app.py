@@ -29,7 +29,6 @@ NAMES = [
     "unpack",
     "publish",
     "fetch",
-    "schedule",
     "predict",
     "score",
     "score-table",
@@ -39,7 +38,6 @@ NAMES = [
     "pairs-score",
     "corrupt",
     "preview",
-    "stream",
     "check-corruption",
 ]
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]

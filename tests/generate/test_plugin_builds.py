@@ -13,7 +13,6 @@ import pytest
 from clusters import Cluster
 from packs import packed
 from plugin_files import HEAD, function, template, without_plugins, write_blinds
-from streams import RECIPE
 
 import corruptset
 from corruptset.errors import BuildError, PluginError, RecipeError, VerificationError
@@ -163,15 +162,6 @@ def test_a_recipe_names_what_cannot_be_loaded_with_its_other_mistakes(tmp_path: 
     with pytest.raises(RecipeError, match=r"4 mistakes:\n  plugins: The plugin .*absent\.py cannot be loaded") as raised:
         corruptset.build(recipe, "sample", tmp_path / "out")
     assert "there is no corruption 'blinds'" in str(raised.value)
-
-
-def test_what_needs_a_row_for_severity_0_refuses_it_by_name(mine: Path, tmp_path: Path) -> None:
-    """A plugin's table cannot have one."""
-    corruptset.load_plugin(mine.with_name("mine.py"))
-    (tmp_path / "s.toml").write_text(RECIPE.replace('"pixelate"', '"blinds"').replace('"imagenet"', '"cifar"'))
-    with pytest.raises(RecipeError, match=r"blinds: .* no row for severity 0"):
-        corruptset.stream(tmp_path / "s.toml", "sample", tmp_path / "o", accuracies={})
-    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
 
 
 @pytest.mark.ci

@@ -17,10 +17,11 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+import unbuilt
 from damage import edit_lines
 
 import corruptset
-from corruptset.errors import IncompleteBuild, UnknownCorruption, VerificationError
+from corruptset.errors import IncompleteBuild, PluginError, UnknownCorruption, VerificationError
 from corruptset.manifests.reading.image_set import ImageSet
 from corruptset.pixels import pixel_digest
 
@@ -36,6 +37,17 @@ KINDS = [
 
 def test_open_is_public() -> None:
     assert corruptset.open.__module__ == "corruptset.manifests.reader"
+
+
+def test_what_came_with_schedules_names_the_package(tmp_path: Path) -> None:
+    with pytest.raises(PluginError, match=r"pip install corruptset-streams"):
+        unbuilt.data_set(tmp_path, "imagenet-c", 2).stream("schedule.jsonl")
+    with pytest.raises(AttributeError, match=r"pip install corruptset-streams"):
+        corruptset.schedule  # noqa: B018
+    (tmp_path / "stream.json").write_text("{}")
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(IncompleteBuild, match=r"is a changing stream.* corruptset-streams"):
+        corruptset.open(tmp_path)
 
 
 @pytest.mark.parametrize("options", KINDS)

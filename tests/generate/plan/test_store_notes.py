@@ -51,5 +51,3 @@ def test_a_build_leaves_nothing_over_and_what_needs_a_disk_is_refused(small_reci
     page = corruptset.page(f"{url}/{folder.name}", out=tmp_path / "page.html", progress=False)
     assert page.path.stat().st_size == page.bytes
     assert corruptset.show(f"{url}/{folder.name}")["digest"] == built.digest
-    with pytest.raises(StoreError, match="streams are written on a disk only"):
-        corruptset.stream("ccc-hard", out="s3://b/c", accuracies={})

@@ -1,4 +1,4 @@
-"""schedule: an order over the sets of a data set."""
+"""The commands: an order over the sets of a data set; the grid's recipe, and a changing stream."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import unbuilt
+from corruptset_streams import schedule
+from stream_tools import accuracies_file, small_recipe
 
-from corruptset.generate.schedules import schedule
+from corruptset.generate.recipes.recipe import load_recipe
 
 
 def test_a_schedule_is_written_and_named(run: Any, tmp_path: Path) -> None:
@@ -31,7 +33,7 @@ def test_mistakes_are_exit_code_2(run: Any, tmp_path: Path) -> None:
     unbuilt.write_data_set(tmp_path / "data", count=2)
     (tmp_path / "there.jsonl").write_text("")
     for arguments, sentence in (
-        (["--delta", "1"], "delta goes with correlated"),
+        (["--delta", "1"], "Own options of the kinds"),
         (["--sets", "fgo/*"], "Did you mean 'fog/*'"),
         (["--out", "there.jsonl"], "--force"),
         (["--ids", "none.txt"], "none.txt"),
@@ -41,3 +43,31 @@ def test_mistakes_are_exit_code_2(run: Any, tmp_path: Path) -> None:
         assert sentence in done.err
     assert run("schedule", "data", "--out", "there.jsonl", "--force").code == 0
     assert run("schedule", "nowhere").code in (1, 2)
+
+
+def test_a_grid_then_a_stream(run: Any, tmp_path: Path) -> None:
+    small_recipe(tmp_path)
+    accuracies_file(tmp_path)
+    done = run("stream", "small.toml", "--grid", "grid.toml", "--json")
+    assert (done.code, done.json["sets"]) == (0, 1240)
+    assert load_recipe(tmp_path / "grid.toml").name == "small-grid"
+    missing = run("stream", "small.toml")
+    assert missing.code == 2
+    assert "--accuracies None cannot be taken" in missing.err
+    options = ("--accuracies", "accuracies.csv", "--speed", "2", "--length", "5", "--samples", "2", "--out", "o", "--jobs", "1")
+    done = run("stream", "small.toml", *options, "--json")
+    assert (done.code, done.json["images"], done.json["made"], done.json["steps"], done.json["tars"]) == (0, 5, 5, 3, 1)
+    assert Path(done.json["directory"]).name == "baseline_35_transition+speed_2_seed_0"
+    again = run("stream", "small.toml", *options)
+    assert "5 images in 3 steps, 1 tars" in again.out
+    assert done.json["digest"] in again.out
+    assert run("stream", "small.toml", *options[:-2], "--speed", "0").code == 2
+    directory = Path(done.json["directory"])
+    for command in ("verify", "show"):
+        refused = run(command, directory)
+        assert refused.code == 1
+        assert "corruptset-streams" in refused.out + refused.err
+    (directory / "serial_00000.tar").unlink()
+    damaged = run("stream", "small.toml", *options)
+    assert damaged.code == 1
+    assert "not as SHA256SUMS says are serial_00000.tar" in damaged.err

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corruptset_streams.crops import cropped, draw_crop
 from PIL import Image
 
-from corruptset.generate.streams.crops import cropped, draw_crop
 from pictures import painted
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import unbuilt
+from corruptset_streams import Schedule, ScheduleError, read_schedule, schedule, schedules
 
-from corruptset.errors import BuildError, ScheduleError, SourceError
-from corruptset.generate.schedules import _Draws, schedule
-from corruptset.manifests.reading.schedule import Schedule, read_schedule
+from corruptset.errors import BuildError, SourceError
 from corruptset.scores.published import FIFTEEN
 
 KINDS = ("continual", "gradual", "mixed", "correlated", "random-orders")
@@ -33,17 +32,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def visits(made: Schedule) -> list[str]:
     """Return the set of each shift."""
-    return [made.sets[shift.sets[0]] for shift in made.shifts]
+    return [made.head["sets"][shift["set"]] for shift in made.shifts]
 
 
 def test_every_shift_has_every_sample_once(data: Path) -> None:
     for kind in KINDS:
         made = schedule(data, kind)  # type: ignore[arg-type]
         for shift in made.shifts:
-            pairs = Counter(zip(shift.sets.tolist(), shift.samples.tolist(), strict=True))
-            wanted = range(15) if kind == "mixed" else [shift.sets[0]]
-            assert pairs == Counter((int(s), i) for s in wanted for i in range(40))
-        assert made.samples == tuple(f"image-{i:05d}" for i in range(40))
+            wanted = range(15) if kind == "mixed" else [shift["set"]]
+            sets = shift["set"] if kind == "mixed" else wanted * 40
+            pairs = Counter(zip(sets, shift["samples"], strict=True))
+            assert pairs == Counter((s, i) for s in wanted for i in range(40))
+        assert made.head["samples"] == [f"image-{i:05d}" for i in range(40)]
 
 
 def test_the_orders_are_those_of_the_kinds(data: Path) -> None:
@@ -56,7 +56,7 @@ def test_the_orders_are_those_of_the_kinds(data: Path) -> None:
     passes = [visits(orders)[15 * n : 15 * n + 15] for n in range(10)]
     assert all(sorted(one) == sorted(at_five) for one in passes)
     assert len({tuple(one) for one in passes}) == 10
-    assert [shift.order for shift in orders.shifts] == [n for n in range(10) for _ in range(15)]
+    assert [shift["order"] for shift in orders.shifts] == [n for n in range(10) for _ in range(15)]
     assert len(schedule(data, "random-orders", orders=3).shifts) == 45
     assert visits(schedule(data, sets=["snow/*", "fog/1", "clean"])) == ["clean", *(f"snow/{s}" for s in range(1, 6)), "fog/1"]
     assert visits(schedule(data, sets=["spatter/*"], severity=3)) == ["spatter/3"]
@@ -68,7 +68,7 @@ def test_resets_are_marked(data: Path) -> None:
     for kind in KINDS:
         for reset in ("never", "shift"):
             made = schedule(data, kind, reset=reset)  # type: ignore[arg-type]
-            marks[kind, reset] = [n for n, shift in enumerate(made.shifts) if shift.reset]
+            marks[kind, reset] = [n for n, shift in enumerate(made.shifts) if shift["reset"]]
     assert marks["continual", "never"] == marks["gradual", "never"] == marks["mixed", "shift"] == [0]
     assert marks["continual", "shift"] == marks["correlated", "shift"] == [*range(15)]
     assert marks["gradual", "shift"] == [*range(0, 135, 9)]
@@ -78,23 +78,23 @@ def test_resets_are_marked(data: Path) -> None:
 
 def test_samples_are_shuffled_anew_at_each_visit(data: Path) -> None:
     for kind in ("continual", "gradual", "random-orders"):
-        orders = [tuple(shift.samples.tolist()) for shift in schedule(data, kind).shifts]  # type: ignore[arg-type]
+        orders = [tuple(shift["samples"]) for shift in schedule(data, kind).shifts]  # type: ignore[arg-type]
         assert len(set(orders)) == len(orders)
         assert tuple(range(40)) not in orders
     stored = schedule(data, shuffle=False)
-    assert all(shift.samples.tolist() == [*range(40)] for shift in stored.shifts)
-    assert schedule(data, seed=1).shifts[0].samples.tolist() != schedule(data).shifts[0].samples.tolist()
-    firsts = Counter(int(schedule(data, sets=["fog/5"], seed=seed).shifts[0].samples[0]) for seed in range(120))
+    assert all(shift["samples"] == [*range(40)] for shift in stored.shifts)
+    assert schedule(data, seed=1).shifts[0]["samples"] != schedule(data).shifts[0]["samples"]
+    firsts = Counter(int(schedule(data, sets=["fog/5"], seed=seed).shifts[0]["samples"][0]) for seed in range(120))
     assert max(firsts.values()) < 13  # 3 are expected
 
 
 def test_some_samples_are_chosen_as_a_build_chooses_them(data: Path, tmp_path: Path) -> None:
-    assert schedule(data, samples=4).samples == ("image-00000", "image-00010", "image-00020", "image-00030")
-    assert len(schedule(data, per_class=2).samples) == 14
+    assert schedule(data, samples=4).head["samples"] == ["image-00000", "image-00010", "image-00020", "image-00030"]
+    assert len(schedule(data, per_class=2).head["samples"]) == 14
     (tmp_path / "ids.txt").write_text("image-00039\nimage-00002\n")
     made = schedule(data, ids=tmp_path / "ids.txt")
-    assert made.samples == ("image-00002", "image-00039")
-    assert len(made) == 30
+    assert made.head["samples"] == ["image-00002", "image-00039"]
+    assert made.head["length"] == 30
     with pytest.raises(SourceError, match="image-77"):
         schedule(data, ids=["image-77"])
 
@@ -118,8 +118,7 @@ def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) ->
     """Means and spreads of the largest slot, and of how many are filled, over 400 classes, against a plain version."""
     count, classes = 30, 400
     labels = np.repeat(np.arange(classes), count)
-    draws = _Draws("correlated", 1, labels)
-    mine = filled(draws, labels, delta, slots)
+    mine = filled(labels.tolist(), delta, slots)
     rng = np.random.default_rng(5)
     slow = np.array([plain_slots(rng, count, delta, slots) for _ in range(20 * classes)])
     assert mine.sum() == count * classes
@@ -129,21 +128,22 @@ def test_slots_are_filled_as_a_dirichlet_fills_them(delta: float, slots: int) ->
         assert 0.8 < (a.std() + 0.05) / (b.std() + 0.05) < 1.25
 
 
-def filled(draws: _Draws, labels: Any, delta: float, slots: int) -> Any:
+def filled(labels: list[int], delta: float, slots: int) -> Any:
     """Return (classes, slots) numbers of samples: a slot ends where a class comes again, or a new permutation of classes begins."""
-    seen: list[dict[int, int]] = []
-    original = draws.permutation
+    seen: list[dict[str, int]] = []
+    original = schedules._shuffled
 
-    def spied(name: str, length: int) -> Any:
+    def spied(key: Any, name: str, items: Any) -> Any:
         if name.startswith("classes "):
-            seen.append({"slot": int(name.split()[2]), "length": length})
-        return original(name, length)
+            seen.append({"slot": int(name.split()[2]), "length": len(items)})
+        return original(key, name, items)
 
-    draws.permutation = spied  # type: ignore[method-assign]
-    order = draws.runs(np.arange(len(labels)), 0, delta, slots)
-    counts = np.zeros((labels.max() + 1, slots), int)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schedules, "_shuffled", spied)
+        order = schedules._in_runs(np.uint64(1), labels, list(range(len(labels))), 0, delta, slots)
+    counts = np.zeros((max(labels) + 1, slots), int)
     runs = [[int(labels[order[0]]), 1]]
-    for label in labels[order[1:]].tolist():
+    for label in (labels[place] for place in order[1:]):
         if label == runs[-1][0]:
             runs[-1][1] += 1
         else:
@@ -162,32 +162,30 @@ def test_labels_come_in_runs(data: Path) -> None:
     changes = {}
     for delta in (0, 0.01, 0.1, 10):
         made = schedule(data, "correlated", delta=delta, seed=2)
-        changes[delta] = np.mean([sum(a != b for a, b in pairwise(labels[shift.samples].tolist())) for shift in made.shifts])
+        changes[delta] = np.mean([sum(a != b for a, b in pairwise(labels[shift["samples"]].tolist())) for shift in made.shifts])
     assert changes[0] == 6
     assert 6 <= changes[0.01] < changes[0.1] < changes[10]
     plain = schedule(data, "continual", seed=2)
-    shuffled = np.mean([sum(a != b for a, b in pairwise(labels[shift.samples].tolist())) for shift in plain.shifts])
+    shuffled = np.mean([sum(a != b for a, b in pairwise(labels[shift["samples"]].tolist())) for shift in plain.shifts])
     assert changes[0.1] < 0.5 * shuffled
-    assert schedule(data, "correlated").parameters == {"reset": "never", "shuffle": True, "delta": 0.1, "slots": 7}
+    assert schedule(data, "correlated").head["parameters"] == {"reset": "never", "shuffle": True, "delta": 0.1, "slots": 7}
 
 
 def test_thousand_classes_have_shorter_proportions(tmp_path: Path) -> None:
     many = unbuilt.write_data_set(tmp_path, count=20, classes=1000)
-    assert schedule(many, "correlated", sets=["fog/5"]).parameters["delta"] == 0.01
+    assert schedule(many, "correlated", sets=["fog/5"]).head["parameters"]["delta"] == 0.01
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"kind": "continuous"}, "kind is 'continuous'; expected one of continual, gradual"),
-    ({"reset": "often"}, "reset is 'often'"),
-    ({"severity": 6}, "severity is 6; expected 1 to 5"),
-    ({"kind": "gradual", "severity": 5}, "none for gradual"),
-    ({"delta": 0.1}, "delta goes with correlated, not with continual"),
-    ({"kind": "mixed", "orders": 2}, "orders goes with random-orders, not with mixed"),
-    ({"kind": "correlated", "delta": -1.0}, "delta is -1.0; expected a number from 0"),
-    ({"kind": "correlated", "delta": float("nan")}, "delta is nan"),
-    ({"kind": "correlated", "slots": 0}, "slots is 0"),
+    ({"kind": "continuous"}, "no schedule 'continuous'"),
+    ({"reset": "often"}, "reset 'often'"),
+    ({"severity": 6}, "no set of one corruption at severity 6"),
+    ({"delta": 0.1}, "no schedule 'continual' with reset 'never' and {'delta': 0.1}"),
+    ({"kind": "mixed", "orders": 2}, "no schedule 'mixed' with reset 'never' and {'orders': 2}"),
+    ({"kind": "correlated", "delta": -1.0}, "'delta': -1.0"),
+    ({"kind": "correlated", "delta": float("nan")}, "'delta': nan"),
     ({"sets": ["fgo/*"]}, r"'fgo/\*' matches no set. Did you mean 'fog/\*'"),
-    ({"kind": "gradual", "sets": ["fog/[1-3]", "snow/*"]}, "not all are there of fog"),
+    ({"kind": "gradual", "sets": ["fog/[1-3]", "snow/*"]}, r"'fog', 4\) is not there"),
     ({"sets": ["clean"], "severity": 5}, "no set of one corruption at severity 5"),
 ]
 

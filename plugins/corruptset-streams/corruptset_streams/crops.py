@@ -11,45 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ...canonical import canonical
+from corruptset.canonical import canonical
 
-AREA = (0.08, 1.0)
-"""Of the image that a crop covers, uniform."""
-RATIO = 3 / 4, 4 / 3
-"""Width over height of a crop; its logarithm is uniform."""
-TRIES = 10
-_CONTEXT = Context(prec=30)
-_LOG_RATIO = _CONTEXT.ln(_CONTEXT.divide(Decimal(4), Decimal(3)))
+EXACT = Context(prec=30)
+LOG = EXACT.ln(EXACT.divide(Decimal(4), Decimal(3)))
 
 Box = tuple[int, int, int, int]
 """Left, top, right, bottom."""
 
 
 def draw_crop(width: int, height: int, key: list[object]) -> tuple[Box, bool]:
-    """Return the crop of an image of a size, and whether it is flipped.
+    """Return the crop of an image of a size, and whether it is flipped; both follow from a key, a JSON value.
 
     As torchvision: ten tries of an area (8 to 100 %) and a ratio (3/4 to 4/3) that may not fit; else the middle, as large as the ratio lets
     it be. Exponentials come from decimal arithmetic, so the crop is the same on every machine.
-
-    Parameters
-    ----------
-    width, height : int
-    key : JSON value
-        What the draws follow from.
     """
     numbers = _uniforms(key)
     flipped = next(numbers) < 0.5
-    for _ in range(TRIES):
-        area = width * height * (AREA[0] + (AREA[1] - AREA[0]) * next(numbers))
-        exponent = _CONTEXT.multiply(_LOG_RATIO, Decimal(2 * next(numbers) - 1))
-        ratio = float(_CONTEXT.exp(exponent))
+    for _ in range(10):
+        area = width * height * (0.08 + 0.92 * next(numbers))
+        ratio = float(EXACT.exp(EXACT.multiply(LOG, Decimal(2 * next(numbers) - 1))))
         w, h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
         left, top = next(numbers), next(numbers)
         if 0 < w <= width and 0 < h <= height:
             x, y = int(left * (width - w + 1)), int(top * (height - h + 1))
-            return (x, y, x + w, y + h), flipped
-    w, h = min(width, round(height * RATIO[1])), min(height, round(width / RATIO[0]))
-    x, y = (width - w) // 2, (height - h) // 2
+            break
+    else:
+        w, h = min(width, round(height * (4 / 3))), min(height, round(width / (3 / 4)))
+        x, y = (width - w) // 2, (height - h) // 2
     return (x, y, x + w, y + h), flipped
 
 
@@ -57,13 +46,12 @@ def cropped(image: NDArray[np.uint8], box: Box, flipped: bool, size: tuple[int, 
     """Return a crop of an (H, W, C) image, resized by Pillow to (width, height), then flipped."""
     picture = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).crop(box)
     out = np.asarray(picture.resize(size, Image.Resampling[interpolation.upper()])).reshape(size[1], size[0], -1)
-    return np.ascontiguousarray(out[:, ::-1] if flipped else out)
+    return out[:, ::-1] if flipped else out
 
 
 def _uniforms(key: list[object]) -> Iterator[float]:
     """Yield numbers on [0, 1) with 53 bits."""
-    text = canonical(key)
     for block in range(2**16):
-        digest = hashlib.blake2b(text + block.to_bytes(2, "little"), digest_size=64).digest()
-        for at in range(0, 64, 8):
-            yield (int.from_bytes(digest[at : at + 8], "little") >> 11) * 2.0**-53
+        digest = hashlib.blake2b(canonical(key) + block.to_bytes(2, "little"), digest_size=64).digest()
+        for word in np.frombuffer(digest, "<u8").tolist():
+            yield (word >> 11) * 2.0**-53

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from corruptset_streams import Streamed, stream, streams
+from corruptset_streams.crops import cropped
 from PIL import Image
-from streams import RECIPE, made_accuracies, members, small_stream
+from stream_tools import accuracies_file, members, small_recipe
 
 import corruptset
-from corruptset.errors import BuildError, MachineError, RecipeError
+from corruptset.errors import BuildError, CorruptsetError, IncompleteBuild, MachineError, StoreError, VerificationError
 from corruptset.generate.sources.source import open_source
-from corruptset.generate.streams import stream as stream_module
-from corruptset.generate.streams.crops import cropped
-from corruptset.generate.streams.stream import Streamed, stream
-from corruptset.manifests.disk.hashed import read_hashed, write_hashed
-
-ACCURACIES = made_accuracies(small_stream())
+from pictures import painted
 
 
 def tree(directory: Path) -> dict[str, bytes]:
     return {p.relative_to(directory).as_posix(): p.read_bytes() for p in sorted(directory.rglob("*")) if p.is_file()}
 
 
+def make(folder: Path, out: Path | None = None, **options: Any) -> Streamed:
+    table = {name: options.pop(name) for name in ("crops", "speed", "length", "tar") if name in options}
+    return stream(str(small_recipe(folder, **table)), out=out or folder, accuracies=accuracies_file(folder), **{"jobs": 1} | options)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Streamed:
-    return stream(small_stream(), "sample", tmp_path_factory.mktemp("stream"), accuracies=ACCURACIES, seed=43, jobs=1)
+    return make(tmp_path_factory.mktemp("stream"), seed=43)
 
 
 def test_names_order_and_manifest(made: Streamed) -> None:
@@ -63,49 +67,79 @@ def test_an_image_is_what_corrupt_makes_of_its_crop(made: Streamed) -> None:
 
 
 def test_the_digest_is_the_same_for_ever(made: Streamed) -> None:
-    assert made.manifest["pixel_digest"] == "blake3:a3db85e1a6999987d536bb335516827b263859224f8e81b4bcb773682472b57c"
+    manifest = json.loads((made.directory / "stream.json").read_text())
+    assert manifest["pixel_digest"] == "blake3:a3db85e1a6999987d536bb335516827b263859224f8e81b4bcb773682472b57c"
 
 
 def test_jobs_and_interruptions_change_no_byte(made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, done = stream_module.make_tar, []
+    real, done = streams.make_tar, []
 
-    def failing(job: object, number: int) -> int:
+    def failing(job: Any, number: int) -> int:
         if len(done) == 3:
             raise OSError(28, "No space left on device", "here")
         done.append(number)
         return real(job, number)
 
-    monkeypatch.setattr(stream_module, "make_tar", failing)
+    monkeypatch.setattr(streams, "make_tar", failing)
     with pytest.raises(MachineError, match="No space left"):
-        stream(small_stream(), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
+        make(tmp_path, seed=43)
     monkeypatch.undo()
     directory = next(tmp_path.glob("small-0.1/*"))
     assert not (directory / "stream.json").exists()
-    foreign = directory / ".corruptset" / "serial_00000.json"
-    write_hashed(foreign, (read_hashed(foreign) or b"").replace(b'"identity": "sha256:', b'"identity": "sha256:0'))
-    os.truncate(directory / "serial_00001.tar", 100)
+    (directory / "serial_00000.tar").unlink()
     (directory / ".0123456789abcdef.part").write_bytes(b"left by a killed worker")
-    with pytest.raises(BuildError, match="another stream, which is not finished"):
-        stream(small_stream(tar=13), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
-    again = stream(small_stream(), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
-    assert again.made == 64 - 12, "the third is kept"
+    with pytest.raises(BuildError, match="another stream: stream differ"):
+        make(tmp_path, seed=43, tar=13)
+    again = make(tmp_path, seed=43)
+    assert again.made == 64 - 24, "two are kept"
     assert tree(again.directory) == tree(made.directory)
-    finished = stream(small_stream(), "sample", tmp_path, accuracies=ACCURACIES, seed=43)
+    finished = make(tmp_path, seed=43, jobs=None)
     assert (finished.made, finished.digest) == (0, made.digest)
-    with pytest.raises(BuildError, match="another stream: stream"):
-        stream(small_stream(length=63), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
+    with pytest.raises(BuildError, match="another stream: stream, walk differ"):
+        make(tmp_path, seed=43, length=63)
+
+
+@pytest.mark.parametrize("name", ["serial_00001.tar", "samples.jsonl", "stream.json"])
+def test_a_finished_stream_is_checked(made: Streamed, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
+    shutil.copytree(made.directory, folder)
+    path = folder / name
+    path.write_bytes(path.read_bytes().replace(b'"environment"', b'"Environment"') + b" ")
+    with pytest.raises(VerificationError, match=f"not as SHA256SUMS says are {name}"):
+        make(tmp_path, seed=43)
+    if name != "stream.json":
+        path.unlink()
+        with pytest.raises(VerificationError, match=name):
+            make(tmp_path, seed=43)
+
+
+def test_the_core_says_what_reads_a_stream(made: Streamed) -> None:
+    with pytest.raises(IncompleteBuild, match=r"is a changing stream: .*corruptset-streams"):
+        corruptset.open(made.directory)
+    assert "corruptset-streams" in corruptset.verify(made.directory).problems[0].detail
+
+
+def test_streams_go_to_a_disk() -> None:
+    with pytest.raises(StoreError, match="streams are written on a disk only"):
+        stream("ccc-hard", out="s3://b/c")
+
+
+def test_speed_and_length_in_place_of_the_recipes(tmp_path: Path) -> None:
+    with pytest.raises(CorruptsetError, match="speed is 0"):
+        stream(str(small_recipe(tmp_path)), accuracies=accuracies_file(tmp_path), speed=0)
+    given = stream(str(small_recipe(tmp_path)), out=tmp_path / "a", accuracies=accuracies_file(tmp_path), speed=3, length=7, jobs=1)
+    own = make(tmp_path, tmp_path / "b", speed=3, length=7)
+    assert (given.images, given.steps, given.tars, given.digest) == (7, 3, 1, own.digest)
 
 
 def test_tars_and_containers_are_outside_the_digest(made: Streamed, tmp_path: Path) -> None:
-    other = stream(small_stream(tar=40), "sample", tmp_path, accuracies=ACCURACIES, seed=43, jobs=1)
+    other = make(tmp_path, seed=43, tar=40)
     assert other.digest == made.digest
     assert [m[1:] for m in members(other.directory)] == [m[1:] for m in members(made.directory)]
 
 
 def test_fixed_crops_and_more_images_than_samples(tmp_path: Path) -> None:
-    recipe = small_stream(crops="preprocessing", speed=20, length=30)
-    made = stream(recipe, "sample", tmp_path, accuracies=ACCURACIES, samples=4, jobs=1)
-    images = members(made.directory)
+    images = members(make(tmp_path, crops="preprocessing", speed=20, length=30, samples=4).directory)
     assert all("crop" not in info for _, info, _, _ in images)
     for start in range(0, 20, 4):
         assert len({info["id"] for _, info, _, _ in images[start : start + 4]}) == 4, "every round has every image"
@@ -114,39 +148,21 @@ def test_fixed_crops_and_more_images_than_samples(tmp_path: Path) -> None:
     assert len(orders) > 1
 
 
-def test_missing_accuracies_are_named() -> None:
-    with pytest.raises(RecipeError, match=r"accuracies of 2 of 1240 sets are missing: brightness-0p5\+contrast-0p5, contrast/5"):
-        stream(small_stream(), accuracies={k: v for k, v in ACCURACIES.items() if k not in ("contrast/5", "brightness-0p5+contrast-0p5")})
-
-
-def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "small-0.1" / "baseline_35_transition+speed_5_seed_0"
-    folder.mkdir(parents=True)
-    (folder / "serial_00000.tar").write_bytes(b"somebody's")
-    with pytest.raises(BuildError, match="is not empty and holds no stream"):
-        stream(small_stream(), "sample", tmp_path, accuracies=ACCURACIES, jobs=1)
-    assert (folder / "serial_00000.tar").read_bytes() == b"somebody's"
+def test_images_without_labels(tmp_path: Path) -> None:
+    Image.fromarray(painted(60, 80)).save(tmp_path / "a.png")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "a.png").rename(tmp_path / "tree" / "a.png")
+    folder = make(tmp_path, source=f"tree:{tmp_path / 'tree'}", length=3).directory
+    with tarfile.open(folder / "serial_00000.tar") as archive:
+        assert archive.getnames() == [f"sample_{n:08d}.{ending}" for n in range(3) for ending in ("info", "input.jpg")]
 
 
 @pytest.mark.ci
 def test_a_killed_command_is_resumed_and_webdataset_reads_it(made: Streamed, tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(RECIPE)
-    (tmp_path / "accuracies.json").write_text(json.dumps({"sets": {name: {"accuracy": value} for name, value in ACCURACIES.items()}}))
-    command = [
-        sys.executable,
-        "-m",
-        "corruptset",
-        "stream",
-        "small.toml",
-        "--accuracies",
-        "accuracies.json",
-        "--seed",
-        "43",
-        "--out",
-        "o",
-        "-j",
-        "2",
-    ]
+    small_recipe(tmp_path)
+    accuracies_file(tmp_path)
+    options = ["--accuracies", "accuracies.csv", "--seed", "43", "--out", "o", "-j", "2"]
+    command = [sys.executable, "-m", "corruptset", "stream", "small.toml", *options]
     directory = tmp_path / "o" / made.directory.parts[-2] / made.directory.parts[-1]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not list(directory.glob("serial_*.tar")) and process.poll() is None:

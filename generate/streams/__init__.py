@@ -1,1 +1,0 @@
-"""Changing streams: images in an order in which corruptions come and go, written as tars."""

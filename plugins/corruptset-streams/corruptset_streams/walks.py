@@ -1,0 +1,192 @@
+"""Recipes of streams, and their walk: pairs of corruptions in a drawn order, each along the path that keeps a model's accuracy.
+
+Press, Schneider, Kümmerer & Bethge 2023, RDumb: A simple approach that questions our progress in continual test-time adaptation, NeurIPS;
+released generator (oripress/CCC).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import count, permutations, product
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from corruptset.corruptions.fractional import severity_number
+from corruptset.corruptions.keys import hash64
+from corruptset.error_lines import mistake_lines
+from corruptset.errors import RecipeError, first_few, mistakes
+from corruptset.files import read_text
+from corruptset.generate.recipes.file_models import CorruptionName, RecipeTable
+from corruptset.generate.recipes.recipe import Recipe, located_recipe
+from corruptset.toml import parse_toml
+
+SHIPPED = Path(__file__).with_name("recipes")
+STREAM_VERSION = 1
+"""Of everything that is drawn for a stream; part of every key."""
+MALFORMED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What reading a file of another form raises."""
+Whole = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
+Way = tuple[float, list[tuple[int, int]]]
+"""The sum of accuracies along a part of a path, and its cells."""
+
+
+class StreamTable(RecipeTable):
+    """``[stream]``; the README says what each key means."""
+
+    corruptions: Annotated[tuple[CorruptionName, ...], Field(min_length=2)]
+    baseline: Annotated[float, Field(ge=0, le=100)]
+    step: Annotated[float, Field(ge=0.25, le=1, multiple_of=0.25)] = 0.25
+    speed: Whole = 1000
+    length: Whole = 7_500_000
+    crops: Literal["random", "preprocessing"] = "random"
+    tar: Whole = 25_000
+
+    @property
+    def severities(self) -> list[float]:
+        """Of the grid, from 0 to 5."""
+        return [severity_number(k * self.step) or 0 for k in range(round(5 / self.step) + 1)]
+
+    @property
+    def cells(self) -> list[str]:
+        """The sets of all pairs' grids."""
+        grid = product(permutations(self.corruptions, 2), self.severities, self.severities)
+        return sorted({cell_id(one, s1, two, s2) for (one, two), s1, s2 in grid if s1 or s2})
+
+
+def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, StreamTable]:
+    """Return the recipe of the sets of one corruption that a stream is made of, and its table with other values (`changes`).
+
+    Parameters
+    ----------
+    recipe : str or path
+        The name of a stream that comes with the package, or a file.
+
+    Raises
+    ------
+    RecipeError
+        There is no such recipe, or it has mistakes.
+    """
+    path, where = SHIPPED / f"{recipe}.toml", f"The stream {recipe}"
+    path = path if path.exists() else Path(recipe)
+    try:
+        data = {"encoding": {"format": "jpeg", "optimize": True}, **parse_toml(read_text(path), where)}
+        given = {name: value for name, value in changes.items() if value is not None}
+        table = StreamTable.model_validate({**data.pop("stream", {}), **given})
+    except ValidationError as e:
+        raise RecipeError(mistakes(where, mistake_lines(e, StreamTable))) from None
+    except (OSError, TypeError) as e:
+        raise RecipeError(f"{where} cannot be read ({e}). Expected ccc-easy, ccc-medium, ccc-hard, or a recipe file (.toml).") from None
+    made = located_recipe(data | {"sets": [{"corruptions": table.corruptions, "severities": table.severities[1:]}]}, where, path.parent)
+    if made.preprocessing.kind in ("none", "surrogate") or made.encoding.lossless:
+        raise RecipeError(f"{where}: expected JPEG images of one size: resize-crop, central-resize, resize or pad.")
+    return made, table
+
+
+def grid_recipe(recipe: Recipe, table: StreamTable) -> str:
+    """Return the text of a recipe of all sets whose accuracy the paths of a stream depend on."""
+    names, severities = json.dumps(table.corruptions), json.dumps(table.severities[1:])
+    settings = "\n".join(f"{key} = {json.dumps(value)}" for key, value in recipe.preprocessing.as_json().items())
+    return f"""\
+name = "{recipe.name}-grid"
+version = "{recipe.version}"
+title = "What the paths of the stream {recipe.name} depend on"
+calibration = "{recipe.calibration}"
+scale = "{recipe.scale}"
+[preprocessing]
+{settings}
+[encoding]
+format = "jpeg"
+quality = {recipe.encoding.as_json([])["quality"]}
+[[sets]]
+corruptions = {names}
+severities = {severities}
+[[pairs]]
+first = {names}
+second = {names}
+severities = {severities}
+orders = "given"
+same = false
+"""
+
+
+def cell_id(one: str, s1: float, two: str, s2: float) -> str:
+    """Return the id of the set that a cell of a pair's grid is; at severity 0 a corruption is absent.
+
+    Examples
+    --------
+    >>> cell_id("fog", 0.25, "snow", 3), cell_id("fog", 0, "snow", 3)
+    ('fog-0p25+snow-3', 'snow/3')
+    """
+    text = "+".join(f"{name}-{severity:g}".replace(".", "p") for name, severity in ((one, s1), (two, s2)) if severity)
+    return text if s1 and s2 else text.replace("-", "/")
+
+
+def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, float]:
+    """Return a model's accuracies of all cells, in per cent; raise `RecipeError` where a file does not have them."""
+    try:
+        text = read_text(Path(path or ""))
+        if text.lstrip().startswith("{"):
+            rows = [(name, record["accuracy"]) for name, record in json.loads(text)["sets"].items()]
+        else:
+            rows = [(row["set"], row["accuracy"]) for row in csv.DictReader(text.splitlines())]
+        found = {name: 100 * float(value) for name, value in rows}
+        if len(found) < len(rows) or not all(0 <= value <= 100 for value in found.values()):
+            raise ValueError("a set stands there twice, or a value is not from 0 to 1")
+    except MALFORMED as e:
+        raise RecipeError(
+            f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). Expected the scores.json of `corruptset score` of a reference "
+            "model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml writes the recipe of the sets."
+        ) from None
+    cells = table.cells
+    if missing := [name for name in cells if name not in found]:
+        raise RecipeError(
+            f"The accuracies of {len(missing)} of {len(cells)} sets are missing: {first_few(missing)}. --grid FILE.toml writes a recipe of "
+            "all of them: build it, predict, score."
+        )
+    return {name: found[name] for name in cells}
+
+
+def find_path(accuracy: Sequence[Sequence[float]], baseline: float) -> list[tuple[int, int]]:
+    """Return the cells (i, j) of the path through a grid whose mean accuracy is near to a baseline.
+
+    A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j + 1): to the one whose
+    best path on, with (i, j) before it, has the mean nearer to the baseline; where both are as near, to (i, j + 1). Of the beginnings the
+    nearest is taken, the lowest of those that are as near. ``accuracy[i][j]`` is that of the first corruption at severity i, then the
+    second at severity j, in steps of the grid.
+    """
+    size = len(accuracy)
+
+    def nearest(ways: list[Way]) -> Way:
+        return min(ways, key=lambda way: abs(way[0] / len(way[1]) - baseline))
+
+    @cache
+    def onward(i: int, j: int) -> Way:
+        steps = [(i, j + 1)] * (j + 1 < size) + [(i - 1, j)] * (i + j > 1)
+        ways = [onward(*step) for step in steps] if i else [(0.0, [])]
+        return nearest([(total + accuracy[i][j], [(i, j), *path]) for total, path in ways])
+
+    return nearest([onward(i, 0) for i in range(1, size)])[1]
+
+
+def walk(table: StreamTable, accuracies: Mapping[str, float], seed: int) -> Iterator[str]:
+    """Yield the sets of a stream's steps: along the path of a pair, then from its second corruption to a new one, drawn from the seed."""
+
+    def drawn(names: Sequence[str], draw: int) -> str:
+        return names[int(hash64(["stream", STREAM_VERSION, seed, "walk", draw])) * len(names) >> 64]
+
+    @cache
+    def path(one: str, two: str) -> list[str]:
+        cells = [[cell_id(one, a, two, b) for b in table.severities] for a in table.severities]
+        grid = [[accuracies.get(cell, 0.0) for cell in row] for row in cells]  # the clean images have none
+        return [cells[i][j] for i, j in find_path(grid, table.baseline)]
+
+    one = drawn(table.corruptions, 0)
+    for draw in count(1):
+        two = drawn([name for name in table.corruptions if name != one], draw)
+        yield from path(one, two)
+        one = two

@@ -1,0 +1,75 @@
+"""A small stream recipe, accuracies for it, and what its tars hold."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from corruptset_streams.walks import StreamTable, cell_id
+
+NAMES = ("contrast", "brightness", "pixelate", "gaussian_noise")
+RECIPE = """
+name = "small"
+version = "0.1"
+calibration = "imagenet"
+[preprocessing]
+kind = "resize-crop"
+resize = 48
+crop = 40
+[encoding]
+format = "jpeg"
+[stream]
+corruptions = ["contrast", "brightness", "pixelate", "gaussian_noise"]
+baseline = 35
+step = 0.5
+speed = 5
+length = 64
+tar = 12
+"""
+TABLE = StreamTable(corruptions=NAMES, baseline=35, step=0.5, speed=5, length=64, tar=12)
+
+
+def small_recipe(folder: Path, **changes: Any) -> Path:
+    """Write the recipe, with other settings of its stream."""
+    text = RECIPE
+    for name, value in changes.items():
+        kept = [line for line in text.splitlines() if not line.startswith(f"{name} = ")]
+        text = "\n".join([*kept, f"{name} = {json.dumps(value)}"])
+    path = folder / "small.toml"
+    path.write_text(text)
+    return path
+
+
+def made_accuracies() -> dict[str, float]:
+    """Return accuracies (0..1) that fall with both severities, each corruption in its own way."""
+    weight = {name: 1 + number / 3 for number, name in enumerate(NAMES)}
+    return {
+        cell_id(one, s1, two, s2): round(0.8 / (1 + 0.25 * weight[one] * s1 + 0.2 * weight[two] * s2**1.5), 4)
+        for one in NAMES
+        for two in NAMES
+        for s1 in TABLE.severities
+        for s2 in TABLE.severities
+        if one != two and (s1 or s2)
+    }
+
+
+def accuracies_file(folder: Path) -> Path:
+    """Write them as a CSV."""
+    path = folder / "accuracies.csv"
+    path.write_text("set,accuracy\n" + "".join(f"{name},{value}\n" for name, value in made_accuracies().items()))
+    return path
+
+
+def members(directory: Path) -> list[tuple[str, dict[str, Any], bytes, int]]:
+    """Return (tar, info, JPEG, label) of every image of a stream, in order."""
+    found = []
+    for path in sorted(directory.glob("serial_*.tar")):
+        with tarfile.open(path) as archive:
+            entries = [(info.name, archive.extractfile(info).read()) for info in archive]  # type: ignore[union-attr]
+        for info, image, label in zip(entries[::3], entries[1::3], entries[2::3], strict=True):
+            stem = info[0].partition(".")[0]
+            assert [info[0], image[0], label[0]] == [f"{stem}.info", f"{stem}.input.jpg", f"{stem}.output.cls"]
+            found.append((path.name, json.loads(info[1]), image[1], int(label[1])))
+    return found
