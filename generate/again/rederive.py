@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...digests import digest_of, digits
 from ...errors import ParameterError
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.disk.mirror import data_folder, on_disk
+from ...manifests.disk.remote import data_folder
 from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
@@ -108,8 +108,7 @@ def verify(
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     report_progress = told(progress)
-    if repair or view is not None:
-        on_disk(directory, "data sets are repaired, and compared with views,")
+    directory = data_folder(directory)
     if view is not None or is_view(directory):
         if repair:
             raise ParameterError("A build is repaired, not a view; export the view again.")
@@ -117,12 +116,12 @@ def verify(
             raise ParameterError("Samples are made again from the source for a build, not for a view.")
         return verify_view(directory, progress=report_progress) if view is None else check_view(directory, view, progress=report_progress)
     remake = RemakeOptions(source=source, **options)
-    if is_stream(folder := data_folder(directory)):
+    if is_stream(directory):
         if repair or rederive is not None:
             raise ParameterError(
                 "A stream is not made again image by image: the same `corruptset stream` command with another --out makes the same digest."
             )
-        return verify_stream(folder, level=level, jobs=remake.workers, progress=report_progress)
+        return verify_stream(directory, level=level, jobs=remake.workers, progress=report_progress)
     repaired: Repaired | None = None
     if repair:
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)

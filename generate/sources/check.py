@@ -108,7 +108,6 @@ def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judg
 
 def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:
     checked = Checked()
-    source.ahead(batch)
     for sample in batch:
         try:
             probe = source.probe(sample)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -80,10 +80,6 @@ class Source(Protocol):
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
 
-    def ahead(self, samples: Sequence[Sample]) -> None:
-        """Be told which samples are loaded next: a source that waits long for each reads several at once."""
-        return
-
     def load(self, sample: Sample) -> Loaded:
         """Return a sample's pixels, or raise `BadSample`."""
         ...
@@ -136,8 +132,6 @@ SCHEMES: Mapping[str, Scheme] = {
     "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),
 }
 
-TARS = (".tar", ".tar.gz", ".tgz")
-
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
 """Those that know the groups of their samples."""
@@ -174,7 +168,7 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
             hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
         known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
         raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")
-    if "://" in rest and not (scheme == "folder" and not rest.lower().endswith(TARS)):
+    if "://" in rest:
         from .stores import local_copies
 
         rest = local_copies(rest)

@@ -20,7 +20,7 @@ from ...errors import BuildError, MachineError, SourceError, first_few
 from ...manifests.checksums import sha256sums_bytes
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.lock import refuse_without_locks
-from ...manifests.disk.mirror import on_disk
+from ...manifests.disk.remote import local_folder
 from ...manifests.layout import SAMPLES, SHA256SUMS, STREAM, STREAM_BEGUN, WORK_FOLDER
 from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord
@@ -118,7 +118,7 @@ def stream(
     MachineError, Interrupted
         The same call resumes.
     """
-    on_disk(out, "streams are written")
+    local_folder(out, "streams are written to")
     tell = told(progress)
     with resumable(Path(out)) as place, Workers(workers_at_most(jobs or os.cpu_count() or 1)) as workers:
         chosen = _with(load_stream(recipe), speed=speed, length=length)

@@ -10,7 +10,6 @@ from typing import Any
 from ...canonical import canonical_sha256
 from ..checksums import SUMS_CAP, parse_sha256sums, sha256sums_bytes
 from ..disk.listing import empty_folders, list_files, read_small
-from ..disk.mirror import place_name
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, STREAM, WORK_FOLDER
 from ..manifest_file import MANIFEST_CAP
 from ..records.digests import sha256_bytes, source_digest
@@ -110,7 +109,7 @@ def verify_stream(root: Path, *, level: Level = "pixels", jobs: int = 1, progres
     VerificationReport
     """
     step = min(LEVELS.index(level), LEVELS.index("hashes"))
-    report = VerificationReport(printable(place_name(root)), LEVELS[step])
+    report = VerificationReport(printable(str(root)), LEVELS[step])
     loaded = load_stream_record(root)
     if isinstance(loaded, list):
         report.add(loaded)
