@@ -112,7 +112,7 @@ def build(
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
         skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
-        hold_out, train, images, view, any_shape, store, annotations, page, disjoint_from, scheduler.
+        hold_out, train, images, view, any_shape, store, page, disjoint_from, scheduler.
 
     Returns
     -------
@@ -220,7 +220,8 @@ def _check_space(spec: BuildSpec, directory: Path, base: Manifest | None, sample
     """Refuse a build or an extension that has not begun where there is too little space, before a folder is made."""
     if not is_begun(directory):
         new = set(spec.asked) - {s.id for s in base.sets} if base is not None else spec.asked
-        check_space(directory, len(new) * samples * spec.stored_bytes, "the build", SPACE_ADVICE)
+        needed = len(new) * samples * spec.stored_bytes + spec.source.other_bytes()
+        check_space(directory, needed, "the build", SPACE_ADVICE)
 
 
 def _checked(spec: BuildSpec, progress: Progress, workers: Workers, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:

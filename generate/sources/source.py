@@ -75,10 +75,18 @@ class Source(Protocol):
     """Ordered by id (code points), or by row where the source is a table of rows."""
     grouping: str | None = None
     """What its samples' groups are: ``csv``, or a word such as ``style``; None where it has none."""
-    annotations: Mapping[str, Path] = {}
-    """Files that go with the images into a data set: path there -> file."""
+    other_files: Mapping[str, Path] = {}
+    """Files that go with the images into a data set, as they are: path there -> file."""
+    left_out: tuple[str, ...] = ()
+    """Those that do not, because a data set has files of its own there."""
+    pattern: str | None = None
+    """Which files are images, where that was given."""
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
+
+    def other_bytes(self) -> int:
+        """Return how many bytes `other_files` have."""
+        return sum(file.stat().st_size for file in self.other_files.values())
 
     def load(self, sample: Sample) -> Loaded:
         """Return a sample's pixels, or raise `BadSample`."""
@@ -124,14 +132,16 @@ SCHEMES: Mapping[str, Scheme] = {
         ("groups",),
         groupings=("style", "subtype"),
     ),
-    "tree": Scheme("image_tree", "tree:PATH, any tree of JPEGs and PNGs: no labels, names and paths are kept"),
-    "coco": Scheme("coco", "coco:PATH, a detection set as COCO lays it out: annotations/instances_val2017.json and val2017/"),
-    "cityscapes": Scheme("cityscapes", "cityscapes:PATH, Cityscapes' validation images: leftImg8bit/val and gtFine/val"),
+    "tree": Scheme(
+        "image_tree", "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept", ("images",)
+    ),
     "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
     "npy": Scheme("npy", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
     "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),
 }
 
+TREES = {"coco": "val2017/*", "cityscapes": "leftImg8bit/val/*"}
+"""Sources that ``tree`` takes the place of, with the pattern of their images."""
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
 """Those that know the groups of their samples."""
@@ -160,6 +170,10 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
         The scheme is unknown, the path is not there, nothing in it can be a sample, or the labels have mistakes.
     """
     scheme, _, rest = text.partition(":")
+    if scheme in TREES:
+        raise SourceError(
+            f"The source {scheme} is tree:{rest} --images {TREES[scheme]!r} now: it copies all other files, so annotations too."
+        )
     if scheme not in SCHEMES:
         hint = suggest(scheme, SCHEMES)
         if Path(text).is_dir():
