@@ -25,8 +25,8 @@ RecipeName = Annotated[
     str | None,
     argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
-Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>; s3://BUCKET/PREFIX is an object store.")]
-PlannedOut = Annotated[Path | None, option("--out -o DIR", "Where the build would go: a store has notes.")]
+Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.")]
+PlannedOut = Annotated[Path | None, option("--out -o DIR", "Where the build would go.")]
 
 DisjointFrom = Annotated[
     list[Path] | None,

@@ -66,7 +66,10 @@ HoldOut = Annotated[
 Train = Annotated[
     bool, option("--train", "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.")
 ]
-Images = Annotated[str | None, option("--images NAME", "For hdf5: the dataset of images; by default images.")]
+Images = Annotated[
+    str | None,
+    option("--images NAME|PATTERN", "For hdf5 the dataset of images, by default images; for tree which files are images: 'val2017/*.jpg'."),
+]
 Seed = Annotated[int, option("--seed N", "What the random draws start from: 0 to 2**53 - 1.")]
 Jobs = Annotated[int | None, option("--jobs -j N", "Worker processes; by default one a core.", min=1)]
 Sets = Annotated[
@@ -141,10 +144,6 @@ Device = Annotated[str | None, option("--device DEVICE", "Where the model comput
 SurrogateBatch = Annotated[
     int | None,
     option("--surrogate-batch N", "Images that the model takes at once; only 1, the default, gives the same bytes in any order.", min=1),
-]
-Annotations = Annotated[
-    Literal["copy", "link"],
-    option("--annotations", "Of coco and cityscapes: copy the annotation files, or link them (hard links, where possible)."),
 ]
 AnyShape = Annotated[
     bool, option("--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others.")
@@ -247,7 +246,6 @@ BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
     "view": (View, None),
     "any_shape": (AnyShape, False),
     "store": (Store, None),
-    "annotations": (Annotations, "copy"),
     "page": (Page, True),
     "plugins": (Plugins, None),
 }

@@ -67,7 +67,6 @@ def verify(
 
 
 def _put_report(report: VerificationReport, checked_path: Path) -> None:
-    from ..manifests.disk.mirror import place_name
 
     _put_first([f"mended: {path}" for path in report.mended or []], "more mended")
     if not report.ok:
@@ -77,7 +76,7 @@ def _put_report(report: VerificationReport, checked_path: Path) -> None:
     checked = [f"{count} {what}" for what, count in report.checked.items() if count and what not in ("bytes", "rederived")]
     checked += [f"{size(report.checked['bytes'])} on disk"] if report.checked.get("bytes") else []
     checked += [f"{report.checked['rederived']} samples made again from the source"] * bool(report.checked.get("rederived"))
-    put(f"{place_name(checked_path)}: verified ({', '.join(checked)})", style="green")
+    put(f"{checked_path}: verified ({', '.join(checked)})", style="green")
     if len(report.containers) > 1:
         put("Every image is stored in a folder and in a shard: both are checked, and images are counted in both.")
     if report.partial:

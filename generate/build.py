@@ -10,8 +10,7 @@ from typing import Literal, Protocol, Unpack, overload
 
 from ..errors import BuildError, CorruptsetError, IncompleteBuild
 from ..manifests.disk.lock import refuse_without_locks
-from ..manifests.disk.mirror import Mirror
-from ..manifests.disk.remote import url_of
+from ..manifests.disk.remote import local_folder
 from ..manifests.disk.space import check_space
 from ..manifests.layout import CONTACT, FINISH, MANIFEST, PARTS_FOLDER, is_begun
 from ..manifests.records.models import Manifest
@@ -36,7 +35,6 @@ from .plan.options import BuildKeywords, BuildOptions
 from .plan.parts import Part, parts
 from .plan.recipe_build import prepare
 from .plan.shares import check_share, share_of
-from .plan.store_notes import store_notes
 from .recipes.recipe import Recipe
 from .sources.check import check
 from .sources.source import Source
@@ -102,7 +100,7 @@ def build(
     source : str or Source
         ``sample``, ``folder:PATH``, ``imagenet:PATH``, ``cifar10:PATH``, ...: docs/sources.md has them all.
     out : path
-        The build goes to ``<out>/<name>-<version>``; with ``s3://bucket/prefix`` to an object store (docs/object-stores.md).
+        The build goes to ``<out>/<name>-<version>``.
     part : (int, int), optional
         (i, n): make share i, from 0, of n of the parts, beside other processes that make other shares of the same build, and stop.
         Shares follow from the build and n; docs/array-jobs.md.
@@ -113,7 +111,7 @@ def build(
     **options
         The fields of `corruptset.generate.plan.options.BuildOptions`: seed, jobs, sets, samples, first, per_class, ids, format, optimize,
         skip_bad, calibration, coupling, scale, metrics, frost_textures, surrogate, device, surrogate_batch, labels, split, groups,
-        hold_out, train, images, view, any_shape, store, annotations, page, disjoint_from, scheduler.
+        hold_out, train, images, view, any_shape, store, page, disjoint_from, scheduler.
 
     Returns
     -------
@@ -130,29 +128,16 @@ def build(
     Interrupted
         Ctrl-C or SIGTERM; the same call resumes.
     """
-    with resumable(Path(out)) as place, connected(options.get("scheduler")) as client:
+    out = local_folder(out, "builds are written to")
+    with resumable(out) as place, connected(options.get("scheduler")) as client:
         share = None if part is None else check_share(part)
         spec = replace(prepare(recipe, source, BuildOptions(**options)), scheduler=client)
-        place.directory = Path(out) / spec.folder
+        place.directory = out / spec.folder
         if (share is not None) + finish + (client is not None) > 1:
             raise BuildError("part, finish and scheduler exclude each other: jobs make parts alone, finish comes when all are made.")
-        if (url := url_of(out)) is not None:
-            if share is not None or finish or client is not None:
-                raise BuildError(f"{url}: part, finish and scheduler build on a disk only. Leave them out, or name a local folder.")
-            return _in_store(f"{url}/{spec.folder}", spec, told(progress))
         if share is not None:
             return _make_share(spec, place.directory, told(progress), share)
         return make_build(spec, place.directory, told(progress), finish_only=finish)
-
-
-def _in_store(url: str, spec: BuildSpec, progress: Progress) -> Built:
-    from .commit.store_place import Looked, store_place
-
-    with store_place(url, spec) as mirror:
-        built = make_build(spec, mirror, progress, Looked(mirror))
-    directory = Mirror.of(url)
-    notes = store_notes(spec.asked_sinks, sum(s.count for s in built.manifest.sets))
-    return replace(built, directory=directory, contact_sheet=directory / CONTACT, notes=(*built.notes, *notes))
 
 
 class Inspector(Protocol):
@@ -234,7 +219,8 @@ def _check_space(spec: BuildSpec, directory: Path, base: Manifest | None, sample
     """Refuse a build or an extension that has not begun where there is too little space, before a folder is made."""
     if not is_begun(directory):
         new = set(spec.asked) - {s.id for s in base.sets} if base is not None else spec.asked
-        check_space(directory, len(new) * samples * spec.stored_bytes, "the build", SPACE_ADVICE)
+        needed = len(new) * samples * spec.stored_bytes + spec.source.other_bytes()
+        check_space(directory, needed, "the build", SPACE_ADVICE)
 
 
 def _checked(spec: BuildSpec, progress: Progress, workers: Workers, directory: Path | None = None, *, share: float = 0.0) -> CheckedBuild:

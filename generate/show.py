@@ -14,8 +14,7 @@ from ..corruptions.plugins import load_plugins
 from ..corruptions.registry import corruption_names, get_corruption, is_corruption
 from ..corruptions.rows import Row
 from ..errors import ParameterError, UnknownCorruption, suggest
-from ..manifests.disk.mirror import data_folder
-from ..manifests.disk.remote import url_of
+from ..manifests.disk.remote import data_folder, url_of
 from ..manifests.disk_size import disk_size
 from ..manifests.layout import PARTIAL
 from ..manifests.manifest_file import load_manifest

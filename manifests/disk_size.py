@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .disk.jsonl import read_jsonl
-from .disk.mirror import Mirror
 from .layout import MANIFEST, SHARDS, set_path, set_places
 from .manifest_file import manifest_bytes
 from .records.models import ImageRecord, Manifest, SetRecord
@@ -31,10 +30,7 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
     single = sum(one.bytes for one in manifest.sets if not places[one.id][0].endswith(".npy")) if containers != ["hdf5"] else 0
     if "hdf5" not in containers or single == 0:
         return DiskSize(listed + single)
-    if isinstance(root, Mirror):  # its rows would have to be fetched
-        total = sum(root.listed().values())
-    else:
-        total = listed + single - sum(_in_shards(root, one) for one in manifest.sets)
+    total = listed + single - sum(_in_shards(root, one) for one in manifest.sets)
     shards = sum(f.bytes for f in manifest.files if f.path.startswith(SHARDS))
     return DiskSize(total, {"folder": total - shards, "hdf5": listed})
 

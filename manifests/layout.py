@@ -54,6 +54,12 @@ FINISH = f"{WORK_FOLDER}/finish.json"
 UNPACK_STATE = f"{WORK_FOLDER}/unpack.json"
 """Stands while archives are unpacked."""
 
+_OWN = {
+    *(MANIFEST, SAMPLES, STREAM, REGIONS, SHA256SUMS, README, LICENSE, CONTACT, PAGE, PARTIAL, "VIEW.json"),
+    *(IMAGES[:-1], SHARDS[:-1], SETS[:-1], "archives"),
+}
+_OWN_FOLDED = {name.casefold() for name in _OWN}
+
 _ROWS = re.compile(r"sets/(.+)\.jsonl")
 _SHARD = re.compile(r"hdf5/(.+)-[0-9]{5,}\.h5")
 
@@ -102,6 +108,11 @@ def set_places(manifest: Manifest) -> dict[str, list[str]]:
             if set_id in places and are_paths(paths):
                 places[set_id] = paths
     return places
+
+
+def is_own(path: str) -> bool:
+    """Return whether a path is one that a data set, or an archive of it, has for itself; capitals aside, as on some disks."""
+    return path.partition("/")[0].casefold() in _OWN_FOLDED
 
 
 def own_names(manifest: Manifest) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import IncompleteBuild, VerificationError, first_few, listed
 from .disk.listing import read_small
-from .disk.mirror import Mirror, data_folder, place_name
+from .disk.remote import data_folder
 from .layout import MANIFEST, STREAM, UNPACK_STATE, is_begun
 from .records.models import SCHEMA_VERSION, Manifest
 from .records.parsing import record_or_mistakes
@@ -62,11 +62,6 @@ def read_manifest(directory: Path, *, follow_links: bool) -> bytes | Problem:
 
 def _incomplete(directory: Path) -> str:
     """Return what to say of a directory without manifest.json, with the next step."""
-    if isinstance(directory, Mirror):
-        return (
-            f"{place_name(directory)} has no {MANIFEST}: an incomplete build, or no data set. Resume a build with its own command, or give "
-            "the URL that the build printed, <out>/<name>-<version>."
-        )
     if (directory / UNPACK_STATE).exists():
         return (
             f"{directory} was not unpacked to the end: it has no {MANIFEST} yet. Run the same `corruptset unpack` command again; what is "
@@ -108,7 +103,7 @@ def load_manifest(directory: Path | str) -> Manifest:
     directory = data_folder(directory)
     data = read_manifest(directory, follow_links=True)
     if not isinstance(data, Problem):
-        return parse_manifest(data, f"{place_name(directory)}/{MANIFEST}")
+        return parse_manifest(data, directory / MANIFEST)
     if data.kind == "incomplete":
         raise IncompleteBuild(data.detail)
     raise VerificationError(f"{directory / MANIFEST} {data.detail}.")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ..errors import ParameterError, PluginError, UnknownSet, suggest
 from .disk.atomic import inside
-from .disk.mirror import data_folder
+from .disk.remote import data_folder
 from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
@@ -51,7 +51,7 @@ def open(
     Parameters
     ----------
     directory : path
-        The one that holds manifest.json; or its URL in an object store, ``s3://bucket/prefix/imagenet-c-1.1.0`` (docs/object-stores.md).
+        The one that holds manifest.json.
         With `source` also what ``pack --manifest-only`` wrote.
     prefer : {"folder", "hdf5"}, optional
         Which container to read from where a data set has both. By default shards if they hold raw pixels, else the files.

@@ -57,7 +57,7 @@ def coco_record(images: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def write_coco(root: Path, name: str = "val2017") -> Path:
-    """Write a set in COCO's layout, with captions, and an image that no annotation names."""
+    """Write a set in COCO's layout: two kinds of annotations, those of another split, and one of its images."""
     folder = root / name
     folder.mkdir(parents=True)
     (root / "annotations").mkdir(exist_ok=True)
@@ -65,7 +65,8 @@ def write_coco(root: Path, name: str = "val2017") -> Path:
     for number, (width, height) in enumerate(SIZES, 1):
         picture(width, height, number).save(folder / f"{number:012d}.jpg", quality=92)
         images.append({"id": number, "file_name": f"{number:012d}.jpg", "width": width, "height": height})
-    picture(20, 20).save(folder / "999999999999.jpg")
+    (root / "train2017").mkdir(exist_ok=True)
+    picture(20, 20).save(root / "train2017/999999999999.jpg")
     (root / f"annotations/instances_{name}.json").write_text(json.dumps(coco_record(images)))
     (root / f"annotations/captions_{name}.json").write_text('{"images": []}')
     (root / "annotations/instances_other.json").write_text("{}")

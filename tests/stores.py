@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import logging
-import os
 import socket
 import threading
 from collections import Counter
@@ -147,17 +146,3 @@ def bucket(name: str) -> Any:
     system = s3fs.S3FileSystem(use_listings_cache=False)
     system.mkdir(name)
     return system
-
-
-def objects(system: Any, url: str) -> dict[str, bytes]:
-    """Return path below a URL -> bytes of every object."""
-    top = url.removeprefix("s3://")
-    names = system.find(top)
-    return {name.removeprefix(f"{top}/"): data for name, data in (system.cat(names) if names else {}).items()}
-
-
-def local_files(folder: os.PathLike[str]) -> dict[str, bytes]:
-    """Return the same of a folder on the disk."""
-    from pathlib import Path
-
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}

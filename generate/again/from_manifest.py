@@ -218,7 +218,10 @@ def opened_source(data: DataSet, options: RemakeOptions) -> Source:
     if groups is None and scheme in GROUPED_SOURCES and selection.get("grouping") is not None:
         groups = str(selection["grouping"])
     split = None if split is None else str(split)
-    return region_source(data, open_source(source, labels=options.labels, split=split, images=options.images, groups=groups))
+    images = options.images
+    if images is None and scheme == "tree" and selection.get("images") is not None:
+        images = str(selection["images"])
+    return region_source(data, open_source(source, labels=options.labels, split=split, images=images, groups=groups))
 
 
 def recorded_table(manifest: Manifest, store: str) -> RegionTable | None:

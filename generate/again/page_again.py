@@ -11,7 +11,7 @@ from ...errors import BuildError, MachineError, SourceError, VerificationError
 from ...files import reason
 from ...manifests.disk.atomic import write_atomic
 from ...manifests.disk.listing import plain_file
-from ...manifests.disk.mirror import on_disk
+from ...manifests.disk.remote import local_folder
 from ...manifests.layout import PAGE, PARTIAL, WORK_FOLDER
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import sha256_file
@@ -86,13 +86,13 @@ def page(
     SourceError
         The source cannot be read, or is another one.
     StoreError
-        The page would lie in an object store.
+        A URL is given for a local folder.
     BuildError
         The data set is a part of one, is being extended, or has a page that the source was needed for.
     MachineError
         The file cannot be written.
     """
-    on_disk(directory if out is None else out, "pages are written")
+    local_folder(directory if out is None else out, "pages are written to")
     data = DataSet(directory)
     root = data.path
     if (root / PARTIAL).exists():

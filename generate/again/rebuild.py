@@ -13,7 +13,7 @@ from blake3 import blake3
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, first_few, listed
 from ...manifests.disk.jsonl import read_jsonl
-from ...manifests.disk.mirror import on_disk
+from ...manifests.disk.remote import local_folder
 from ...manifests.layout import CONTACT, MANIFEST, PAGE, README, set_path
 from ...manifests.reader import DataSet
 from ...manifests.records.models import ImageRecord, Manifest
@@ -110,10 +110,10 @@ def rebuild(
     MachineError, Interrupted
         As of `build`; the same call resumes.
     """
-    on_disk(out, "data sets are rebuilt")
-    with resumable(Path(out)) as place:
+    out = local_folder(out, "data sets are rebuilt in")
+    with resumable(out) as place:
         data = DataSet(release_folder(manifest))
-        place.directory = Path(out) / f"{data.manifest.name}-{data.manifest.version}"
+        place.directory = out / f"{data.manifest.name}-{data.manifest.version}"
         if place.directory.exists() and place.directory.resolve() == data.path.resolve():
             raise BuildError(
                 f"{place.directory} is the release itself. Choose another --out; or make what is missing in place: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from ...errors import ParameterError
 from ...installation import require_build
-from ...manifests.disk.mirror import on_disk
+from ...manifests.disk.remote import data_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.report import Level, Problem, Progress, VerificationReport
 from ...manifests.verify.ladder import verify_directory
@@ -86,8 +86,7 @@ def verify(
     if repair and level != "pixels":
         raise ParameterError(f"level is {level!r}; a repair looks at everything, down to the pixels.")
     report_progress = told(progress)
-    if repair or view is not None:
-        on_disk(directory, "data sets are repaired, and compared with views,")
+    directory = data_folder(directory)
     if view is not None or is_view(directory):
         if repair:
             raise ParameterError("A build is repaired, not a view; export the view again.")

@@ -37,7 +37,7 @@ class RemakeOptions:
     labels : path, optional
         What `build` was given: it says where labels come from.
     images : str, optional
-        The name of the dataset of images, for ``hdf5``. Splits are those of the records.
+        The name of the dataset of images, for ``hdf5``. Splits, and what ``tree`` takes for images, are those of the records.
     groups : path, optional
         The CSV of groups that `build` was given: to compare it with the records, or where samples.jsonl is lost.
     frost_textures : path, optional

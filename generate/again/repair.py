@@ -218,10 +218,10 @@ class _Repair:
         texts = {path: data for sink in self.remake.job.sinks for path, data in sink.texts(files.sha256s)}
         shared = {path for sink in self.remake.job.sinks for path in sink.shared_files()}
         # files that go with the images, which are in the source
-        annotations = self.remake.source.annotations if own_names(files.manifest) else {}
+        others = self.remake.source.other_files if own_names(files.manifest) else {}
         for path in paths:
-            if path in annotations:
-                files.put_bytes(path, annotations[path].read_bytes(), "It is another file in the source.")
+            if path in others:
+                files.put_bytes(path, others[path].read_bytes(), "It is another file in the source.")
             elif path in texts:
                 files.put_bytes(path, texts[path], library_advice(files.manifest, "corruptset"))
             elif path not in shared:

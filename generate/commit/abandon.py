@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from ...errors import BuildError
-from ...manifests.disk.mirror import on_disk
+from ...manifests.disk.remote import local_folder
 from ...manifests.layout import MANIFEST, PARTS_FOLDER, SHA256SUMS, SHARDS, WORK_FOLDER, is_begun, set_path, set_places
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, set_files
@@ -37,8 +37,7 @@ def abandon(directory: str | Path) -> tuple[str, ...]:
     MachineError, Interrupted
         Call it again.
     """
-    on_disk(directory, "an unfinished build is taken back")
-    root = Path(directory)
+    root = local_folder(directory, "builds are written to")
     if not (root / MANIFEST).exists() and not is_begun(root):
         raise BuildError(f"{root} holds no build. Give the --out and the recipe that it was started with.")
     with resumable(root), locked(root):

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, moved_content, set_of_shard
+from ...manifests.layout import CONTACT, LICENSE, REGIONS, SHARDS, image_folder, is_own, moved_content, set_of_shard
 from ...manifests.records.markdown import markdown_text
 from ...manifests.records.models import Manifest, SourceRecord
 from ..sources.groups import recorded_hold_out
 from ..views.class_numbers import numbering_notes
 
 _SHOWN = 10
-ANNOTATED = ("coco", "cityscapes")
-"""The sources that have files of annotations."""
 
 
 def data_card(manifest: Manifest, samples: int) -> str:
@@ -22,7 +20,6 @@ def data_card(manifest: Manifest, samples: int) -> str:
     containers = manifest.encoding["containers"]
     example = next((s.id for s in manifest.sets if s.id != "clean"), "clean")
     images = sum(s.count for s in manifest.sets)
-    label = "int" if manifest.classes else "None"
     label = "int" if manifest.classes else "None"
     lines = [
         f"# {markdown_text(recipe.get('title') or manifest.name)} ({manifest.name} {manifest.version})",
@@ -98,8 +95,8 @@ def _annotated(manifest: Manifest, view: Mapping[str, Any]) -> str:
     lines = [f"Images keep their paths: `{view['top']}/<set id>/<path>`, the path as in the source and in `samples.jsonl`."]
     if not manifest.classes:
         lines.append("They have no labels.")
-    if manifest.source.name in ANNOTATED:
-        lines.append("The source's annotation files lie beside them, unchanged, under their own paths.")
+    if any(not is_own(file.path) for file in manifest.files):
+        lines.append("The source's other files lie beside them, unchanged, under their own paths.")
     if moved := moved_content(manifest):
         lines.append(f"Content moves in {', '.join(moved)}; boxes and masks are not moved with it.")
     return " ".join(lines)

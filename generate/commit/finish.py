@@ -98,7 +98,7 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
     last = LastFiles(directory)
     for sink in job.sinks:
         files += _beside_images(directory, sink, base_files, last)
-    files += [last.copy(path, file, link=build.spec.link_annotations) for path, file in sorted(build.spec.source.annotations.items())]
+    files += [base_files.get(path) or last.copy(path, file) for path, file in build.spec.source.other_files.items()]
     files.append(last.add(SAMPLES, samples))
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
@@ -112,8 +112,8 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
         files.append(last.add(LICENSE, license_text(manifest.source).encode()))
     if page is not None:
         files.append(last.add(PAGE, page()))
-    elif PAGE in base_files:
-        last.remove(PAGE)
+    for path in base_files.keys() - {f.path for f in files}:  # a page that is not wanted, a file that the source has no more
+        last.remove(path)
     workers.end()
     manifest = _with_files(manifest, files)
     # SHA256SUMS before the manifest that it names: a build without manifest.json is resumed, one without SHA256SUMS would not be.

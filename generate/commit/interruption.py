@@ -11,7 +11,6 @@ from pathlib import Path
 
 from ...errors import BuildError, CorruptsetError, Interrupted, MachineError
 from ...interruption import interruption
-from ...manifests.disk.mirror import place_name
 from ...processes import fill_standard_descriptors
 from ..work.pool import machine_error
 
@@ -35,7 +34,7 @@ def resumable(out: Path) -> Iterator[Place]:
         try:
             yield place
         except (KeyboardInterrupt, Exception) as e:
-            where = place_name(place.directory)
+            where = str(place.directory)
             # A signal that comes while Python holds a lock of its own, or imports, may end in another error than KeyboardInterrupt.
             if signals.came is not None or isinstance(e, KeyboardInterrupt):
                 raise Interrupted(

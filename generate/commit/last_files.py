@@ -11,7 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from ...manifests.disk.atomic import fsync_folder, put_file, write_atomic
+from ...manifests.disk.atomic import fsync_folder, write_atomic
 from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.layout import FINISH, NEXT
 from ...manifests.records.digests import sha256_bytes, sha256_file
@@ -34,10 +34,10 @@ class LastFiles:
         self._files[path] = sha256
         return FileRecord(path=path, bytes=len(data), sha256=sha256)
 
-    def copy(self, path: str, file: Path, *, link: bool) -> FileRecord:
-        """Copy a file aside, or link it where it can be linked; return its record."""
+    def copy(self, path: str, file: Path) -> FileRecord:
+        """Copy a file aside; return its record."""
         aside = self._directory / NEXT / str(len(self._files))
-        put_file(file, aside, link=link)
+        shutil.copyfile(file, aside)
         with aside.open("rb") as written:
             os.fsync(written.fileno())
         self._files[path] = sha256 = sha256_file(aside)

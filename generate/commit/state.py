@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...manifests.disk.hashed import read_hashed, write_hashed
-from ...manifests.disk.mirror import Mirror
-from ...manifests.layout import BUILD, MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER, set_places
+from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WORK_FOLDER, set_places
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
@@ -129,8 +128,6 @@ def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequenc
         identity={**build.identity, **resources},
     )
     write_unfinished(directory, unfinished)
-    if isinstance(directory, Mirror):
-        directory.put_state([SOURCE, BUILD])
     remove_strays(directory)
     return OpenBuild(tuple(sets), state.base, sidecars, origin, resources)
 

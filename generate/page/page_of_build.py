@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...corruptions.registry import Images
-from ...manifests.disk.mirror import Mirror
 from ...manifests.layout import PAGE, WORK_FOLDER
 from ...manifests.records.models import Manifest
 from ..commit.locks import locked
@@ -29,7 +28,7 @@ def with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manif
     from .add_page import add_page
 
     has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
-    if not build.spec.page or has_page or isinstance(directory, Mirror) or not os.access(directory, os.W_OK):
+    if not build.spec.page or has_page or not os.access(directory, os.W_OK):
         return manifest
     if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
         return manifest

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...corruptions.registry import corruption_names
 from ...errors import BuildError, ImageError, SourceError, suggest
 from ...files import read_regular, reason
+from ...manifests.disk.remote import local_folder
 from ..sources.decoding import MAX_FILE_BYTES, decode
 from ..sources.source import BadSample, Sample, Source, open_source
 
@@ -20,6 +21,7 @@ FORMATS: dict[str, Literal["png", "jpeg"]] = {".png": "png", ".jpg": "jpeg", ".j
 
 def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) -> None:
     """Refuse, before any work, an output that cannot be written: a wrong suffix, a folder, a file that exists."""
+    local_folder(out, "pictures are written to")
     if out.suffix.lower() not in formats:
         raise ImageError(f"The output {out} ends in {out.suffix!r}; expected one of {', '.join(formats)}.")
     if not out.parent.is_dir():

@@ -68,8 +68,6 @@ class BuildSpec(ABC):
     """Whether there is to be an index.html."""
     scheduler: Client | None = None
     """The Dask client whose workers make the parts; None for processes of this machine."""
-    link_annotations: bool = False
-    """Whether the source's annotation files are hard links in place of copies."""
 
     @abstractmethod
     def accept(self, checked: Checked) -> list[tuple[str, str]]:

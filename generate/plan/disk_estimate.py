@@ -62,7 +62,7 @@ def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run],
             stored[sink] += len(sets) * (_frames(made, sink, runs) + len(runs) * (_MANIFEST_FILE + _SUM))
     row = len(f'{{"index": {total}, "pixels": "blake3:{"0" * 64}", "files": []}}\n')
     beside: float = _CARD + total * _SAMPLE + images * row + len(sets) * (_MANIFEST_SET + _MANIFEST_FILE + _SUM)
-    beside += _MANIFEST + len(spec.classes) * _MANIFEST_CLASS + sum(file.stat().st_size for file in spec.source.annotations.values())
+    beside += _MANIFEST + len(spec.classes) * _MANIFEST_CLASS + spec.source.other_bytes()
     beside += _sheet(pictures, len(sets)) + (_page(pictures, len(sets)) if spec.page else 0)
 
     def all_of(sinks: Iterable[Sink]) -> int:

@@ -50,7 +50,6 @@ class BuildKeywords(TypedDict, total=False):
     view: str | None
     any_shape: bool
     store: Literal["images", "table"] | None
-    annotations: Literal["copy", "link"]
     page: bool
     plugins: Sequence[str | Path] | None
     disjoint_from: Sequence[str | Path]
@@ -113,7 +112,8 @@ class BuildOptions:
     train : bool
         Take the samples of all other groups instead, which are those to train with; the sets have the role ``train``.
     images : str, optional
-        The name of the dataset of images, for ``hdf5``.
+        The name of the dataset of images, for ``hdf5``; for ``tree`` a shell pattern over the paths of files, ``val2017/*.jpg``: these are
+        the images, and all other files are copied as they are.
     view : str, optional
         Write the images in this layout in place of a container: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood
         flageval or source-tree.
@@ -121,8 +121,6 @@ class BuildOptions:
         Take images of any size and channels, also where the recipe or the view is made for others.
     store : {"images", "table"}, optional
         Of a recipe with regions: each as an image, or the whole images once and a table of regions; by default what `plan` says.
-    annotations : {"copy", "link"}
-        Whether the annotation files of ``coco`` and ``cityscapes`` are copied, or hard links where the disk has them.
     page : bool
         Write index.html, which shows what was built.
     plugins : sequence of str or path, optional
@@ -161,7 +159,6 @@ class BuildOptions:
     view: str | None = None
     any_shape: bool = False
     store: Literal["images", "table"] | None = None
-    annotations: Literal["copy", "link"] = "copy"
     page: bool = True
     plugins: Sequence[str | Path] | None = None
     disjoint_from: Sequence[str | Path] = ()
@@ -178,7 +175,6 @@ class BuildOptions:
             ("coupling", self.coupling, COUPLINGS),
             ("scale", self.scale, (None, *SCALES)),
             ("store", self.store, (None, "images", "table")),
-            ("annotations", self.annotations, ("copy", "link")),
         ):
             if value not in known:
                 problems.append(f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
 from ...corruptions.registry import get_corruption
-from ...manifests.disk.remote import url_of
+from ...manifests.disk.remote import local_folder
 from ...quantities import size
 from ...signatures import showing
 from ..recipes.recipe import Recipe
@@ -22,7 +22,6 @@ from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .region_store import Store
-from .store_notes import store_notes
 from .tree import buffers, stages_applied, stages_naive
 from .unlabelled import moving
 
@@ -115,7 +114,7 @@ def plan(
     ----------
     recipe, source : as of `build`
     out : path, optional
-        Where the build would go: the notes then say what suits an object store.
+        Where the build would go.
     **options
         The fields of `BuildOptions`.
 
@@ -134,11 +133,9 @@ def plan(
     >>> planned.images, planned.stages_applied, planned.format
     (20, 5, 'both')
     """
-    spec = prepare(recipe, source, BuildOptions(**options))
-    planned = plan_of(spec)
-    if out is None or url_of(out) is None:
-        return planned
-    return replace(planned, notes=(*planned.notes, *store_notes(spec.asked_sinks, planned.images)))
+    if out is not None:
+        local_folder(out, "builds are written to")
+    return plan_of(prepare(recipe, source, BuildOptions(**options)))
 
 
 def plan_of(spec: RecipeBuild) -> Plan:

@@ -93,7 +93,7 @@ class RecipeBuild(BuildSpec):
     def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
         """Return what a user should know: also of regions, and of groups that a recipe holds out and the source has not."""
         regions = () if self.regions is None else self.regions.notes
-        annotated = notes_on_annotations(self.source, self.selected, self.chosen(self.asked)) if any(s.own_names for s in sinks) else ()
+        annotated = notes_on_annotations(self) if any(s.own_names for s in sinks) else ()
         return (*super().notes(sinks), *annotated, *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
 
     def accept(self, checked: Checked) -> list[tuple[str, str]]:
@@ -134,6 +134,7 @@ class RecipeBuild(BuildSpec):
                 **self.options.selection,
                 hold_out=self.hold_out,
                 grouping=self.source.grouping,
+                pattern=self.source.pattern,
             ),
             "views": views,
             "metrics": self.metrics_images(len(samples)),
@@ -212,7 +213,6 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         encoding=encoding,
         format=None if view is not None else form,
         view=view,
-        link_annotations=options.annotations == "link",
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins),
         metrics=options.metrics,
         image_size=size,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...corruptions.registry import get_corruption
-from ...errors import BuildError, listed
+from ...errors import BuildError, first_few, listed
+from ...quantities import size
 from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
-from ..sources.source import Sample, Source
+from ..sources.source import Source
+from .build_spec import BuildSpec
 from .options import BuildOptions
 
 
@@ -25,9 +27,6 @@ def refuse_labels(source: Source, options: BuildOptions, recipe: Recipe, sets: S
         problems.append(f"{', '.join(followers[:3])}: the gradient of a model needs labels; choose other --sets")
     if recipe.regions is not None:
         problems.append("the recipe has [regions], whose images have names of their own")
-    elif source.annotations and recipe.preprocessing.kind != "none":
-        resizes = f"the recipe {recipe.name} makes images of another size ({recipe.preprocessing.kind})"
-        problems.append(f"{resizes}, and boxes and masks are in pixels of the images as they are: use detection-c, or a recipe of yours")
     if problems:
         raise BuildError(
             f"The images of the source {source.scheme} keep their names and have no labels. What does not fit:\n{listed(problems)}"
@@ -39,14 +38,21 @@ def moving(sets: Iterable[SetSpec]) -> list[str]:
     return sorted({t.corruption for s in sets for t in s.stages if not get_corruption(t.corruption).preserves_geometry})
 
 
-def notes_on_annotations(source: Source, selected: Sequence[Sample], sets: Sequence[SetSpec]) -> tuple[str, ...]:
-    """Return what a user of boxes and masks should know of the sets that were asked for."""
-    notes = []
-    if moved := moving(sets):
+def notes_on_annotations(spec: BuildSpec) -> tuple[str, ...]:
+    """Return what a user of boxes and masks should know of the sets that were asked for, and of the files that hold them."""
+    notes, source = [], spec.source
+    if moved := moving(spec.chosen(spec.asked)):
         notes.append(f"{', '.join(moved)}: content moves, and boxes and masks are not moved with it.")
-    if source.annotations and len(selected) < len(source.samples):
-        notes.append(
-            f"The annotation files are whole: they name {len(source.samples)} images, of which {len(selected)} are built. Give tools "
-            "the ids of those that are there."
-        )
+    if source.other_files:
+        notes.append(f"{len(source.other_files):,} other files of the source, {size(source.other_bytes())}, are copied as they are.")
+        if len(spec.selected) < len(source.samples):
+            named = f"They may name {len(source.samples)} images, of which {len(spec.selected)} are built"
+            notes.append(f"{named}: give tools the ids of those that are there.")
+        if spec.preprocessing.kind != "none":
+            notes.append(
+                f"The recipe {spec.name} makes images of another size ({spec.preprocessing.kind}); boxes and masks in those files are in "
+                "pixels of the images as they were. detection-c keeps sizes."
+            )
+    if source.left_out:
+        notes.append(f"{first_few(source.left_out)}: not copied, because the data set has files of its own there.")
     return tuple(notes)

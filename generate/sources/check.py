@@ -93,6 +93,7 @@ def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judg
 
     lean = copy.copy(source)  # without its list of samples, which would travel with every batch
     lean.samples = lean.notes = ()
+    lean.other_files = {}
     try:
         workers.start(len(batches))
         futures = {workers.submit(_check_batch, lean, batch, judge): len(batch) for batch in batches}
@@ -108,7 +109,6 @@ def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judg
 
 def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:
     checked = Checked()
-    source.ahead(batch)
     for sample in batch:
         try:
             probe = source.probe(sample)

@@ -10,24 +10,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import SourceError
-from ...manifests.disk.remote import url_of
 from ...manifests.records.models import ClassRecord
 from .image_files import FolderSource, ImageList, TarSource, describe, list_samples
 from .image_tree import folder_of
 from .labels import read_labels
 from .listing import Listing, list_folder
 from .naming import find_equal, name_problem, sample_id
-from .stores import StoreSource, list_store
 from .tarred import image_tar, list_images, single_root, tarfile_like
 
 
-def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource | StoreSource:
+def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource:
     """List an image folder, or a tar of one; no image is read.
 
     Parameters
     ----------
     rest : str
-        The folder, or a tar that is not compressed; or the URL of a folder in an object store.
+        The folder, or a tar that is not compressed.
     labels : path, optional
         A CSV with the columns ``file,label``: the tree is then read flat, and its folders mean nothing.
 
@@ -36,8 +34,6 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource |
     SourceError
         The folder is not there, holds no images or no class folders, or the CSV has mistakes (all of them listed).
     """
-    if (url := url_of(rest)) is not None:
-        return StoreSource(_listed(rest, list_store(url), labels), url)
     root = Path(rest).expanduser()
     if root.is_file() and (root.name.lower().endswith((".tar", ".tar.gz", ".tgz")) or tarfile_like(root)):
         tar = image_tar(root.resolve())

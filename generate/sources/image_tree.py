@@ -1,18 +1,23 @@
-"""The source ``tree:PATH``: any tree of images, without labels; every image keeps its path, its name and its format."""
+"""The source ``tree:PATH``: any tree of images, without labels, and the files beside them, such as annotations.
+
+Every image keeps its path, its name and its format; every other file is copied to the same path in the data set.
+"""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ...errors import SourceError
-from .image_files import FolderSource, ImageList, Note, describe, list_samples
+from ...errors import SourceError, first_few
+from ...manifests.layout import is_own
+from .image_files import FolderSource, describe, list_samples
 from .listing import KEPT_SUFFIXES, kept_suffix, list_folder
+from .naming import find_equal, name_problem
 
 OTHER_FORMAT = (
     f"has none of the suffixes {', '.join(KEPT_SUFFIXES)}, and images keep their names: what is stored is JPEG or PNG. Convert it, or "
-    "leave it out"
+    "leave it out: --images PATTERN names the images, and all other files are copied as they are"
 )
 
 
@@ -29,19 +34,15 @@ def folder_of(rest: str, scheme: str, expected: str, labels: Path | None) -> Pat
     return root.resolve()
 
 
-def list_unlabelled(paths: Iterable[str], notes: Iterable[Note]) -> ImageList:
-    """Return the samples of images that keep their names: an image's id is its path, with its suffix, in Unicode's normal form C."""
-    notes, images = list(notes), []
-    for path in paths:
-        if kept_suffix(path):
-            images.append((path, None))
-        else:
-            notes.append((path, OTHER_FORMAT))
-    return list_samples(images, lambda path: unicodedata.normalize("NFC", path), (), notes)
+def open(rest: str, *, labels: Path | None = None, images: str | None = None) -> FolderSource:
+    """List a tree of images; none is read. An image's id is its path, with its suffix, in Unicode's normal form C.
 
-
-def open(rest: str, *, labels: Path | None = None) -> FolderSource:
-    """List a tree of images; none is read.
+    Parameters
+    ----------
+    rest : str
+        The folder.
+    images : str, optional
+        A shell pattern over paths, such as ``val2017/*.jpg``: the images. By default all files with the suffix of one.
 
     Raises
     ------
@@ -50,6 +51,27 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource:
     """
     root = folder_of(rest, "tree", "a folder with images in it, at any depth", labels)
     listing = list_folder(root)
-    if not listing.images:
-        raise SourceError(f"The source tree:{rest} holds no image.{describe(listing.notes)}")
-    return FolderSource("tree", list_unlabelled(listing.images, listing.notes), root)
+    files = set(listing.files)
+    notes = [(path, reason) for path, reason in listing.notes if path not in files]
+    chosen = listing.images if images is None else [path for path in listing.files if fnmatchcase(path, images)]
+    if not chosen:
+        there = f" The images there: {first_few(listing.images)}." if listing.images else ""
+        which = "" if images is None else f" that --images {images!r} names"
+        raise SourceError(f"The source tree:{rest} holds no image{which}.{there}{describe(notes)}")
+    notes += [(path, OTHER_FORMAT) for path in chosen if not kept_suffix(path)]
+    kept = [(path, None) for path in chosen if kept_suffix(path)]
+    others = {path: root / path for path in sorted(files.difference(chosen))}
+    unfit = find_equal({path: path for path in others}) | {path: why for path in others if (why := _problem(path)) is not None}
+    found = list_samples(kept, lambda path: unicodedata.normalize("NFC", path), (), [*notes, *unfit.items()])
+    source = FolderSource("tree", found, root)
+    source.pattern = images
+    source.left_out = tuple(path for path in others if is_own(path))
+    source.other_files = {path: file for path, file in others.items() if path not in unfit and not is_own(path)}
+    return source
+
+
+def _problem(path: str) -> str | None:
+    """Return why a file cannot have its path in a data set, or None."""
+    if (problem := name_problem(path)) is not None:
+        return problem
+    return "has a colon in its first name, as a drive has elsewhere: rename it" if ":" in path.partition("/")[0] else None

@@ -31,9 +31,12 @@ class Listing:
     images: list[str] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     """(path, reason) of what cannot be used."""
+    files: list[str] = field(default_factory=list)
+    """All of them: images, documents, and what is noted for its name."""
 
     def add(self, path: str, called: str, remedy: str) -> None:
         """Add a file by its name: to the images, to the notes (as it is `called`, with what to do), or nowhere if it is a document."""
+        self.files.append(path)
         name = path.rpartition("/")[2].lower()
         stem, _, suffix = name.rpartition(".")
         kind = suffix if stem else ""

@@ -113,11 +113,12 @@ def selection_record(
     hold_out: HoldOut | None = None,
     grouping: str | None = None,
     per_super_category: str | Path | None = None,
+    pattern: str | None = None,
 ) -> dict[str, Any]:
     """Return the manifest's record of the selection: the options, the total, and how many were chosen (bad ones among them).
 
     Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path. Super-categories,
-    what the groups are, and which were held out, are recorded only where they were given.
+    the pattern of images, what the groups are, and which were held out, are recorded only where they were given.
     """
     named = None
     if ids is not None:
@@ -133,6 +134,7 @@ def selection_record(
         "ids": named,
         "total": len(source),
         "chosen": len(chosen),
+        **({} if pattern is None else {"images": pattern}),
         **({} if grouping is None else {"grouping": grouping}),
         **({} if hold_out is None else {"hold_out": hold_out.record(source)}),
         **grouped,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -75,14 +75,18 @@ class Source(Protocol):
     """Ordered by id (code points), or by row where the source is a table of rows."""
     grouping: str | None = None
     """What its samples' groups are: ``csv``, or a word such as ``style``; None where it has none."""
-    annotations: Mapping[str, Path] = {}
-    """Files that go with the images into a data set: path there -> file."""
+    other_files: Mapping[str, Path] = {}
+    """Files that go with the images into a data set, as they are: path there -> file."""
+    left_out: tuple[str, ...] = ()
+    """Those that do not, because a data set has files of its own there."""
+    pattern: str | None = None
+    """Which files are images, where that was given."""
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
 
-    def ahead(self, samples: Sequence[Sample]) -> None:
-        """Be told which samples are loaded next: a source that waits long for each reads several at once."""
-        return
+    def other_bytes(self) -> int:
+        """Return how many bytes `other_files` have."""
+        return sum(file.stat().st_size for file in self.other_files.values())
 
     def load(self, sample: Sample) -> Loaded:
         """Return a sample's pixels, or raise `BadSample`."""
@@ -128,16 +132,16 @@ SCHEMES: Mapping[str, Scheme] = {
         ("groups",),
         groupings=("style", "subtype"),
     ),
-    "tree": Scheme("image_tree", "tree:PATH, any tree of JPEGs and PNGs: no labels, names and paths are kept"),
-    "coco": Scheme("coco", "coco:PATH, a detection set as COCO lays it out: annotations/instances_val2017.json and val2017/"),
-    "cityscapes": Scheme("cityscapes", "cityscapes:PATH, Cityscapes' validation images: leftImg8bit/val and gtFine/val"),
+    "tree": Scheme(
+        "image_tree", "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept", ("images",)
+    ),
     "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
     "npy": Scheme("npy", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
     "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),
 }
 
-TARS = (".tar", ".tar.gz", ".tgz")
-
+TREES = {"coco": "val2017/*", "cityscapes": "leftImg8bit/val/*"}
+"""Sources that ``tree`` takes the place of, with the pattern of their images."""
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
 """Those that know the groups of their samples."""
@@ -166,6 +170,10 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
         The scheme is unknown, the path is not there, nothing in it can be a sample, or the labels have mistakes.
     """
     scheme, _, rest = text.partition(":")
+    if scheme in TREES:
+        raise SourceError(
+            f"The source {scheme} is tree:{rest} --images {TREES[scheme]!r} now: it copies all other files, so annotations too."
+        )
     if scheme not in SCHEMES:
         hint = suggest(scheme, SCHEMES)
         if Path(text).is_dir():
@@ -174,7 +182,7 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
             hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
         known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
         raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")
-    if "://" in rest and not (scheme == "folder" and not rest.lower().endswith(TARS)):
+    if "://" in rest:
         from .stores import local_copies
 
         rest = local_copies(rest)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import BuildError, listed
 from ...manifests.disk.atomic import write_atomic
-from ...manifests.disk.mirror import on_disk
+from ...manifests.disk.remote import local_folder
 from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Progress
@@ -92,7 +92,7 @@ def export(
         The data set does not fit into the view, or `out` is in the way; nothing was written.
     """
     layout_class(view)  # an unknown view is named before the data set is opened
-    on_disk(out, "views are written")
+    local_folder(out, "views are written to")
     data = DataSet(directory)
     source, target = Path(directory).resolve(), Path(out).resolve()
     if target == source or source in target.parents:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...digests import digest_of
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder, name_target, put_file
+from ...manifests.disk.atomic import fsync_folder, link_or_copy, name_target
 from ...manifests.disk.large import LargeFile
 from ...manifests.images.arrays import npy_header
 from ...manifests.records.digests import sha256_bytes
@@ -66,7 +66,7 @@ class Writer:
         record, stored = images.stored(index, prefer="folder")
         self.bytes += record.bytes
         if isinstance(stored, Path):
-            self.linked += put_file(stored, target, link=True)
+            self.linked += link_or_copy(stored, target)
             return path, record.sha256, record.bytes
         data = encoded(stored)
         target.write_bytes(data)

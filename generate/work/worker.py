@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ...errors import SourceError
 from ...manifests.disk.lock import locked, shared_lock
-from ...manifests.disk.mirror import Mirror
 from ...manifests.layout import PARTS_FOLDER, WORKERS_LOCK
 from ...pixels import pixel_digest
 from ..pixels.preprocessing import Preprocessing, preprocess
@@ -29,7 +28,6 @@ from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
 from ..sources.source import BadSample, Source
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
-from .uploads import upload_part
 
 
 @dataclass(frozen=True)
@@ -75,9 +73,6 @@ def process(job: Job, part: Part, made: Callable[[int], object] = lambda images:
         sidecar = Sidecar(job.origin.build, resources, part.run.number, part.run.first, part.run.stop, digests, sets)
         check_parent(job)
         write_sidecar(job.directory, part.name, sidecar)
-        if isinstance(job.directory, Mirror):
-            check_parent(job)
-            upload_part(job.directory, part.name, sets)
     return PartDone(part.name, part.images)
 
 
@@ -93,8 +88,6 @@ def _working(job: Job) -> Iterator[None]:
     A build that starts takes the lock alone for a moment: so it never writes beside what is left of a killed one.
     """
     check_parent(job)
-    if isinstance(job.directory, Mirror):  # on another machine its folder is new
-        os.makedirs(job.directory / PARTS_FOLDER, exist_ok=True)
     with shared_lock(job.directory / WORKERS_LOCK):
         check_parent(job)
         yield
@@ -133,7 +126,6 @@ def clean_images(job: Job, part: Part) -> Clean:
     if _clean[0] != key:
         _clean = (None, ([], []))  # free the old images before the new ones are loaded
         chosen = job.samples[part.run.first : part.run.stop]
-        job.source.ahead([c.sample for c in chosen])
         images = [load_clean(job.source, c, job.preprocessing) for c in chosen]
         _clean = (key, (images, [pixel_digest(image) for image in images]))
     return _clean[1]

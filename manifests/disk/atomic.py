@@ -60,12 +60,11 @@ _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES,
 """A hard link is impossible, and a copy is not: another file system, one without links, too many links."""
 
 
-def put_file(file: Path, target: Path, *, link: bool) -> bool:
-    """Make a hard link to a file, where that is wished and possible, else a copy; return whether it is a link."""
+def link_or_copy(file: Path, target: Path) -> bool:
+    """Make a hard link to a file, where that is possible, else a copy; return whether it is a link."""
     try:
-        if link:
-            os.link(file, target, follow_symlinks=False)
-            return True
+        os.link(file, target, follow_symlinks=False)
+        return True
     except OSError as e:
         if e.errno not in _NO_LINK:
             raise

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..records.report import Problem
-from .mirror import Mirror
 
 
 @dataclass
@@ -38,8 +37,6 @@ class Listing:
 def plain_file(root: Path, path: str) -> bool:
     """Return whether a relative path is a regular file with no link on the way."""
     parts = path.split("/")
-    if isinstance(root, Mirror):
-        return (root / path).is_file()
     try:
         folders = [os.lstat(root / "/".join(parts[:depth])).st_mode for depth in range(1, len(parts))]
         return all(map(stat.S_ISDIR, folders)) and stat.S_ISREG(os.lstat(root / path).st_mode)
@@ -76,11 +73,6 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
         Relative paths of folders with listings of their own.
     """
     listing = Listing()
-    if isinstance(root, Mirror):  # a store has no links and no empty folders
-        for path, size in root.listed(below).items():
-            if not any(path[:at] in prune for at, letter in enumerate(path) if letter == "/" and at > len(below)):
-                listing.files[path] = size
-        return listing
     parts = below.split("/") if below else []
     for depth in range(1, len(parts) + 1):
         prefix = "/".join(parts[:depth])

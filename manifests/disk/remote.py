@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import re
@@ -65,6 +66,38 @@ def url_of(text: str | os.PathLike[str]) -> str | None:
     return f"{scheme}://{'/' if scheme == 'file' else ''}{rest.rstrip('/')}"
 
 
+def local_folder(path: str | os.PathLike[str], what: str) -> Path:
+    """Return a path on a disk, the only place that `what`, as the beginning of a sentence, goes with.
+
+    Raises
+    ------
+    StoreError
+        It is a URL, or a link to itself.
+
+    Examples
+    --------
+    >>> local_folder("s3://bucket/sets", "builds are written to")
+    Traceback (most recent call last):
+    corruptset.errors.StoreError: s3://bucket/sets: builds are written to a local folder. `corruptset pack` and `publish` send a data \
+set to a store, `corruptset fetch` brings it.
+    """
+    if (url := url_of(path)) is not None:
+        raise StoreError(
+            f"{url}: {what} a local folder. `corruptset pack` and `publish` send a data set to a store, `corruptset fetch` brings it."
+        )
+    try:
+        os.stat(path)
+    except OSError as e:
+        if e.errno == errno.ELOOP:
+            raise StoreError(f"{os.fspath(path)} is a link that leads to itself. Name another folder.") from None
+    return Path(path)
+
+
+def data_folder(directory: str | os.PathLike[str]) -> Path:
+    """Return the folder of a data set that is to be read, or raise `StoreError`."""
+    return local_folder(directory, "data sets are read from")
+
+
 def redacted(text: str) -> str:
     """Return a text without passwords in URLs, queries of URLs, and values of the environment that are secrets.
 
@@ -120,13 +153,9 @@ class Store:
         """Return the digest of the bytes of an object of `size` bytes."""
         return sha256_pieces(self.pieces(path, 0, size))
 
-    def files(self, below: str = "") -> dict[str, int]:
-        """Return path -> bytes of all objects below a folder, in the order of their names: one request for a thousand of them."""
-        return {path: size for path, (size, _) in self.versions(below).items()}
-
-    def versions(self, below: str = "") -> dict[str, tuple[int, str]]:
-        """Return the same with what tells an object from another one that had its name."""
-        found = self._tried("listing", below, lambda fs: (fs.find(self.at(below), detail=True), fs._strip_protocol(self.url)))
+    def versions(self) -> dict[str, tuple[int, str]]:
+        """Return path -> bytes of all objects, and what tells an object from another one that had its name; in the order of names."""
+        found = self._tried("listing", "", lambda fs: (fs.find(self.url, detail=True), fs._strip_protocol(self.url)))
         objects, top = found
         named = {name[len(top) + 1 :]: info for name, info in objects.items() if name.startswith(f"{top}/")}
         # a store may hold empty objects whose names end with a slash, made by browsers as folders
@@ -174,27 +203,6 @@ class Store:
                 fs.put_file(os.fspath(data), self.at(path), callback=told, **options)
 
         self._tried("writing", path, write)
-
-    def create(self, path: str, data: bytes) -> bool:
-        """Write an object that is not there; return whether it is ours: the store lets one of several writers win."""
-        try:
-            self._tried("writing", path, lambda fs: fs.pipe_file(self.at(path), data, mode="create"))
-        except FileExistsError:
-            return self.read(path) == data  # of an earlier try whose answer was lost
-        return True
-
-    def remove(self, path: str) -> None:
-        """Remove an object, if it is there; of ``file://`` also the folders that it leaves empty, which no store has."""
-        with suppress(FileNotFoundError):
-            self._tried("removing", path, lambda fs: fs.rm_file(self.at(path)))
-        if self.url.startswith("file://"):
-            with suppress(OSError):  # it is not empty, or gone
-                for folder in list(Path(path).parents)[:-1]:
-                    Path(self.url.removeprefix("file://"), folder).rmdir()
-
-    def put_all(self, paths: Iterable[str], folder: str) -> None:
-        """Write objects of the files below a local folder, several at once."""
-        at_once(lambda path: self.put(path, Path(folder, path)), paths)
 
     def _tried(self, doing: str, path: str, call: Callable[[Any], T]) -> T:
         error: Exception
@@ -253,9 +261,7 @@ def _refuse_lasting(error: Exception, where: str, doing: str) -> None:
     """Raise for an error that another try does not mend."""
     code = getattr(error.__cause__, "response", {}).get("Error", {}).get("Code", "") if error.__cause__ is not None else ""
     kind = type(error).__name__
-    if code in ("PreconditionFailed", "ConditionalRequestConflict", "412", "409"):
-        raise FileExistsError(where) from None
-    if isinstance(error, FileExistsError | IsADirectoryError):
+    if isinstance(error, IsADirectoryError):
         raise error
     if code == "NoSuchBucket" or (isinstance(error, FileNotFoundError) and "bucket does not exist" in str(error).lower()):
         raise StoreError(f"{where}: the bucket does not exist. Make it, or name another; nothing was written.") from None

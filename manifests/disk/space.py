@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ...errors import MachineError
 from ...quantities import size
-from .mirror import Mirror
 
 
 def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
@@ -29,8 +28,6 @@ def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
     MachineError
         Says how much is free, and how much is needed.
     """
-    if isinstance(directory, Mirror):  # a store has no end, and this disk holds the parts that are under way
-        return
     existing = directory.absolute()
     while not existing.exists():
         existing = existing.parent

@@ -17,6 +17,7 @@ from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, f
 from ...progress import shows_progress, told
 from ..disk.atomic import write_atomic
 from ..disk.lock import locked
+from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..layout import MANIFEST, PARTIAL, UNPACK_STATE
 from ..manifest_file import load_manifest
@@ -127,7 +128,7 @@ def fetch(
     """
     if connections < 1 or jobs < 1:
         raise ValueError(f"connections is {connections} and jobs {jobs}; at least 1 is needed.")
-    out, remote = Path(out), remote_of(address)
+    out, remote = local_folder(out, "data sets are fetched into"), remote_of(address)
     index = parse_index(small_file(remote, INDEX, INDEX_CAP), f"{remote.name}/{INDEX}")
     if digest is not None and index.digest != digest:
         raise VerificationError(f"{remote.name} has the digest {index.digest}, expected is {digest}. Nothing was fetched.")

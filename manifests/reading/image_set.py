@@ -49,7 +49,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     """The images of one set, in sample order.
 
     ``len(s)``; ``s[i]`` and iteration give ``(image, label)``, the image (H, W, C) of uint8, C 1 or 3, the label an int: what a data loader
-    takes; the label is None where the source has none (tree, coco, cityscapes). A slice, a list or array of indices, or an array of N
+    takes; the label is None where the source has none (tree). A slice, a list or array of indices, or an array of N
     booleans gives arrays: ``images, labels = s[2:5]``, (3, H, W, C) of uint8 and (3,) of int64. ``s.image(i)``, ``s.label(i)`` and
     ``s.id(i)`` are one of each; negative indices count from the end.
 

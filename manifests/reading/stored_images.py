@@ -12,7 +12,6 @@ from ...files import read_regular
 from ...pixels import pixel_digest
 from ..disk.atomic import inside
 from ..disk.jsonl import read_jsonl, row_at
-from ..disk.mirror import WINDOW, Mirror
 from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
 from ..layout import set_path
@@ -80,8 +79,6 @@ class StoredImages:
         start = 0
         while start < len(places):
             first, count = places[start], 1
-            if first.row is None and start % WINDOW == 0 and isinstance(self._directory, Mirror):
-                self._directory.ahead([place.path for place in places[start : start + WINDOW] if place.row is None])
             if first.row is not None and self.encoding == "png":
                 most = min(len(places) - start, max(1, block_bytes // max(1, first.bytes)))
                 while count < most and _follows(first, places[start + count], count):

@@ -119,7 +119,7 @@ class Labelled:
         """The label; where the source has none it raises `ParameterError`."""
         if self.label is None:
             raise ParameterError(
-                "The images have no labels, because their source has none (tree, coco, cityscapes), and this needs labels. Detection and "
+                "The images have no labels, because their source (tree) has none, and this needs labels. Detection and "
                 "segmentation metrics are scored with `corruptset score-table`."
             )
         return self.label

@@ -22,7 +22,7 @@ from ...progress import shows_progress, told
 from ..disk.atomic import replacing, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
-from ..disk.mirror import ahead, data_folder, on_disk
+from ..disk.remote import data_folder, local_folder
 from ..disk.space import check_space
 from ..layout import CONTACT, MANIFEST, PAGE, PARTIAL, README, SAMPLES, SHA256SUMS, WORK_FOLDER, set_path
 from ..manifest_file import load_manifest
@@ -118,8 +118,7 @@ def pack(
         )
     if parquet and manifest_only:
         raise BuildError("--parquet writes images, and --manifest-only leaves them out. Leave out one of the two.")
-    on_disk(out, "archives are written")
-    root, out = data_folder(directory), Path(out)
+    root, out = data_folder(directory), local_folder(out, "archives are written to")
     manifest = load_manifest(root)
     if parquet:
         check_parquet(manifest)
@@ -289,7 +288,7 @@ class _Packer:
         top = top_folder(self.manifest)
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
         writer.add(f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
-        for file in ahead(self.root, self.contents.archive_files(self.root, record), lambda file: file.path):
+        for file in self.contents.archive_files(self.root, record):
             path = self.root / file.path
             if not plain_file(self.root, file.path):
                 raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")

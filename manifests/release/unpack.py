@@ -21,7 +21,7 @@ from ...progress import shows_progress, told
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
-from ..disk.mirror import on_disk
+from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
@@ -126,8 +126,7 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
     heads, contents = read_heads(archive for given in archives for archive in _archives_of(Path(given)))
     manifest, manifest_bytes = contents.manifest, heads[0].manifest
     sha256 = sha256_bytes(manifest_bytes)
-    on_disk(out, "archives are unpacked")
-    root = Path(out) / top_folder(manifest)
+    root = local_folder(out, "archives are unpacked into") / top_folder(manifest)
     _check_target(root, manifest_bytes)
     _check_space(root, heads)
     root.mkdir(parents=True, exist_ok=True)

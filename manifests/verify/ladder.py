@@ -15,7 +15,7 @@ from pathlib import Path
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
 from ..disk.listing import Listing, empty_folders, list_files, read_small
-from ..disk.mirror import Mirror, data_folder, place_name
+from ..disk.remote import data_folder
 from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, REGIONS, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
 from ..manifest_file import read_manifest
 from ..partial import Partial, load_partial, may_be_absent
@@ -79,7 +79,7 @@ def verify_directory(
     if jobs < 1:
         raise ValueError(f"jobs is {jobs}; at least 1 is needed.")
     root = data_folder(directory)
-    report = VerificationReport(printable(place_name(root)), level)
+    report = VerificationReport(printable(str(root)), level)
     data = read_manifest(root, follow_links=False)
     if isinstance(data, Problem):
         report.add([data])
@@ -124,7 +124,7 @@ def _check_files(
     apart = folders if extension is None else folders | extension.places
     listing = list_files(root, prune=apart | {WORK_FOLDER})
     report.add(listing.problems, Counter(files=len(listing.files)))
-    if root.listed(WORK_FOLDER) if isinstance(root, Mirror) else (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
+    if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
         _note_extension(root, extension, report)
     absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
     present = _present_files(manifest, listing, report, absent, extension, sizes=level >= LEVELS.index("sizes"))

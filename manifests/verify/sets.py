@@ -17,7 +17,6 @@ from ...digests import digits
 from ...pixels import pixel_digest
 from ..disk.jsonl import BadLine, R, scan_jsonl
 from ..disk.listing import Listing, empty_folders, list_files, plain_file
-from ..disk.mirror import ahead
 from ..images.arrays import ArrayFile, NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
@@ -110,7 +109,7 @@ def check_set(task: SetTask) -> Findings:
                 by_shard[stored.path].append((row, stored))
             elif stored.path in readable:
                 files.append((row, stored))
-    for row, stored in ahead(task.directory, files, lambda place: place[1].path):
+    for row, stored in files:
         _check_file(task, row, stored, decoded, findings)
     recorded = Counter(f.path for row in rows for f in row.files if f.row is not None)
     for path, places in by_shard.items():

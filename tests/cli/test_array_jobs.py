@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 import layouts
 import pytest
 from commands import COMMAND
+
+import corruptset
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/array-jobs.md"
 SBATCH = """#!{python}
@@ -69,6 +72,28 @@ def test_the_slurm_scripts_of_the_page_run_as_they_stand_there(tmp_path: Path, c
     submit("sbatch --array=1 array.sh; sbatch finish.sh")
     whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, page=True)
     assert layouts.files_of(tmp_path / "out" / whole.name) == layouts.files_of(whole)
+
+
+@pytest.mark.parametrize("form", ["folder", "both"])
+def test_folders_of_machines_without_a_shared_disk_are_merged_by_copying(
+    run: Callable[..., Any], crops: Path, recipe: Path, tmp_path: Path, form: str
+) -> None:
+    command = ["build", recipe, "--source", f"folder:{crops}", "--format", form, "--no-page", "--jobs", "1", "--out"]
+    folders = [tmp_path / f"machine{job}" for job in range(2)]
+    for job, folder in enumerate(folders):
+        made = run(*command, folder, "--part", f"{job}/2", "--json").json
+        assert 0 < made["made"] == made["parts"]
+        shutil.copytree(folder, tmp_path / "sets", dirs_exist_ok=True)
+    missing = run(*command, folders[0], "--finish")
+    assert (missing.code, "Job 1 of 2 will make them" in missing.err) == (1, True)
+    done = run(*command, tmp_path / "sets", "--finish", "--json").json
+    shutil.copytree(folders[1], folders[0], dirs_exist_ok=True)  # one into the other will do as well
+    assert run(*command, folders[0], "--finish").code == 0
+    whole = layouts.make(recipe, crops, tmp_path / "whole", sets=None, metrics=None, format=form)
+    assert done["digest"] == corruptset.open(whole).digest
+    for folder in (tmp_path / "sets", folders[0]):
+        assert layouts.files_of(folder / whole.name) == layouts.files_of(whole)
+        assert run("verify", folder / whole.name, "--jobs", "1").code == 0
 
 
 def test_the_commands_that_finish_names_are_those_that_are_missing(

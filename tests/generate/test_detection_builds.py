@@ -20,6 +20,7 @@ from corruptset.errors import BuildError, ParameterError, SourceError
 from corruptset.generate.again.rederive import verify
 from corruptset.manifests.records.digests import sha256_file
 
+IMAGES = "val2017/*.jpg"
 SETS = {"clean", "contrast/1", "contrast/3", "elastic_transform/1", "elastic_transform/3"}
 PAGE = Path(__file__).resolve().parents[2] / "docs/detection.md"
 
@@ -42,20 +43,22 @@ def made(recipe: Path | str, source: str, out: Path, **options: Any) -> corrupts
 
 @pytest.fixture(scope="module")
 def built(recipe: Path, coco: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(recipe, f"coco:{coco}", tmp_path_factory.mktemp("built"), page=True, metrics=2).directory
+    return made(recipe, f"tree:{coco}", tmp_path_factory.mktemp("built"), images=IMAGES, page=True, metrics=2).directory
 
 
-def test_paths_sizes_and_annotations_are_the_sources(built: Path, coco: Path) -> None:
+def test_paths_sizes_and_other_files_are_the_sources(built: Path, coco: Path) -> None:
     for set_id in SETS:
         for number, size in enumerate(SIZES, 1):
             with Image.open(built / "images" / set_id / f"val2017/{number:012d}.jpg") as image:
                 assert (image.format, image.mode, image.size) == ("JPEG", "RGB", size)
     assert len(list((built / "images").rglob("*.jpg"))) == len(SETS) * len(SIZES)
-    listed = {f.path: f.sha256 for f in corruptset.open(built).manifest.files}
-    for name in ("instances_val2017.json", "captions_val2017.json"):
-        assert (built / "annotations" / name).read_bytes() == (coco / "annotations" / name).read_bytes()
-        assert listed[f"annotations/{name}"] == sha256_file(coco / "annotations" / name)
-    assert not (built / "annotations/instances_other.json").exists()
+    manifest = corruptset.open(built).manifest
+    listed = {f.path: f.sha256 for f in manifest.files}
+    kept = ["annotations/captions_val2017.json", "annotations/instances_val2017.json", "annotations/instances_other.json"]
+    for path in (*kept, "train2017/999999999999.jpg"):  # an image that the pattern does not name is copied, not corrupted
+        assert (built / path).read_bytes() == (coco / path).read_bytes()
+        assert listed[path] == sha256_file(coco / path)
+    assert manifest.selection["images"] == IMAGES
 
 
 def test_it_reads_without_labels(built: Path) -> None:
@@ -79,23 +82,26 @@ def test_what_moves_content_is_said(built: Path, recipe: Path, coco: Path) -> No
     assert (view["view"], view["own_names"], view["moves_content"]) == ("source-tree", True, ["elastic_transform"])
     card = (built / "README.md").read_text()
     assert "Content moves in elastic_transform" in card
-    assert "annotation files lie beside them" in card
+    assert "other files lie beside them" in card
     assert "None}" not in card
     assert "(H, W, C), None" in card
     assert "Pixels move by more than a blur moves them" in (built / "index.html").read_text()
-    planned = corruptset.plan(recipe, f"coco:{coco}", samples=2)
+    planned = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, samples=2)
     assert planned.moves_content == ("elastic_transform",)
     assert any("boxes and masks are not moved" in note for note in planned.notes)
-    assert any("name 3 images, of which 2 are built" in note for note in planned.notes)
-    assert corruptset.plan(recipe, f"coco:{coco}", sets=["contrast/*"]).notes == ()
+    assert any("may name 3 images, of which 2 are built" in note for note in planned.notes)
+    (note,) = corruptset.plan(recipe, f"tree:{coco}", images=IMAGES, sets=["contrast/*"]).notes
+    assert re.fullmatch(r"4 other files of the source, .* kB, are copied as they are\.", note)
+    assert any("in pixels of the images as they were" in n for n in corruptset.plan("imagenet-c", f"tree:{coco}", images=IMAGES).notes)
     assert corruptset.show("detection-c")["moves_content"] == ["elastic_transform"]
 
 
 def test_verify_rederive_and_repair(built: Path, coco: Path, tmp_path: Path) -> None:
-    report = verify(built, rederive=3, source=f"coco:{coco}", progress=False)
+    report = verify(built, rederive=3, source=f"tree:{coco}", progress=False)
     assert report.ok, report.problems
     data = shutil.copytree(built, tmp_path / "data")
     (data / "annotations/captions_val2017.json").write_text("{}")
+    (data / "train2017/999999999999.jpg").unlink()
     first, second = (data / f"images/contrast/3/val2017/{n:012d}.jpg" for n in (1, 2))
     first.unlink()
     os.rename(second, second.with_suffix(".JPG"))
@@ -104,7 +110,7 @@ def test_verify_rederive_and_repair(built: Path, coco: Path, tmp_path: Path) -> 
     assert ("images/contrast/3/val2017/000000000001.jpg", "missing") in kinds
     assert ("images/contrast/3/val2017/000000000002.JPG", "unexpected") in kinds
     os.rename(second.with_suffix(".JPG"), second)
-    assert verify(data, repair=True, source=f"coco:{coco}", jobs=1, progress=False).ok
+    assert verify(data, repair=True, source=f"tree:{coco}", jobs=1, progress=False).ok
     assert layouts.files_of(data) == layouts.files_of(built)
 
 
@@ -129,7 +135,7 @@ def test_pack_unpack_export_rebuild_and_virtual(built: Path, coco: Path, tmp_pat
     with pytest.raises(BuildError, match="place for labels"):
         corruptset.export("webdataset", built, tmp_path / "none", progress=False)
     corruptset.pack(built, tmp_path / "records", manifest_only=True, progress=False)
-    source = f"coco:{coco}"
+    source = f"tree:{coco}"
     again = corruptset.rebuild(tmp_path / "records", source, tmp_path / "again", jobs=1, progress=False)
     assert again.identical
     assert again.whole
@@ -140,13 +146,15 @@ def test_pack_unpack_export_rebuild_and_virtual(built: Path, coco: Path, tmp_pat
             np.testing.assert_array_equal(image, other)
 
 
-def test_it_is_extended_and_annotations_are_linked(recipe: Path, coco: Path, built: Path, tmp_path: Path) -> None:
-    source = f"coco:{coco}"
-    made(recipe, source, tmp_path, sets=["contrast/*"], annotations="link", page=True, metrics=2)
-    done = made(recipe, source, tmp_path, annotations="link", page=True, metrics=2).directory
+def test_it_is_extended(recipe: Path, coco: Path, built: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(coco, tmp_path / "coco")
+    (root / "notes.txt").write_text("is gone when the build is extended")
+    for sets in (["contrast/*"], None):
+        done = made(recipe, f"tree:{root}", tmp_path / "out", sets=sets, images=IMAGES, page=True, metrics=2).directory
+        (root / "notes.txt").unlink(missing_ok=True)
     assert layouts.files_of(done) == layouts.files_of(built)
-    assert (done / "annotations/instances_val2017.json").stat().st_ino == (coco / "annotations/instances_val2017.json").stat().st_ino
-    assert (built / "annotations/instances_val2017.json").stat().st_nlink == 1
+    with pytest.raises(BuildError, match=r"selection\.images: here 'val2017/\*\.jpg', asked for 'val2017/\*'"):
+        made(recipe, f"tree:{root}", tmp_path / "out", images="val2017/*")
 
 
 def test_one_archive_of_one_set_has_the_annotations(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,40 +204,53 @@ def test_any_tree_keeps_names_and_formats(recipe: Path, tmp_path: Path) -> None:
 
 def test_pngs_alone_are_a_lossless_data_set(recipe: Path, tmp_path: Path) -> None:
     root = write_cityscapes(tmp_path / "cityscapes")
-    out = made(recipe, f"cityscapes:{root}", tmp_path, sets=["contrast/3"]).directory
+    out = made(recipe, f"tree:{root}", tmp_path, images="leftImg8bit/val/*", sets=["contrast/3"]).directory
     data = corruptset.open(out)
     assert data.manifest.encoding == {"format": "png", "containers": ["view"]}
     assert data["contrast/3"].verify() == data["contrast/3"].record.pixel_digest
-    assert layouts.files_of(out / "gtFine") == layouts.files_of(root / "gtFine")
+    assert len(layouts.files_of(root / "gtFine")) == 6
+    assert layouts.files_of(out / "gtFine") == layouts.files_of(root / "gtFine")  # label images among them
     assert (out / "images/contrast/3/leftImg8bit/val/lindau/lindau_000001_000019_leftImg8bit.png").is_file()
-    assert verify(out, progress=False).ok
+    assert verify(out, progress=False, rederive=2, source=f"tree:{root}").ok
+
+
+def test_names_that_a_data_set_has_itself_stay_its_own(recipe: Path, tmp_path: Path) -> None:
+    """YOLO's layout: images/ and labels/ side by side, a README.md, and a cache beside the images."""
+    root = write_tree(tmp_path / "yolo", ["images/val/x.jpg", "images/train/y.jpg"])
+    (root / "labels/val").mkdir(parents=True)
+    for name in ("labels/val/x.txt", "images/val.cache", "ReadMe.md", "data.yaml", "split.mat"):
+        (root / name).write_text(name)
+    done = made(recipe, f"tree:{root}", tmp_path / "out", sets=["contrast/3"], images="images/val/*.jpg")
+    files = layouts.files_of(done.directory)
+    assert {path: files[path].decode() for path in files if files[path] == path.encode()} == {
+        path: path for path in ("labels/val/x.txt", "data.yaml", "split.mat")
+    }
+    assert [path for path in files if path.startswith("images/")] == ["images/contrast/3/images/val/x.jpg"]
+    assert any(note.startswith("ReadMe.md, images/train/y.jpg, images/val.cache: not copied") for note in done.notes)
+    assert verify(done.directory, progress=False).ok
 
 
 def test_what_needs_labels_or_other_places_is_refused_at_once(recipe: Path, coco: Path, tmp_path: Path) -> None:
     with pytest.raises(BuildError) as e:
-        made(recipe, f"coco:{coco}", tmp_path, format="hdf5", per_class=1)
+        made(recipe, f"tree:{coco}", tmp_path, images=IMAGES, format="hdf5", per_class=1)
     assert re.search("--format hdf5 stores images in HDF5 shards, which have no names(.|\n)*--per-class", str(e.value))
     with pytest.raises(BuildError, match="place for labels"):
-        made(recipe, f"coco:{coco}", tmp_path, view="openood")
-    with pytest.raises(BuildError, match="annotations is 'move'"):
-        made(recipe, f"coco:{coco}", tmp_path, annotations="move")
-    with pytest.raises(BuildError, match=r"makes images of another size \(resize-crop\), and boxes and masks"):
-        made("imagenet-c", f"coco:{coco}", tmp_path)
+        made(recipe, f"tree:{coco}", tmp_path, images=IMAGES, view="openood")
     assert not any(tmp_path.iterdir())
 
 
 def test_bad_images_are_listed_before_anything_is_written(recipe: Path, coco: Path, tmp_path: Path) -> None:
     root = shutil.copytree(coco, tmp_path / "coco")
-    (root / "val2017/000000000002.jpg").unlink()
-    picture(9, 30).save(root / "val2017/000000000003.jpg")
+    (root / "val2017/000000000002.jpg").write_bytes(b"no JPEG")
+    (root / "annotations/Captions_val2017.json").write_text("{}")
     with pytest.raises(SourceError) as e:
-        made(recipe, f"coco:{root}", tmp_path / "out")
-    assert "000000000002.jpg: is named by instances_val2017.json and is not there" in str(e.value)
-    assert "the annotations say 64x33" in str(e.value)
+        made(recipe, f"tree:{root}", tmp_path / "out", images=IMAGES)
+    assert "val2017/000000000002.jpg: " in str(e.value)
+    assert "annotations/captions_val2017.json: has the same name as annotations/Captions_val2017.json" in str(e.value)
     assert not (tmp_path / "out").exists()
-    kept = made(recipe, f"coco:{root}", tmp_path / "out", skip_bad=True, sets=["clean"])
-    assert [s.path for s in corruptset.open(kept.directory).samples] == ["val2017/000000000001.jpg"]
-    assert len(kept.manifest.excluded) == 2
+    kept = made(recipe, f"tree:{root}", tmp_path / "out", images=IMAGES, skip_bad=True, sets=["clean"])
+    assert [s.path for s in corruptset.open(kept.directory).samples] == [f"val2017/{n:012d}.jpg" for n in (1, 3)]
+    assert len(kept.manifest.excluded) == 3
 
 
 def test_scores_need_labels(built: Path, tmp_path: Path) -> None:

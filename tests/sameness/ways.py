@@ -1,7 +1,7 @@
 """The same data set by every way of building it: ``python tests/sameness/ways.py --images 200``.
 
-imagenet-c of photographs that are made for it, by one process, by two, by the jobs of an array, by Dask with three workers of which two are
-killed, and into an object store. Prints the digest of each, and exits 1 where two differ, or two files of the builds on the disk.
+imagenet-c of photographs that are made for it, by one process, by two, by the jobs of an array, and by Dask with three workers
+of which two are killed. Prints the digest of each, and exits 1 where two differ, or two files of the builds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from clusters import Cluster
-from stores import bucket, local_files, s3
+from layouts import files_of
 
 import corruptset
 from benchmarks import sources
@@ -66,18 +66,11 @@ def dask(source: str, out: Path) -> str:
     return digest
 
 
-def object_store(source: str, out: Path) -> str:
-    with s3():
-        bucket("ways")
-        return corruptset.build(RECIPE, source, "s3://ways/sets", format="hdf5", jobs=2, progress=False).digest
-
-
 WAYS: dict[str, Callable[[str, Path], str]] = {
     "one process": one_process,
     "two processes": two_processes,
     f"array of {SHARES} jobs": array_jobs,
     "Dask, two of three workers killed": dask,
-    "object store, shards": object_store,
 }
 
 
@@ -95,12 +88,10 @@ def main() -> int:
             out = root / name.split(",")[0].replace(" ", "_")
             digest = way(source, out)
             digests.add(digest)
-            same = "objects are compared by their digest"
-            if out.is_dir():
-                found = local_files(out)
-                first = first or found
-                same = "every file equal to the first" if found == first else "FILES DIFFER"
-                files.add(found == first)
+            found = files_of(out)
+            first = first or found
+            same = "every file equal to the first" if found == first else "FILES DIFFER"
+            files.add(found == first)
             print(f"{name:36s} {digest}  {same}  {time.monotonic() - started:.0f} s", flush=True)
     return 0 if len(digests) == 1 and files == {True} else 1
 

@@ -37,7 +37,7 @@ from corruptset.generate.work.worker import load_clean
 from corruptset.manifests.checksums import parse_sha256sums
 from corruptset.manifests.disk.atomic import replacing, write_atomic
 from corruptset.manifests.disk.large import LargeFile
-from corruptset.manifests.disk.mirror import on_disk
+from corruptset.manifests.disk.remote import local_folder
 from corruptset.manifests.records.digests import set_digest, sha256_bytes, sha256_file
 from corruptset.pixels import pixel_digest
 from corruptset.progress import shows_progress, told
@@ -114,7 +114,7 @@ def stream(
     one that is finished. `source` and the selection are as of `corruptset.build`, and so are errors; of files of a finished stream that
     are missing or changed it is a `VerificationError`.
     """
-    on_disk(out, "streams are written")
+    local_folder(out, "streams are written to")
     chosen, table = load_stream(recipe, speed=speed, length=length)
     used = accuracies_of(table, accuracies)
     with resumable(Path(out)) as place:

@@ -36,6 +36,43 @@ def test_what_cannot_keep_its_name_is_listed(tmp_path: Path) -> None:
     assert "ignore case" in said["a/same.jpg"]
 
 
+def test_a_pattern_says_which_files_are_images(tmp_path: Path) -> None:
+    write_tree(tmp_path, ["val/a.jpg", "val/deep/b.png", "train/c.jpg"])
+    for name in ("val/scan.tif", "notes.txt", "annotations/val.json", "no-suffix", ".hidden", "Thumbs.db"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("text")
+    source = open_source(f"tree:{tmp_path}", images="val/*.[jp]*")
+    assert [s.id for s in source.samples] == ["val/a.jpg", "val/deep/b.png"]
+    assert list(source.other_files) == ["annotations/val.json", "no-suffix", "notes.txt", "train/c.jpg", "val/scan.tif"]
+    assert all(file == tmp_path / path for path, file in source.other_files.items())
+    assert source.other_bytes() == 4 * 4 + (tmp_path / "train/c.jpg").stat().st_size
+    assert source.notes == ()
+    every = open_source(f"tree:{tmp_path}")
+    assert list(every.other_files) == ["annotations/val.json", "no-suffix", "notes.txt"]
+    assert [path for path, _ in every.notes] == ["val/scan.tif"]
+    with pytest.raises(SourceError, match=r"holds no image that --images 'test/\*' names\. The images there: train/c\.jpg, val/a\.jpg,"):
+        open_source(f"tree:{tmp_path}", images="test/*")
+
+
+@pytest.mark.parametrize(("name", "said"), [("a\tb.txt", "control characters"), ("12:30/x.txt", "colon"), ("x\\y.txt", "backslash")])
+def test_other_files_that_cannot_keep_their_names_are_listed(tmp_path: Path, name: str, said: str) -> None:
+    write_tree(tmp_path, ["good.jpg"])
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("text")
+    source = open_source(f"tree:{tmp_path}")
+    assert not source.other_files
+    ((_, reason),) = source.notes
+    assert said in reason
+
+
+@pytest.mark.parametrize(("old", "pattern"), [("coco", "val2017/*"), ("cityscapes", "leftImg8bit/val/*")])
+def test_sources_that_a_tree_takes_the_place_of(old: str, pattern: str) -> None:
+    with pytest.raises(SourceError) as e:
+        open_source(f"{old}:/data/set")
+    said = f"The source {old} is tree:/data/set --images {pattern!r} now: it copies all other files, so annotations too."
+    assert str(e.value) == said
+
+
 def test_no_folder_no_image_no_labels(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is not there"):
         open_source(f"tree:{tmp_path / 'none'}")
