@@ -35,8 +35,6 @@ NAMES = [
     "score-table",
     "compare",
     "report",
-    "pairs-sheet",
-    "pairs-score",
     "corrupt",
     "preview",
     "stream",
