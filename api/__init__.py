@@ -7,7 +7,7 @@ recipe applied to a source), `pairs` (a recipe of two-factor sets), `open` (read
 again from its records and its source), `page` (its page), `export` (a loader's layout), `pack` and `unpack` (archives), `publish` and
 `fetch` (releases on the network), `load_surrogate` (a model of one's own, for sets that follow its gradient), `predict` (what a model says
 of a data set), `score` (from predictions to the papers' numbers), `compare` (models side by side), `report` (the same as a page with
-pictures), `pairs_sheet` and `pairs_score` (a small study with people, and what their answers come to).
+pictures).
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from .manifests.release.pack import pack as pack
     from .manifests.release.unpack import unpack as unpack
     from .scores.compare import compare as compare
-    from .scores.pairs.pairs_score import pairs_score as pairs_score
-    from .scores.pairs.sheet import pairs_sheet as pairs_sheet
     from .scores.predict import predict as predict
     from .scores.report import report as report
     from .scores.score import score as score
@@ -74,8 +72,6 @@ _HOMES = {
     "plan": "generate.plan.plan",
     "rebuild": "generate.again.rebuild",
     "compare": "scores.compare",
-    "pairs_score": "scores.pairs.pairs_score",
-    "pairs_sheet": "scores.pairs.sheet",
     "predict": "scores.predict",
     "report": "scores.report",
     "score": "scores.score",

@@ -24,7 +24,6 @@ from .publish import fetch, publish
 from .score import predict, score
 from .score_table import score_table
 from .show import list_, show
-from .study import pairs_score, pairs_sheet
 from .verify import rebuild, verify
 
 ABOUT = "Make static corrupted image benchmark sets (ImageNet-C and its relatives), and check them."
@@ -32,7 +31,7 @@ EPILOG = "Exit codes: 0 done; 1 verification failed or incomplete; 2 a mistake i
 HELP = ["-h", "--help"]
 COMMANDS: list[Callable[..., None]] = [
     list_, show, plan, build, verify, rebuild, export, page, pack, unpack, publish, fetch,
-    predict, score, score_table, compare, report, pairs_sheet, pairs_score,
+    predict, score, score_table, compare, report,
     corrupt, preview, check_corruption,
 ]  # fmt: skip
 

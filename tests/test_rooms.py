@@ -103,7 +103,7 @@ def test_public_names_are_those_promised():
     out = run("import corruptset; print([n for n in corruptset.__all__ if callable(getattr(corruptset, n))], corruptset.__version__)")
     assert out.startswith(
         "['Corrupt', 'RandomCorrupt', 'abandon', 'build', 'check_corruption', 'compare', 'corrupt', 'export', "
-        "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', 'pairs_score', 'pairs_sheet', "
+        "'fetch', 'load_plugin', 'load_surrogate', 'names', 'open', 'pack', 'page', 'pairs', "
         "'plan', 'predict', 'preview', 'publish', 'rebuild', 'recipes', 'report', 'score', 'score_table', 'show', 'unpack', "
         "'verify'] 0."
     )
@@ -122,7 +122,7 @@ FLOORS = {
         "outcomes", "published", "records", "scores_file", "schema", "set_choice", "prediction_files", "predict",
         "formulas", "estimates", "places", "fragile", "fragile_maps",
         "evaluation", "error_curves", "profiles", "two_factor", "styles",
-        "comparability", "score", "comparison", "score_table", "compare", "results_page", "report", "pairs",
+        "comparability", "score", "comparison", "score_table", "compare", "results_page", "report",
     ),
 }  # fmt: skip
 """The folders and files of the large rooms, from the ground up: each uses only what stands before it."""

@@ -20,8 +20,6 @@ from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import FileRecord
 from corruptset.manifests.release.bag import Bag, PackedArchive
 from corruptset.manifests.release.unpack import Unpacked
-from corruptset.scores.pairs.sheet import Sheet
-from corruptset.scores.pairs.study_records import PeopleScores, StudyKey
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUNCTIONS = [name for name in corruptset.__all__ if name != "__version__"]
@@ -122,13 +120,7 @@ def test_what_recipes_are_prints_in_a_few_lines() -> None:
     assert short(load_recipe("imagenet-c")).startswith("<Recipe imagenet-c 1.1.0: ")
 
 
-def test_what_studies_and_archives_return_prints_in_a_few_lines(tmp_path: Path) -> None:
-    key = StudyKey.model_construct(kind="pairs", name="tiny-c 1.0.0", trials=[0] * 500, categories=["a"] * 100, study=unbuilt.SHA256)
-    assert short(key).startswith("<StudyKey of pairs of tiny-c 1.0.0: 500 pictures, 100 answers, sha256:")
-    assert "<StudyKey of pairs" in short(Sheet(tmp_path / "pairs.html", tmp_path / "pairs.key.json", key, 1))
-    counted: dict[str, Any] = {"people": {"A": 3, "B": 4}, "answers": 280, "refused": [], "notes": ["n"] * 99}
-    people = PeopleScores.model_construct(kind="pairs", name="tiny-c 1.0.0", **counted)
-    assert short(people) == "<PeopleScores of pairs of tiny-c 1.0.0: 7 people, 280 answers, 0 sheets refused, 99 notes>"
+def test_what_archives_return_prints_in_a_few_lines(tmp_path: Path) -> None:
     ids = [f"fog/{s}" for s in range(1000)]
     short(Unpacked(tmp_path, unbuilt.SHA256, ids, ids, 5, 0))
     archive = PackedArchive(FileRecord(path="fog.tar", bytes=10**6, sha256=unbuilt.SHA256), ("fog/1",))

@@ -34,8 +34,6 @@ NAMES = [
     "score-table",
     "compare",
     "report",
-    "pairs-sheet",
-    "pairs-score",
     "corrupt",
     "preview",
     "check-corruption",

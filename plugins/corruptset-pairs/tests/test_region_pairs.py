@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corruptset_pairs.region_pairs import SourceRegions
+from corruptset_pairs.sheet import Sheet, pairs_sheet
+from corruptset_pairs.study_records import StudyKey, Trial
 from slow_regions import small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.errors import StudyError
 from corruptset.generate.build import build
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.pairs.region_pairs import SourceRegions
-from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
-from corruptset.scores.pairs.study_records import StudyKey, Trial
 
 
 def pairs_of(key: StudyKey) -> list[tuple[Trial, Trial]]:

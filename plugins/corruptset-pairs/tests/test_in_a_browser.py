@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import corruptset_pairs
 import pytest
 from browsers import axe_violations, opened_browser, visits
+from corruptset_pairs.answer_files import read_key
+from corruptset_pairs.sheet import Sheet, pairs_sheet
 from studies import HOSTILE, data_of
 
-import corruptset
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.pairs.answer_files import read_key
-from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 
 pytestmark = pytest.mark.ci
 Open = Callable[..., Any]
@@ -78,7 +78,7 @@ def test_whole_sheets_answered_by_keyboard_are_scored(open_page: Open, pairs_of_
         assert saving.value.suggested_filename == f"answers-{key.study[7:15]}-{group}-{person}.json"
     assert sorted(orders["p01"]) == sorted(orders["p02"])
     assert orders["p01"] != orders["p02"]
-    scored = corruptset.pairs_score(pairs_of_model.key_file, [tmp_path])
+    scored = corruptset_pairs.pairs_score(pairs_of_model.key_file, [tmp_path])
     assert (scored.people, scored.answers, scored.refused) == ({"A": 2, "B": 1}, 30, [])
     assert scored.gap is not None
     assert (scored.gap.pairs, scored.gap.difference) == (10, 1)
@@ -119,7 +119,7 @@ def test_a_mouse_a_stop_and_no_keys(open_page: Open, levels_sheet: Sheet, tmp_pa
         page.click("#save")
     again.value.save_as(tmp_path / "again.json")
     assert json.loads((tmp_path / "again.json").read_text("utf-8")) == saved
-    scored = corruptset.pairs_score(levels_sheet.key, [file], unfinished=True)
+    scored = corruptset_pairs.pairs_score(levels_sheet.key, [file], unfinished=True)
     assert (scored.answers, scored.unfinished) == (2, 1)
 
 
@@ -140,7 +140,7 @@ def test_text_of_strangers_runs_nothing(open_page: Open, regions: DataSet, tmp_p
         page.keyboard.press("2")
     saving.value.save_as(tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text("utf-8"))["answers"][0]["answer"] == HOSTILE[1]
-    scored = corruptset.pairs_score(read_key(sheet.key_file), [tmp_path / "a.json"])
+    scored = corruptset_pairs.pairs_score(read_key(sheet.key_file), [tmp_path / "a.json"])
     assert scored.answers == 1
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from PIL import Image
 
-from ...errors import StudyError
-from ...files import read_text, reason
-from ...pages.document import render, source_hash, text_file, visible
+from corruptset.errors import StudyError
+from corruptset.files import read_text, reason
+from corruptset.pages.document import render, source_hash, text_file, visible
+
 from .draw import Pixels
 from .study_records import STUDY_VERSION, StudyKey
 
-PACKAGE = "corruptset.scores.pairs"
+PACKAGE = "corruptset_pairs"
 END = "---"
 """The line of a text after which stands what people read at the end."""
 MOST_TEXT = 100_000

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from ..quantities import size
-from .options import AsJson, FinishedBuild, Seed, Sets, argument, numbers, option, split_globs
-from .output import progress_of, put, put_json, put_notes, put_table
+from corruptset.cli.options import AsJson, FinishedBuild, Seed, Sets, argument, numbers, option, split_globs
+from corruptset.cli.output import progress_of, put, put_json, put_notes, put_table
+from corruptset.quantities import size
 
 if TYPE_CHECKING:
-    from ..manifests.reader import DataSet
-    from ..scores.pairs.study_records import Gap, PeopleProfile, PeopleScores, Rate
+    from corruptset.manifests.reader import DataSet
+
+    from .study_records import Gap, PeopleProfile, PeopleScores, Rate
 
 
 def pairs_sheet(
@@ -54,8 +55,9 @@ def pairs_sheet(
     answers, which pairs-score reads with the key.
     """
     with progress_of("pairs-sheet") as progress:
-        from ..manifests.reader import open as open_data_set
-        from ..scores.pairs.sheet import pairs_sheet as run
+        from corruptset.manifests.reader import open as open_data_set
+
+        from .sheet import pairs_sheet as run
 
         data = open_data_set(directory)
         sheet = run(
@@ -90,7 +92,7 @@ def pairs_sheet(
 
 def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | None:
     """Return class -> category as a file says, or that which the data set's images were selected by, if it comes with corruptset."""
-    from ..generate.sources.super_categories import SHIPPED, read_super_categories
+    from corruptset.generate.sources.super_categories import SHIPPED, read_super_categories
 
     if given is not None:
         return read_super_categories(given).category_of
@@ -112,7 +114,7 @@ def pairs_score(
     Intervals are over resamples of both people and images. Files that do not count are listed, with the reason.
     """
     with progress_of("pairs-score"):
-        from ..scores.pairs.pairs_score import pairs_score as run
+        from .pairs_score import pairs_score as run
 
         scored = run(key, answers, unfinished=unfinished, seed=seed)
     if as_json:
@@ -132,7 +134,9 @@ def put_people_scores(scored: PeopleScores) -> None:
         rows = ([names.get(name, name), *_cells(rate)] for name, rate in scored.members.items())
         put_table(columns, rows, right=["answers", "accuracy", "cannot tell", "median time"])
     if scored.gap is not None:
-        gaps = {"all pairs": scored.gap, **(scored.gaps if len(scored.gaps) > 1 else {})}
+        gaps = {"people, all pairs": scored.gap, **(scored.gaps if len(scored.gaps) > 1 else {})}
+        if scored.confidence_gap is not None:
+            gaps[f"{scored.model}, its probability of the true class"] = scored.confidence_gap
         put_table(
             ["gap", "pairs", "points", "95 % interval"], ([name, *_gap_cells(gap)] for name, gap in gaps.items()), right=["pairs", "points"]
         )

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from corruptset_pairs.sheet import Sheet, pairs_sheet
 
 from corruptset.errors import StudyError
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 
 
 def test_an_image_is_shown_to_a_person_at_one_level_and_to_the_other_group_at_another(levels_sheet: Sheet) -> None:

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..estimates import Bootstrap, interval
-from ..profiles import THRESHOLDS
+from corruptset.scores.estimates import Bootstrap, interval
+from corruptset.scores.profiles import THRESHOLDS
+
 from .study_records import Answer, AnswerSheet, Gap, PeopleBelow, Rate, StudyKey, Trial
 
 CLUSTERS = "people and images, each drawn anew and independently of the other"
@@ -83,6 +84,20 @@ class People:
         (first, firsts), (second, seconds) = self._accuracies(better), self._accuracies(worse)
         difference, replicates = self._mean((first - second, firsts - seconds))
         return Gap(pairs=int((~np.isnan(first - second)).sum()), difference=difference, interval=interval(replicates))
+
+    def confidence_gap(self, better: Wanted, worse: Wanted) -> Gap | None:
+        """Return how much more confident the model is of some pictures than of others of the same units, of units with answers to both."""
+        known = ~np.isnan(self._accuracies(better)[0] - self._accuracies(worse)[0])
+        gaps = np.zeros(len(known))
+        for trial in self.key.trials:
+            if trial.confidence is None:
+                return None
+            gaps[trial.unit] += trial.confidence * (int(better(trial)) - int(worse(trial)))
+        weights = self._weights[1] * known
+        with np.errstate(invalid="ignore"):
+            replicates = (weights * gaps).sum(axis=1) / weights.sum(axis=1)
+        difference = float(gaps[known].mean()) if known.any() else None
+        return Gap(pairs=int(known.sum()), difference=difference, interval=interval(replicates))
 
     def first_below(self, levels: Sequence[int], wanted: Wanted) -> dict[str, PeopleBelow]:
         """Return, for each threshold, the first of some levels at which people's accuracy is below it, of some pictures."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ...errors import StudyError, listed
-from ..outcomes import CLEAN
-from ..profiles import THRESHOLDS
+from corruptset.errors import StudyError, listed
+from corruptset.scores.outcomes import CLEAN
+from corruptset.scores.profiles import THRESHOLDS
+
 from .answer_files import read_answers, read_key
 from .people import CLUSTERS, People
 from .study_records import STUDY_VERSION, Gap, PeopleProfile, PeopleScores, StudyKey, Trial
@@ -40,6 +41,12 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
     ------
     StudyError
         The key cannot be read, or no file of answers counts.
+
+    References
+    ----------
+    Srivastava, Ben-Yosef & Boix 2019, "Minimal Images in Deep Neural Networks: Fragile Object Recognition in Natural Images", section 5:
+    people and networks on the same pairs. People's gap is the difference of the shares who are right (`gap`), the model's the difference
+    of its probabilities of the true class (`confidence_gap`), over the same pairs and the same resamples of pairs.
     """
     study = key if isinstance(key, StudyKey) else read_key(key)
     files = read_answers(study, answers, unfinished=unfinished)
@@ -66,6 +73,9 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
         chance=1 / len(study.categories),
         members={name: people.rate(lambda t, name=name: _member(t) == name) for name in names} if of_pairs else {},  # type: ignore[misc]
         gap=_gap(people, names) if of_pairs else None,
+        confidence_gap=people.confidence_gap(lambda t: _member(t) == "right", lambda t: _member(t) == "wrong")
+        if names[0] == "right"
+        else None,
         gaps={change: _gap(people, names, change) for change in sorted({t.change for t in study.trials if t.change is not None})},
         profiles={} if of_pairs else {name: _profile(people, (name,)) for name in shown},
         mean_profile=None if of_pairs else _profile(people, tuple(shown)),

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from corruptset_pairs.sheet import Sheet, pairs_sheet
 from PIL import Image
 from studies import HOSTILE, data_of
 
 from corruptset.errors import StudyError
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 
 
 @pytest.mark.parametrize("sheet", ["pairs_of_model", "levels_sheet"])

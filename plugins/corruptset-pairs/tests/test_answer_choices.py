@@ -8,10 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from corruptset_pairs.answer_choices import answer_choices
 
 from corruptset.errors import StudyError
 from corruptset.manifests.records.models import ClassRecord
-from corruptset.scores.pairs.answer_choices import answer_choices
 
 
 def data_of(names: list[str], selection: Mapping[str, Any] | None = None) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import StudyError, listed
-from ...files import read_regular, reason
-from ...manifests.records.parsing import record_or_mistakes
+from corruptset.errors import StudyError, listed
+from corruptset.files import read_regular, reason
+from corruptset.manifests.records.parsing import record_or_mistakes
+
 from .study_records import AnswerSheet, Refusal, StudyKey
 
 MOST_BYTES = 16 << 20

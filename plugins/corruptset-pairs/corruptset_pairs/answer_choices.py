@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...errors import StudyError, listed
-from ...manifests.reader import DataSet
+from corruptset.errors import StudyError, listed
+from corruptset.manifests.reader import DataSet
 
 MOST = 10
 """Answers: one a digit key."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from corruptset.scores.pairs.study_records import StudyKey, Trial
+from corruptset_pairs.study_records import StudyKey, Trial
 
 Says = Callable[[Trial], str | None]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...errors import StudyError
-from ...manifests.reader import DataSet
-from ...quantities import spans
-from ..outcomes import CLEAN
+from corruptset.errors import StudyError
+from corruptset.manifests.reader import DataSet
+from corruptset.quantities import spans
+from corruptset.scores.outcomes import CLEAN
+
 from .draw import Draw, Pixels, in_turn, shuffled
 from .study_records import Group, Trial
 

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ...canonical import canonical_sha256
-from ...errors import StudyError
-from ...manifests.disk.atomic import write_atomic
-from ...manifests.layout import REGIONS
-from ...manifests.reader import DataSet
-from ...manifests.reader import open as open_data_set
-from ...pixels import pixel_digest
-from ...progress import shows_progress, told
-from ..outcomes import CLEAN
-from ..prediction_files.reading import read_predictions
-from ..records import Scores
-from ..scores_file import load_scores
-from ..set_choice import choose
+from corruptset.canonical import canonical_sha256
+from corruptset.errors import StudyError
+from corruptset.manifests.disk.atomic import write_atomic
+from corruptset.manifests.layout import REGIONS
+from corruptset.manifests.reader import DataSet
+from corruptset.manifests.reader import open as open_data_set
+from corruptset.pixels import pixel_digest
+from corruptset.progress import shows_progress, told
+from corruptset.scores.outcomes import CLEAN
+from corruptset.scores.prediction_files.reading import read_predictions
+from corruptset.scores.records import Scores
+from corruptset.scores.scores_file import load_scores
+from corruptset.scores.set_choice import choose
+
 from .answer_choices import answer_choices
 from .draw import Draw, Pixels
 from .level_pictures import LevelPictures
@@ -135,16 +136,17 @@ def pairs_sheet(
     if of_regions:
         _refuse(data, "regions", {"--scores": scores, "--levels": levels}, "--predictions says which regions a model has right")
         set_id = _one_set(data, sets)
-        right = None
+        right = confidence = None
         if predictions is not None:
             read = read_predictions(predictions, data, sets=[set_id], progress=tell)
             model, right = read.model, read.outcomes[set_id].top5 if top5 else read.outcomes[set_id].correct
+            confidence = read.outcomes[set_id].probability
             if right is None:
                 raise StudyError(
                     "These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs."
                 )
         tell("drawing pairs", 0, 0)
-        regions = RegionPairs(data, set_id, right, (change,) if change != "both" else ("shift", "shrink"), sizes)
+        regions = RegionPairs(data, set_id, right, (change,) if change != "both" else ("shift", "shrink"), sizes, confidence)
         drawn = list(regions.trials(regions.drawn(n, draw), draw))
     else:
         changes = None if change == "both" else change

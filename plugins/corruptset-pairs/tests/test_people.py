@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from corruptset_pairs.people import People
+from corruptset_pairs.sheet import Sheet
+from corruptset_pairs.study_records import AnswerSheet, StudyKey, Trial
 from studies import sheet_of
 
 from corruptset.scores.estimates import Bootstrap
-from corruptset.scores.pairs.people import People
-from corruptset.scores.pairs.sheet import Sheet
-from corruptset.scores.pairs.study_records import AnswerSheet, StudyKey, Trial
 from corruptset.scores.profiles import THRESHOLDS
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corruptset_pairs.sheet import Sheet, pairs_sheet
+from corruptset_pairs.sheet_page import PACKAGE
 
 from corruptset.errors import PredictionError, ScoreError, StudyError, UnknownCorruption
 from corruptset.manifests.reader import DataSet
 from corruptset.pages.document import text_file
-from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
-from corruptset.scores.pairs.sheet_page import PACKAGE
 
 
 def made(data: DataSet, folder: Path, **options: Any) -> tuple[bytes, bytes]:

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...manifests.records.fields import Count, SetId, Sha256
-from ...manifests.records.models import Record
-from ..records import Fraction, Interval
+from corruptset.manifests.records.fields import Count, SetId, Sha256
+from corruptset.manifests.records.models import Record
+from corruptset.scores.records import Fraction, Interval
 
 STUDY_VERSION = 1
 """Of keys and of answers."""
@@ -38,6 +38,8 @@ class Trial(Record):
     change: Change | None
     right: bool | None
     """Of a pair: whether the model has this member right; null without predictions."""
+    confidence: Fraction | None = None
+    """Of a pair: the model's probability of the true class; null where its predictions have none."""
     corruption: str | None
     level: Count | None
     """Of a gradual degradation; 0 is the clean image."""
@@ -168,6 +170,9 @@ class PeopleScores(Record):
     members: dict[str, Rate]
     """Of pairs: ``right`` and ``wrong`` for the model, or ``anchor`` and ``partner``."""
     gap: Gap | None
+    confidence_gap: Gap | None
+    """The model's, of the pairs with answers to both members: its probability of the true class on the member that it has right less that
+    on the other."""
     gaps: dict[str, Gap]
     """Of pairs, by change: ``shift``, ``shrink``."""
     profiles: dict[str, PeopleProfile]

@@ -13,12 +13,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import StudyError, suggest
-from ...manifests.layout import REGIONS
-from ...manifests.reader import DataSet
-from ...manifests.records.models import RegionRecord
-from ...manifests.regions.grids import region_id
-from ..places import SHIFTS, SHRINKS, Step
+from corruptset.errors import StudyError, suggest
+from corruptset.manifests.layout import REGIONS
+from corruptset.manifests.reader import DataSet
+from corruptset.manifests.records.models import RegionRecord
+from corruptset.manifests.regions.grids import region_id
+from corruptset.scores.places import SHIFTS, SHRINKS, Step
+
 from .draw import Draw, Pixels, hash_of, in_turn, shuffled
 from .study_records import Change, Group, Trial
 
@@ -37,6 +38,8 @@ class SourceRegions:
     image: Callable[[int], Pixels]
     right: NDArray[np.bool_] | None
     """Which of them the model has right."""
+    confidence: NDArray[np.float32] | None = None
+    """The model's probability of the true class of each."""
 
     def candidates(self, changes: Sequence[Change], sizes: Sequence[str] | None) -> dict[tuple[Change, str], list[Place]]:
         """Return the pairs that may be shown, by change and group of size: with a model, those of which it has one right."""
@@ -73,9 +76,16 @@ class RegionPairs:
     """The pairs of a data set of regions, shown as a set has them; `right`, (N,), says which a model has right, `sizes` are as ``p40``."""
 
     def __init__(
-        self, data: DataSet, set_id: str, right: NDArray[np.bool_] | None, changes: Sequence[Change], sizes: Sequence[str] | None
+        self,
+        data: DataSet,
+        set_id: str,
+        right: NDArray[np.bool_] | None,
+        changes: Sequence[Change],
+        sizes: Sequence[str] | None,
+        confidence: NDArray[np.float32] | None = None,
     ) -> None:
         self._data, self._set, self._right, self._changes, self._sizes = data, set_id, right, changes, sizes
+        self._confidence = confidence
         self._table = any(file.path == REGIONS for file in data.manifest.files)
         if self._table and right is not None:
             raise StudyError(
@@ -139,7 +149,9 @@ class RegionPairs:
         rows = [row for row in self._rows[source] if self._data.samples[row].region is not None]
         records = [region for row in rows if (region := self._data.samples[row].region) is not None]
         images = self._data[self._set]
-        return SourceRegions(records, lambda i: images.image(rows[i]), None if self._right is None else self._right[rows])
+        return SourceRegions(
+            records, lambda i: images.image(rows[i]), *(None if of is None else of[rows] for of in (self._right, self._confidence))
+        )
 
     def trials(self, pairs: Sequence[Pair], draw: Draw) -> Iterator[tuple[Trial, Pixels]]:
         """Yield the pictures of both groups: nobody sees both of a pair, and half of the members that are right go to each group."""
@@ -152,6 +164,7 @@ class RegionPairs:
                 known = {"unit": unit, "source": pair.source, "category": pair.category, "change": pair.change}
                 known["member"] = "anchor" if member == pair.place[0] else "partner"
                 right = None if pair.regions.right is None else bool(pair.regions.right[member])
+                known["confidence"] = None if pair.regions.confidence is None else float(pair.regions.confidence[member])
                 yield draw.trial(group, self._set, sample, **known, right=right), pair.regions.image(member)
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from pathlib import Path as _Path
+
+sys.path.insert(0, str(_Path(__file__).parent))
 
 import layouts
 import numpy as np
 import pytest
+from corruptset_pairs.sheet import Sheet, pairs_sheet
 from slow_regions import small_images, write_recipe, write_rows
 
 import corruptset
 from corruptset.generate.build import build
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.pairs.sheet import Sheet, pairs_sheet
 
 LEVELS = """[[sets]]
 corruptions = ["black_lines", "posterize"]

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from corruptset_pairs.answer_files import read_answers, read_key
+from corruptset_pairs.sheet import Sheet
+from corruptset_pairs.study_records import StudyKey
 from studies import save, sheet_of
 
 from corruptset.errors import StudyError
-from corruptset.scores.pairs.answer_files import read_answers, read_key
-from corruptset.scores.pairs.sheet import Sheet
-from corruptset.scores.pairs.study_records import StudyKey
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from corruptset_pairs import sheet as home
+from corruptset_pairs.answer_files import read_key
+from corruptset_pairs.command import answer_categories
 from slow_regions import small_images, write_recipe, write_rows
 from studies import save, sheet_of
 
-from corruptset.cli.study import answer_categories
 from corruptset.generate.build import build
 from corruptset.generate.sources.super_categories import read_super_categories
 from corruptset.manifests.reader import DataSet
-from corruptset.scores.pairs import sheet as home
-from corruptset.scores.pairs.answer_files import read_key
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from corruptset_pairs.people import People
+from corruptset_pairs.sheet import pairs_sheet
+from corruptset_pairs.study_records import AnswerSheet, StudyKey
 from studies import sheet_of
-
-from corruptset.scores.pairs.people import People
-from corruptset.scores.pairs.sheet import pairs_sheet
-from corruptset.scores.pairs.study_records import AnswerSheet, StudyKey
 
 STUDIES = 300
 PEOPLE, PAIRS, OF_PAIR, EASE, EFFECT = 0.5, 1.0, 0.8, 1.2, 0.5

@@ -1,1 +1,0 @@
-"""Small studies with people: sheets of pictures that a browser shows, and what the answers come to."""
