@@ -176,8 +176,8 @@ def read_members(archive: Path) -> Iterator[Member]:
                 yield Member(archive, info.name, info.size, partial(_at, file, info.offset_data))
         except (tarfile.TarError, ValueError, RecursionError) as e:
             raise BadArchive(archive, f"is not a tar archive, or is cut or damaged: {e}") from None
-        rest = file.read(tarfile.RECORDSIZE)
-        if len(rest) == tarfile.RECORDSIZE or rest.strip(b"\0"):  # most programs that unpack do not see another archive there
+        rest = file.read(tarfile.RECORDSIZE + 1)  # a second block of zeros, and up to a record that is filled up
+        if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):  # most programs that unpack do not see another archive there
             raise BadArchive(archive, "has bytes behind its end: something was put behind the archive")
 
 

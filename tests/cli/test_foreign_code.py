@@ -117,11 +117,11 @@ def test_an_installed_plugin_that_ends_the_process_is_named(run: Run, tmp_path: 
 
 
 def test_a_call_that_ends_the_process_late_is_no_build(run: Run, tmp_path: Path) -> None:
-    """The first calls, which `plan` and `build` make themselves, return."""
+    """The first call, which `build` makes itself before it writes, returns."""
     write_plugin(
         tmp_path,
         "(tmp := __import__('pathlib').Path('calls')).open('a').write('x')\n"
-        "    if tmp.stat().st_size > 2: __import__('os')._exit(0)\n    return 255 - images",
+        "    if tmp.stat().st_size > 1: __import__('os')._exit(0)\n    return 255 - images",
     )
     done = run(*COMMANDS["build"], "--plugin", "mine.py")
     assert (done.code, done.out) == (2, "")

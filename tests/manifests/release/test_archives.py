@@ -14,7 +14,7 @@ import pytest
 from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, refused, write_archive
 
 from corruptset.errors import CorruptsetError
-from corruptset.manifests.release.archives import ArchiveWriter, BadArchive, name_problem
+from corruptset.manifests.release.archives import ArchiveWriter, BadArchive, name_problem, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
@@ -85,6 +85,21 @@ def test_sizes_that_lie(good: Members, tmp_path: Path) -> None:
         info.size = len(records)
         (tmp_path / "pax").write_bytes(info.tobuf(tarfile.USTAR_FORMAT) + records.ljust(512, b"\0") + bytes(2048))
         refused(tmp_path / "pax", tmp_path, "is cut or damaged")
+
+
+@pytest.mark.parametrize("size", range(0, tarfile.RECORDSIZE + 1, tarfile.BLOCKSIZE))
+def test_tarfiles_own_padding_is_taken_and_nothing_behind_it(tmp_path: Path, size: int) -> None:
+    """Between one block and a whole record of zeros stand behind the first block of the end mark."""
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        info = tarfile.TarInfo("a")
+        info.size = size
+        tar.addfile(info, io.BytesIO(b"x" * size))
+    assert [(m.name, m.size) for m in read_members(path)] == [("a", size)]
+    with path.open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(BadArchive, match="behind its end"):
+        list(read_members(path))
 
 
 def test_what_is_no_archive(tmp_path: Path) -> None:
