@@ -40,7 +40,6 @@ DEFAULTS: dict[str, Any] = {
     "view": None,
     "any_shape": False,
     "store": None,
-    "annotations": "copy",
     "page": True,
     "plugins": None,
 }
@@ -65,7 +64,7 @@ GIVEN: list[tuple[list[str], dict[str, Any]]] = [
     (["--train"], {"train": True}),
     (["--metrics", "0"], {"metrics": 0}),
     (["--store", "table", "--per-super-category", "a.toml"], {"store": "table", "per_super_category": "a.toml"}),
-    (["--no-page", "--annotations", "link"], {"page": False, "annotations": "link"}),
+    (["--no-page"], {"page": False}),
     (["--view", "cifar-c", "--any-shape"], {"view": "cifar-c", "any_shape": True}),
     (
         ["--surrogate", "m.toml", "--device", "cuda", "--surrogate-batch", "64"],

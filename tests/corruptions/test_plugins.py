@@ -180,11 +180,11 @@ def test_a_table_gives_severities(tmp_path: Path) -> None:
         corruptset.corrupt(IMAGES[0], "blinds/3", calibration="tiny")
 
 
-def test_a_mistake_in_a_table_names_its_line(tmp_path: Path) -> None:
+def test_a_mistake_in_a_table_names_its_row(tmp_path: Path) -> None:
     path = write_blinds(tmp_path)
     (tmp_path / "blinds_tables" / "cifar.toml").write_text(f'{TABLE}[[blinds]]\nseverity = 1\ndepth = 7\nsource = "own"\n')
     load_plugin(path)
-    with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  line 7, \[\[blinds\]\] row 1: .*at most 1"):
+    with pytest.raises(RecipeError, match=r"cifar\.toml has 1 mistake:\n  \[\[blinds\]\] row 1: .*at most 1"):
         corruptset.corrupt(IMAGES[0], "blinds/1")
 
 

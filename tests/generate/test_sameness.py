@@ -10,7 +10,6 @@ import pytest
 import corruptset
 from corruptset.generate.build import Built, build
 from corruptset.generate.plan import parts
-from corruptset.generate.work import worker
 
 
 def test_every_byte_is_equal_for_one_and_two_jobs(whole: Built, make: Callable[..., Built], files: Any) -> None:
@@ -38,7 +37,7 @@ def test_batches_change_nothing(
     whole: Built, make: Callable[..., Built], files: Any, monkeypatch: pytest.MonkeyPatch, bytes_a_batch: int
 ) -> None:
     """One by one, and in threes."""
-    monkeypatch.setattr(worker, "BATCH_BYTES", bytes_a_batch)
+    monkeypatch.setattr(parts, "BATCH_BYTES", bytes_a_batch)
     assert files(make().directory) == files(whole.directory)
 
 

@@ -70,7 +70,7 @@ STORED = {
 
 @pytest.mark.parametrize(("corruption", "severity"), STORED)
 def test_equal_to_what_pytorch_msssim_said(corruption: str, severity: int) -> None:
-    clean = _photographs()[1][0][0]
+    clean = _photographs()[1][0]
     image = corrupt(clean, corruption, severity=severity, key="0")
     assert ms_ssim(clean, image) == pytest.approx(STORED[corruption, severity], abs=1e-5)
 
@@ -84,7 +84,7 @@ def test_equal_to_pytorch_msssim_on_fifty_pairs() -> None:
         return torch.from_numpy(image.astype(np.float64).transpose(2, 0, 1)[None].copy())
 
     pairs = 0
-    for number, clean in enumerate(_photographs()[1][0]):
+    for number, clean in enumerate(_photographs()[1]):
         for corruption, severity in STORED:
             image = corrupt(clean, corruption, severity=severity, key=str(number))
             wanted = float(reference.ms_ssim(tensor(clean), tensor(image), data_range=255))
