@@ -1,0 +1,69 @@
+"""Rows of pixels: a field laid over them, and pixels read bilinearly from elsewhere, black outside of the image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corruptset.corruptions.kernels import inlined, inner
+
+_1 = np.uint64(1)
+_2 = np.uint64(2)
+
+
+@inlined
+def level(value):  # type: ignore[no-untyped-def]
+    """Return a value clipped to 0..255 and floored, as the released generator stores it."""
+    return np.uint8(np.int32(min(max(value, 0.0), 255.0)))
+
+
+@inner
+def lay(row, fields, keep, weight, out):  # type: ignore[no-untyped-def]
+    """Write ``keep * row + weight * field``, (W, C); fields are (1, W) or (C, W) of float32."""
+    source, target, channels = row.reshape(-1), out.reshape(-1), row.shape[1]
+    for c in range(channels):
+        line = fields[min(c, fields.shape[0] - 1)]
+        for x in range(np.uint64(line.size)):
+            at = np.uint64(channels) * x + np.uint64(c)
+            target[at] = level(keep * np.float64(source[at]) + weight * np.float64(line[x]))
+
+
+@inner
+def frame(image, framed):  # type: ignore[no-untyped-def]
+    """Copy an image into the middle of its frame."""
+    for y in range(image.shape[0]):
+        source, target = image[y].reshape(-1), framed[y + 2].reshape(-1)
+        for x in range(np.uint64(source.size)):
+            target[x + np.uint64(2 * image.shape[2])] = source[x]
+
+
+@inlined
+def place(framed, y, x):  # type: ignore[no-untyped-def]
+    """Return where a pixel lies in a flat frame; one far outside lies where all around it is black, too."""
+    high, wide, channels = framed.shape
+    row, column = min(max(y + 2, 0), high - 2), min(max(x + 2, 0), wide - 2)
+    return np.uint64((row * wide + column) * channels)
+
+
+@inlined
+def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
+    """Return what lies `down` and `right` of a value of a flat frame."""
+    upper = flat[at] * ((1.0 - down) * (1.0 - right)) + flat[at + beside] * ((1.0 - down) * right)
+    below = at + line
+    return upper + (flat[below] * (down * (1.0 - right)) + flat[below + beside] * (down * right))
+
+
+@inner
+def sample_row(framed, y, downs, rights, more, out):  # type: ignore[no-untyped-def]
+    """Write row y, (W, C): each pixel from `downs` and `rights` of it, `more` added to every channel."""
+    channels = framed.shape[2]
+    flat, target = framed.reshape(-1), out.reshape(-1)
+    beside, line = np.uint64(channels), np.uint64(framed.shape[1] * channels)
+    for x in range(downs.size):
+        whole_down, whole_right = np.floor(downs[x]), np.floor(rights[x])
+        down, right = downs[x] - whole_down, rights[x] - whole_right
+        at, to = place(framed, y + np.int64(whole_down), x + np.int64(whole_right)), np.uint64(x * channels)
+        # Without a loop over channels, which LLVM would vectorise at a loss
+        target[to] = level(mixed(flat, at, beside, line, down, right) + more[x])
+        if channels == 3:
+            target[to + _1] = level(mixed(flat, at + _1, beside, line, down, right) + more[x])
+            target[to + _2] = level(mixed(flat, at + _2, beside, line, down, right) + more[x])
