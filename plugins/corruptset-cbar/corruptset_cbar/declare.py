@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.kernels import portions
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import uniform_rows, uniforms
 from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, corruption
@@ -29,14 +29,12 @@ def cbar(released: str, parameters: tuple[Parameter, ...], draws: Mapping[Draw, 
     def register(kernel: Callable[..., None]) -> Callable[..., Images]:
         @functools.wraps(kernel)
         def corrupt(images: Images, keys: Keys, **given: Any) -> Images:
+            values = [
+                np.stack([given[draw.name]] * len(images)) if draw.name in given else drawn(keys, images.shape[1:], given)
+                for draw, drawn in draws.items()
+            ]
             out = np.empty_like(images)
-            for batch in portions(len(images), images[0].size):
-                own, target = Keys(keys.stage, keys.samples[batch]), out[batch]
-                values = [
-                    np.stack([given[draw.name]] * len(target)) if draw.name in given else drawn(own, images.shape[1:], given)
-                    for draw, drawn in draws.items()
-                ]
-                kernel(images[batch], *values, *(given[p.name] for p in parameters), target)
+            kernel(images, *values, *(given[p.name] for p in parameters), out)
             return out
 
         reference = f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, {released}"
@@ -52,13 +50,21 @@ def side(shape: Shape) -> int:
     return min(shape[:2])
 
 
-def uniform(stream: int, low: float, high: float, of: Callable[[Shape], Any] = lambda shape: 1.0) -> Drawing:
-    """Draw from `low` to `high` times a size, or each of several sizes: they have streams of their own, from this one on."""
+def whole(shape: Shape) -> float:
+    """Return the size of what is no share of anything."""
+    return 1.0
+
+
+TALL, WIDE = itemgetter(0), itemgetter(1)
+
+
+def uniform(stream: int, low: float, high: float, *sizes: Callable[[Shape], float]) -> Drawing:
+    """Draw a number from `low` to `high`, times a size; or one for each of several sizes, from this stream and the next ones."""
 
     def draw(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
-        sizes = np.asarray(of(shape))
-        ends = [(stream + i, float(low * size), float(high * size)) for i, size in enumerate(sizes.flat)]
-        return np.stack([uniforms(keys.stage, keys.samples, *end) for end in ends], axis=-1).reshape(-1, *sizes.shape)
+        lengths = [size(shape) for size in sizes or [whole]]
+        drawn = [uniforms(keys.stage, keys.samples, stream + i, low * s, high * s) for i, s in enumerate(lengths)]
+        return np.stack(drawn, axis=1) if sizes[1:] else np.asarray(drawn[0])
 
     return draw
 

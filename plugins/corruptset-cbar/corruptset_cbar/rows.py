@@ -17,14 +17,16 @@ def level(value):  # type: ignore[no-untyped-def]
 
 
 @inner
-def lay(row, fields, keep, weight, out):  # type: ignore[no-untyped-def]
-    """Write ``keep * row + weight * field``, (W, C); fields are (1, W) or (C, W) of float32."""
-    source, target, channels = row.reshape(-1), out.reshape(-1), row.shape[1]
-    for c in range(channels):
-        line = fields[min(c, fields.shape[0] - 1)]
-        for x in range(np.uint64(line.size)):
-            at = np.uint64(channels) * x + np.uint64(c)
-            target[at] = level(keep * np.float64(source[at]) + weight * np.float64(line[x]))
+def lay(image, fields, keep, weight, out):  # type: ignore[no-untyped-def]
+    """Write ``keep * image + weight * field``; fields are (H, 1, W) or (H, C, W) of float32."""
+    height, width, channels = image.shape
+    for y in range(height):
+        source, target = image[y].reshape(-1), out[y].reshape(-1)
+        for c in range(channels):
+            line = fields[y, min(c, fields.shape[1] - 1)]
+            for x in range(np.uint64(width)):
+                at = np.uint64(channels) * x + np.uint64(c)
+                target[at] = level(keep * np.float64(source[at]) + weight * np.float64(line[x]))
 
 
 @inner
@@ -53,15 +55,19 @@ def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
 
 
 @inner
-def sample_row(framed, y, downs, rights, more, out):  # type: ignore[no-untyped-def]
+def sample_row(framed, y, downs, rights, more, places, out):  # type: ignore[no-untyped-def]
     """Write row y, (W, C): each pixel from `downs` and `rights` of it, `more` added to every channel."""
-    channels = framed.shape[2]
+    high, wide, channels = framed.shape
     flat, target = framed.reshape(-1), out.reshape(-1)
-    beside, line = np.uint64(channels), np.uint64(framed.shape[1] * channels)
+    beside, line = np.uint64(channels), np.uint64(wide * channels)
+    top, left, bottom, end = np.float64(-2 - y), -2.0, np.float64(high - 4 - y), np.float64(wide - 4)
+    for x in range(np.uint64(downs.size)):
+        row = np.int32(min(max(np.floor(downs[x]), top), bottom) - top)
+        column = np.int32(min(max(np.floor(rights[x]) + np.float64(np.int32(x)), left), end) - left)
+        places[x] = (row * np.int32(wide) + column) * np.int32(channels)
     for x in range(downs.size):
-        whole_down, whole_right = np.floor(downs[x]), np.floor(rights[x])
-        down, right = downs[x] - whole_down, rights[x] - whole_right
-        at, to = place(framed, y + np.int64(whole_down), x + np.int64(whole_right)), np.uint64(x * channels)
+        down, right = downs[x] - np.floor(downs[x]), rights[x] - np.floor(rights[x])
+        at, to = np.uint64(places[x]), np.uint64(x * channels)
         # Without a loop over channels, which LLVM would vectorise at a loss
         target[to] = level(mixed(flat, at, beside, line, down, right) + more[x])
         if channels == 3:

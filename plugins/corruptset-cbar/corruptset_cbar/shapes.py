@@ -12,7 +12,7 @@ from corruptset.corruptions.arithmetic import sine_cosine
 from corruptset.corruptions.kernels import inner, kernel
 from corruptset.corruptions.registry import Draw, Parameter, Shape, given_array, given_scalar
 
-from .declare import chances, cbar, side, uniform
+from .declare import cbar, chances, side, uniform
 from .elementary import cosine, sine
 
 _GREY = 128.0
@@ -130,7 +130,7 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
     count, height, width, channels = images.shape
     for n in range(count):
         sin, cos = sine_cosine(angles[n])
-        cell = cells[n]
+        cell, covered = cells[n], squares[n].reshape(-1)
         along = np.int64(4 * min(height, width) // cell)
         for y in range(height):
             for x in range(width):
@@ -138,6 +138,6 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
                 v = (-sin * y + cos * x) / cell
                 light = (np.int64(np.floor(u)) ^ np.int64(np.floor(v))) & 1
                 # Squares are numbered towards zero, so those on both sides of it share a number, as published.
-                kept = light or squares[n, np.int64(u) % along, np.int64(v) % along] >= fraction
+                kept = light or covered[(np.int64(u) % along) * _MOST + np.int64(v) % along] >= fraction
                 for c in range(channels):
                     out[n, y, x, c] = images[n, y, x, c] if kept else np.uint8(_GREY)

@@ -12,7 +12,7 @@ from corruptset.corruptions.random.normal import normal_layers, normal_table
 from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Draw, Images, Parameter, given_array
 
-from .declare import Drawing, cbar, side, uniform
+from .declare import TALL, WIDE, Drawing, cbar, side, uniform
 from .elementary import arctangent, power
 from .rows import level
 
@@ -94,7 +94,7 @@ def _stars(number: int) -> dict[Draw, Drawing]:
     (Parameter("radius", low=1e-6, high=10.0, about="mean length of a ray, as a share of the side"),),
     {
         Draw("centres", "of the five sparkles, (5, 2) as (x, y)", given_array(lambda shape, p: (5, 2), np.float64, -1e6, 1e6)): uniform(
-            2, 0.0, 1.0, lambda shape: [shape[1::-1]] * 5
+            2, 0.0, 1.0, *[WIDE, TALL] * 5
         )
     }
     | _stars(5),
@@ -109,7 +109,7 @@ def sparkles(images: Images, centres: Floats, rays: Wholes, normals: Floats, rad
     Drawn at random: the centres, uniform on the image; how many rays each has, 50 to 199; the length of every ray, normal
     with a standard deviation of a quarter of the radius, and at least one pixel.
     """
-    _shine(images, centres, rays, normals, radius * side(images.shape[1:]), 1.0, 1.0, out)
+    _shine(images, centres.reshape(-1, 5, 2), rays, normals, radius * side(images.shape[1:]), 1.0, 1.0, out)
 
 
 @cbar(
@@ -117,7 +117,7 @@ def sparkles(images: Images, centres: Floats, rays: Wholes, normals: Floats, rad
     (Parameter("amount", low=0.0, high=99.9, about="how sharply the visible star ends: 100 would be nowhere"),),
     {
         Draw("centre", "of the star, as (x, y)", given_array(lambda shape, p: (2,), np.float64, -1e6, 1e6)): uniform(
-            2, 0.25, 0.75, lambda shape: shape[1::-1]
+            2, 0.25, 0.75, WIDE, TALL
         )
     }
     | _stars(1),
@@ -134,4 +134,4 @@ def inverse_sparkles(images: Images, centres: Floats, rays: Wholes, normals: Flo
     ray, normal about a quarter of the side with a standard deviation of a sixteenth of it.
     """
     radius, exponent = 0.25 * side(images.shape[1:]), (100.0 - amount) / 50.0
-    _shine(images, centres[:, None], rays, normals, radius, -math.inf, exponent, out)
+    _shine(images, centres.reshape(-1, 1, 2), rays, normals, radius, -math.inf, exponent, out)

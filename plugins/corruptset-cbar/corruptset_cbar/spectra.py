@@ -104,13 +104,12 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
             _lay_out(z[0], plane, fields)
             if paired:
                 _lay_out(z[1], plane + 1, fields)
-        for y in range(height):
-            if blue:
-                for x in range(width):
-                    for c in range(channels):
-                        out[n, y, x, c] = images[n, y, x, c] if fields[y, 0, x] > value else np.uint8(0)
-            else:
-                lay(images[n, y], fields[y], 1.0, value, out[n, y])
+        if not blue:
+            lay(images[n], fields, 1.0, value, out[n])
+        for y in range(height if blue else 0):
+            for x in range(width):
+                for c in range(channels):
+                    out[n, y, x, c] = images[n, y, x, c] if fields[y, 0, x] > value else np.uint8(0)
 
 
 @kernel

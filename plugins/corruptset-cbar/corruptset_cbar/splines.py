@@ -117,14 +117,12 @@ def _filter(line):  # type: ignore[no-untyped-def]
 @kernel
 def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
-    picture, total = np.empty((height, width, channels)), np.empty((height, width, channels))
+    picture = np.zeros((height, width, 3))
     tall, wide = np.empty(height), np.empty(width)
     rows, down = np.empty(4, np.int64), np.empty(4)
     columns, across = np.empty(4, np.int64), np.empty(4)
-    weights = np.empty((4, 4))
     middle_y, middle_x = (height - 1) / 2.0, (width - 1) / 2.0
     for n in range(count):
-        total[:] = 0.0
         for c in range(channels):
             for x in range(width):
                 for y in range(height):
@@ -138,29 +136,24 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
                 _filter(wide)
                 for x in range(width):
                     picture[y, x, c] = wide[x]
-        for k in range(angles.shape[0]):
-            s, cosine = angles[k, 0], angles[k, 1]
-            for y in range(height):
-                for x in range(width):
-                    from_y = cosine * y + s * x + (middle_y - (cosine * middle_y + s * middle_x))
-                    from_x = -s * y + cosine * x + (middle_x - (cosine * middle_x - s * middle_y))
-                    if not (0.0 <= from_y <= height - 1 and 0.0 <= from_x <= width - 1):
-                        continue
-                    _taps(from_y, height, rows, down)
-                    _taps(from_x, width, columns, across)
-                    for i in range(4):
-                        for j in range(4):
-                            weights[i, j] = shares[k] * down[i] * across[j]
-                    for c in range(channels):
-                        value = total[y, x, c]
-                        for i in range(4):
-                            for j in range(4):
-                                value += weights[i, j] * picture[rows[i], columns[j], c]
-                        total[y, x, c] = value
         for y in range(height):
             for x in range(width):
+                red, green, blue = 0.0, 0.0, 0.0
+                for k in range(angles.shape[0]):
+                    s, cosine = angles[k, 0], angles[k, 1]
+                    from_y = cosine * y + s * x + (middle_y - (cosine * middle_y + s * middle_x))
+                    from_x = -s * y + cosine * x + (middle_x - (cosine * middle_x - s * middle_y))
+                    if 0.0 <= from_y <= height - 1 and 0.0 <= from_x <= width - 1:
+                        _taps(from_y, height, rows, down)
+                        _taps(from_x, width, columns, across)
+                        for i in range(4):
+                            for j in range(4):
+                                share, pixel = shares[k] * down[i] * across[j], picture[rows[i], columns[j]]
+                                red += share * pixel[0]
+                                green += share * pixel[1]
+                                blue += share * pixel[2]
                 for c in range(channels):
-                    out[n, y, x, c] = level(total[y, x, c] * 255.0)
+                    out[n, y, x, c] = level((red, green, blue)[c] * 255.0)
 
 
 @cbar(

@@ -15,7 +15,7 @@ from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, given_array, given_scalar
 from corruptset.corruptions.separable import half_gaussian, weigh
 
-from .declare import cbar, side, uniform
+from .declare import cbar, side, uniform, whole
 from .elementary import TURNS, cosine, nearest, power, rough_sine_cosine, sine
 from .rows import frame, level, mixed, place, sample_row
 
@@ -33,10 +33,10 @@ _FLAT = 1.0 - 1e-3
     (Parameter("amplitude", low=0.0, high=10.0, about="of both waves, as a share of the side"),),
     {
         Draw("wave_lengths", "in pixels, (across, down)", given_array(lambda shape, p: (2,), np.float64, 1e-3, 1e6)): uniform(
-            0, 0.1, 0.3, lambda shape: [side(shape)] * 2
+            0, 0.1, 0.3, side, side
         ),
         Draw("phases", "in radians, (across, down)", given_array(lambda shape, p: (2,), np.float64, -1e4, 1e4)): uniform(
-            2, 0.0, 2.0 * math.pi, lambda shape: [1.0] * 2
+            2, 0.0, 2.0 * math.pi, whole, whole
         ),
     },
     preserves_geometry=False,
@@ -53,14 +53,14 @@ def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-
     count, height, width, channels = images.shape
     reach = amplitude * min(height, width)
     framed = np.zeros((height + 4, width + 4, channels), np.uint8)
-    downs, rights, nothing = np.empty(width), np.empty(width), np.zeros(width)
+    downs, rights, nothing, places = np.empty(width), np.empty(width), np.zeros(width), np.empty(width, np.int32)
     for n in range(count):
         frame(images[n], framed)
         for x in range(width):
             rights[x] = reach * sine(x / lengths[n, 0] + phases[n, 0] * TURNS)
         for y in range(height):
             downs[:] = reach * sine(y / lengths[n, 1] + phases[n, 1] * TURNS)
-            sample_row(framed, y, downs, rights, nothing, out[n, y])
+            sample_row(framed, y, downs, rights, nothing, places, out[n, y])
 
 
 @inner
@@ -211,7 +211,7 @@ def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[n
     field = np.zeros((height + 2, wide))
     within = field.reshape(-1)[wide + 1 : (height + 1) * wide + 1 - 2 * margin]
     framed = np.zeros((height + 4, width + 4, channels), np.uint8)
-    downs, rights, lights = np.empty(width), np.empty(width), np.empty(width)
+    downs, rights, lights, places = np.empty(width), np.empty(width), np.empty(width), np.empty(width, np.int32)
     for n in range(count):
         frame(images[n], framed)
         _light(times[n], sizes[n], margin, rough)
@@ -230,7 +230,7 @@ def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[n
                 # The released generator rounds where it looks to a thousandth of a pixel.
                 downs[x], rights[x] = nearest(a * bend * 1e3) * 1e-3, nearest(b * bend * 1e3) * 1e-3
                 lights[x] = 255.0 * light * (a - b)
-            sample_row(framed, y, downs, rights, lights, out[n, y])
+            sample_row(framed, y, downs, rights, lights, places, out[n, y])
 
 
 @cbar(

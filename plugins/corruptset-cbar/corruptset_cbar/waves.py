@@ -14,7 +14,7 @@ from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import uniform_rows, whole_numbers
 from corruptset.corruptions.registry import Draw, Parameter, Shape, given_array, given_scalar
 
-from .declare import cbar, side, uniform
+from .declare import TALL, WIDE, cbar, side, uniform
 from .elementary import TURNS, arctangent, cosine, sine
 from .rows import lay
 
@@ -22,6 +22,10 @@ _INTENSITY = (Parameter("intensity", low=0.0, high=1000.0, about="in grey levels
 _POINTS = 256  # of the lattice that Perlin noise repeats
 _OCTAVES = 5
 _CELLS = 7.0  # of the first octave along the side: 32 pixels of 224
+
+
+def _tenth(shape: Shape) -> float:
+    return side(shape) / 10
 
 
 def _frequencies(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
@@ -53,17 +57,17 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
     along x, and the phase, uniform on [0, 2 pi).
     """
     count, height, width, _ = images.shape
-    sines, cosines, line = np.empty(width), np.empty(width), np.empty((1, width), np.float32)
+    sines, cosines, field = np.empty(width), np.empty(width), np.empty((height, 1, width), np.float32)
     for n in range(count):
         across, down = frequencies[n, 0] * TURNS, frequencies[n, 1] * TURNS
         for x in range(width):
             turns = across * x + phases[n] * TURNS
             sines[x], cosines[x] = sine(turns), cosine(turns)
         for y in range(height):
-            s, c = sine(down * y), cosine(down * y)
+            s, c, line = sine(down * y), cosine(down * y), field[y, 0]
             for x in range(np.uint64(width)):
-                line[0, x] = np.float32(sines[x] * c + cosines[x] * s)
-            lay(images[n, y], line, 1.0, intensity, out[n, y])
+                line[x] = np.float32(sines[x] * c + cosines[x] * s)
+        lay(images[n], field, 1.0, intensity, out[n])
 
 
 @cbar(
@@ -71,11 +75,11 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
     _INTENSITY,
     {
         Draw("centre", "of the rings, as (x, y)", given_array(lambda shape, p: (2,), np.float64, -1e6, 1e6)): uniform(
-            0, 0.0, 1.0, lambda shape: shape[1::-1]
+            0, 0.0, 1.0, WIDE, TALL
         ),
         Draw("petals", "how often the rings waver in a round", given_scalar(0.0, 1e3)): uniform(2, 0.0, 10.0),
-        Draw("amplitude", "of the wavering, in pixels", given_scalar(0.0, 1e6)): uniform(3, 0.0, 1.0, lambda shape: side(shape) / 10),
-        Draw("ring_width", "in pixels", given_scalar(1e-9, 1e6)): uniform(4, 0.0, 1.0, lambda shape: side(shape) / 10),
+        Draw("amplitude", "of the wavering, in pixels", given_scalar(0.0, 1e6)): uniform(3, 0.0, 1.0, _tenth),
+        Draw("ring_width", "in pixels", given_scalar(1e-9, 1e6)): uniform(4, 0.0, 1.0, _tenth),
     },
 )
 @kernel
@@ -91,17 +95,17 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
     sawtooth, not a sine.
     """
     count, height, width, _ = images.shape
-    line = np.empty((1, width), np.float32)
+    field = np.empty((height, 1, width), np.float32)
     for n in range(count):
         x0, y0, frequency, amplitude, step = centres[n, 0], centres[n, 1], petals[n], amplitudes[n], max(widths[n], 1e-9)
         for y in range(height):
-            dy = y - y0
+            dy, line = y - y0, field[y, 0]
             for x in range(np.uint64(width)):
                 dx = np.float64(np.int64(x)) - x0
                 wave = sine(arctangent(dx, dy) * frequency)
                 rings = (math.sqrt(dx * dx + dy * dy) + wave * amplitude) / step
-                line[0, x] = np.float32(rings - np.floor(rings) - 0.5)
-            lay(images[n, y], line, 1.0, intensity, out[n, y])
+                line[x] = np.float32(rings - np.floor(rings) - 0.5)
+        lay(images[n], field, 1.0, intensity, out[n])
 
 
 @cbar(
@@ -124,7 +128,7 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
     size of a wave, uniform on 0.075 to 0.2 of the side. A grey image gets green's swirls.
     """
     count, height, width, channels = images.shape
-    lines, xs, ys = np.empty((channels, width), np.float32), np.empty(width), np.empty(width)
+    fields, xs, ys = np.empty((height, channels, width), np.float32), np.empty(width), np.empty(width)
     for n in range(count):
         time = times[n] * TURNS
         lift = sine(time) * TURNS
@@ -142,7 +146,7 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
                     ys[x] += r1 + 0.3 * r0
                 fold, delay, fade = fold * 1.93, delay * 1.15, fade * (2.25 - sharpness[n])
             for c in range(channels):
-                line = lines[c]
+                line = fields[y, c]
                 for x in range(np.uint64(width)):
                     if channels == 1 or c == 1:
                         turns = (xs[x] + ys[x] + lift) * 0.5
@@ -151,7 +155,7 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
                     else:
                         turns = ys[x] + time
                     line[x] = np.float32(sine(turns))
-            lay(images[n, y], lines, 1.0 - intensity / 255.0, intensity, out[n, y])
+        lay(images[n], fields, 1.0 - intensity / 255.0, intensity, out[n])
 
 
 @kernel
@@ -173,10 +177,20 @@ def _permutations(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> ND
     return np.asarray(_swapped(uniform_rows(keys.stage, keys.samples, 0, 0.0, 256.0, _POINTS)))
 
 
+@kernel
+def _directions(points):  # type: ignore[no-untyped-def]
+    """Bring points of a grid, (N, K, 2), to length 1 or 0."""
+    flat = points.reshape(-1)
+    for i in range(0, np.uint64(flat.size), 2):
+        a, b = np.floor(flat[i]), np.floor(flat[i + 1])
+        length = max(math.sqrt(a * a + b * b), 1.0)
+        flat[i], flat[i + 1] = a / length, b / length
+    return points
+
+
 def _gradients(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return points of a grid in a square, brought to length 1 or 0."""
-    points = np.floor(uniform_rows(keys.stage, keys.samples, 1, -256.0, 256.0, 2 * _POINTS)).reshape(-1, _POINTS, 2)
-    return points / np.maximum(np.sqrt((points * points).sum(axis=2, keepdims=True)), 1.0)
+    points = uniform_rows(keys.stage, keys.samples, 1, -256.0, 256.0, 2 * _POINTS)
+    return np.asarray(_directions(points.reshape(-1, _POINTS, 2)))
 
 
 @cbar(
@@ -242,4 +256,4 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
             line = field[y, 0]
             for x in range(np.uint64(width)):
                 line[x] = min(np.float32(0.5) + np.float32(0.5) * line[x], np.float32(1.0))
-            lay(images[n, y], field[y], 1.0 - alpha, 255.0 * alpha, out[n, y])
+        lay(images[n], field, 1.0 - alpha, 255.0 * alpha, out[n])
