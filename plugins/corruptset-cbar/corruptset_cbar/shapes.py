@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from corruptset.corruptions.arithmetic import sine_cosine
 from corruptset.corruptions.kernels import inner, kernel
-from corruptset.corruptions.registry import Draw, Parameter, Shape, given_array, given_scalar
+from corruptset.corruptions.registry import Draw, Shape, given_scalar
 
-from .declare import cbar, chances, side, uniform
+from .declare import Given, array, cbar, chances, fixed, number, side, uniform
 from .elementary import cosine, sine
 
 _GREY = 128.0
@@ -54,22 +53,23 @@ def _stroke(image, y, x, y1, x1):  # type: ignore[no-untyped-def]
             y += step_y
 
 
-def _places(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, int]:
+def _places(shape: Shape, parameters: Given) -> tuple[int, int]:
     return int(parameters["density"] * side(shape)), 3
 
 
 @cbar(
     "Lines; skimage.draw.line_aa",
-    (Parameter("density", low=0.0, high=100.0, about="how many lines there are for each pixel of the side"),),
-    {
-        Draw("angle_deg", "of the common direction, from the vertical", given_scalar(-3600.0, 3600.0)): uniform(0, 0.0, 360.0),
-        Draw("spread", "how far lines turn from it, in turns from end to end", given_scalar(0.0, 1.0)): uniform(1, 0.1, 1.0),
-        Draw(
-            "places",
-            "(lines, 3) in [0, 1]: the middle of each line, down and across, and its place in the spread",
-            given_array(_places, np.float64, 0.0, 1.0),
-        ): chances(2, _places),
-    },
+    {"density": (0.0, 100.0, "how many lines there are for each pixel of the side")},
+    number("angle_deg", "of the common direction, from the vertical", -3600.0, 3600.0, uniform(0, 0.0, 360.0)),
+    number("spread", "how far lines turn from it, in turns from end to end", 0.0, 1.0, uniform(1, 0.1, 1.0)),
+    array(
+        "places",
+        "(lines, 3) in [0, 1]: the middle of each line, down and across, and its place in the spread",
+        _places,
+        0.0,
+        1.0,
+        chances(2, _places),
+    ),
 )
 @kernel
 def lines(images, angles, spreads, places, density, out):  # type: ignore[no-untyped-def]
@@ -94,28 +94,30 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
             _stroke(out[n], np.int64(y - dy), np.int64(x - dx), np.int64(y + dy), np.int64(x + dx))
 
 
-def _radians(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> float:
+def _radians(value: Any, shape: Shape, parameters: Given) -> float:
     return math.radians(given_scalar(-3600.0, 3600.0)(value, shape, parameters))
 
 
-def _cell(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> float:
+def _cell(value: Any, shape: Shape, parameters: Given) -> float:
     return max(given_scalar(0.1, 1e6)(value, shape, parameters), 0.1 * side(shape))
 
 
 @cbar(
     "CheckerBoardCutOut",
-    (Parameter("fraction", low=0.0, high=1.0, about="share of the board's dark squares that are cut out"),),
-    {
-        Draw("angle_deg", "of the board", _radians): uniform(0, 0.0, 2.0 * math.pi),
-        Draw("cell", "the squares' side in pixels, a tenth of the side or more", _cell): lambda *given: np.maximum(
-            uniform(1, 0.1, 0.25, side)(*given), 1.0
-        ),
-        Draw(
-            "chances",
-            "(40, 40) in [0, 1]: a square below the fraction is covered; the first 4 sides / cell of each axis are used",
-            given_array(lambda shape, p: (_MOST, _MOST), np.float64, 0.0, 1.0),
-        ): chances(2, lambda shape, p: (_MOST, _MOST)),
-    },
+    {"fraction": (0.0, 1.0, "share of the board's dark squares that are cut out")},
+    (Draw("angle_deg", "of the board", _radians), uniform(0, 0.0, 2.0 * math.pi)),
+    (
+        Draw("cell", "the squares' side in pixels, a tenth of the side or more", _cell),
+        lambda *given: np.maximum(uniform(1, 0.1, 0.25, side)(*given), 1.0),
+    ),
+    array(
+        "chances",
+        "(40, 40) in [0, 1]: a square below the fraction is covered; the first 4 sides / cell of each axis are used",
+        fixed(_MOST, _MOST),
+        0.0,
+        1.0,
+        chances(2, fixed(_MOST, _MOST)),
+    ),
 )
 @kernel
 def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type: ignore[no-untyped-def]

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import inner, kernel
 from corruptset.corruptions.random.normal import normal_layers, normal_table
 from corruptset.corruptions.random.philox import whole_numbers
-from corruptset.corruptions.registry import Draw, Images, Parameter, given_array
+from corruptset.corruptions.registry import Draw
 
-from .declare import TALL, WIDE, Drawing, cbar, side, uniform
+from .declare import TALL, WIDE, Drawing, array, cbar, fixed, side, uniform
 from .elementary import arctangent, power
 from .rows import level
 
-Floats = NDArray[np.float64]
-Wholes = NDArray[np.int64]
 _LEAST_RAYS, _MOST_RAYS = 50, 199
 _UNEVEN = 0.25  # the rays' standard deviation, as a share of the radius
 
@@ -54,6 +51,7 @@ def _shine(images, centres, rays, normals, radius, least, exponent, out):  # typ
     """Draw images towards white near each centre in turn, or away from the only one."""
     count, height, width, channels = images.shape
     sparkles = rays.shape[1]
+    points = centres.reshape(count, sparkles, 2)
     turns, share, values = np.empty(width), np.empty(width), np.empty((channels, width))
     lengths = np.empty((sparkles, _MOST_RAYS + 2))
     for n in range(count):
@@ -65,8 +63,8 @@ def _shine(images, centres, rays, normals, radius, least, exponent, out):  # typ
                 for x in range(width):
                     values[c, x] = images[n, y, x, c]
             for k in range(sparkles):
-                number, dy = np.float64(rays[n, k]), y - centres[n, k, 1]
-                _glow(centres[n, k, 0], dy, number, lengths[k], exponent, turns, share)
+                number, dy = np.float64(rays[n, k]), y - points[n, k, 1]
+                _glow(points[n, k, 0], dy, number, lengths[k], exponent, turns, share)
                 for c in range(channels):
                     _whiten(values[c], share, sparkles == 1)
             for c in range(channels):
@@ -74,32 +72,30 @@ def _shine(images, centres, rays, normals, radius, least, exponent, out):  # typ
                     out[n, y, x, c] = level(values[c, x])
 
 
-def _stars(number: int) -> dict[Draw, Drawing]:
-    """Return how many rays each of some sparkles has, and how long they are."""
-    rays = f"how many each one has, ({number},) whole numbers"
+def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[tuple[Draw, Drawing]]:
+    """Return where some sparkles are, how many rays each one has, and how long those are."""
+    rays = f"how many each one has, ({size},) whole numbers"
     normals = "standard normals, by how many quarters of the radius a ray is longer; the first ones of a row are used, one a ray"
-    spans, most = np.full(number, _MOST_RAYS - _LEAST_RAYS + 1), (number, _MOST_RAYS)
-    return {
-        Draw("rays", rays, given_array(lambda shape, p: (number,), np.int64, 1, _MOST_RAYS)): lambda keys, shape, p: (
-            whole_numbers(keys.stage, keys.samples, 0, spans) + _LEAST_RAYS
+    spans, most = np.full(size, _MOST_RAYS - _LEAST_RAYS + 1), (size, _MOST_RAYS)
+    return [
+        array("centres" if shape[1:] else "centre", about, fixed(*shape), -1e6, 1e6, places),
+        array(
+            "rays", rays, fixed(size), 1, _MOST_RAYS,
+            lambda keys, shape, p: whole_numbers(keys.stage, keys.samples, 0, spans) + _LEAST_RAYS,
         ),
-        Draw("normals", f"{normals}, {most}", given_array(lambda shape, p: most, np.float64, -100, 100)): lambda keys, shape, p: (
-            normal_layers(*most, 0.0, 1.0, keys.stage, keys.samples, 1, normal_table())
+        array(
+            "normals", f"{normals}, {most}", fixed(*most), -100.0, 100.0,
+            lambda keys, shape, p: normal_layers(*most, 0.0, 1.0, keys.stage, keys.samples, 1, normal_table()),
         ),
-    }
+    ]  # fmt: skip
 
 
 @cbar(
     "Sparkles",
-    (Parameter("radius", low=1e-6, high=10.0, about="mean length of a ray, as a share of the side"),),
-    {
-        Draw("centres", "of the five sparkles, (5, 2) as (x, y)", given_array(lambda shape, p: (5, 2), np.float64, -1e6, 1e6)): uniform(
-            2, 0.0, 1.0, *[WIDE, TALL] * 5
-        )
-    }
-    | _stars(5),
+    {"radius": (1e-6, 10.0, "mean length of a ray, as a share of the side")},
+    *_stars(5, "of the five sparkles, (5, 2) as (x, y)", uniform(2, 0.0, 1.0, *[WIDE, TALL] * 5), 5, 2),
 )
-def sparkles(images: Images, centres: Floats, rays: Wholes, normals: Floats, radius: float, out: Images) -> None:
+def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-untyped-def]
     """Lay five white sparkles over images, one after the other: ``x + f * (255 - x)``, f at most 1.
 
     f is (length of the ray / distance)**2, times 1 in the middle between two rays and 3/4 on them.
@@ -109,20 +105,15 @@ def sparkles(images: Images, centres: Floats, rays: Wholes, normals: Floats, rad
     Drawn at random: the centres, uniform on the image; how many rays each has, 50 to 199; the length of every ray, normal
     with a standard deviation of a quarter of the radius, and at least one pixel.
     """
-    _shine(images, centres.reshape(-1, 5, 2), rays, normals, radius * side(images.shape[1:]), 1.0, 1.0, out)
+    _shine(images, centres, rays, normals, radius * side(images.shape[1:]), 1.0, 1.0, out)
 
 
 @cbar(
     "InverseSparkles",
-    (Parameter("amount", low=0.0, high=99.9, about="how sharply the visible star ends: 100 would be nowhere"),),
-    {
-        Draw("centre", "of the star, as (x, y)", given_array(lambda shape, p: (2,), np.float64, -1e6, 1e6)): uniform(
-            2, 0.25, 0.75, WIDE, TALL
-        )
-    }
-    | _stars(1),
+    {"amount": (0.0, 99.9, "how sharply the visible star ends: 100 would be nowhere")},
+    *_stars(1, "of the star, as (x, y)", uniform(2, 0.25, 0.75, WIDE, TALL), 2),
 )
-def inverse_sparkles(images: Images, centres: Floats, rays: Wholes, normals: Floats, amount: float, out: Images) -> None:
+def inverse_sparkles(images, centres, rays, normals, amount, out):  # type: ignore[no-untyped-def]
     """Whiten images away from a star-shaped region: ``255 + f * (x - 255)``, f at most 1.
 
     f is (length of the ray / distance)**(2 e), e = (100 - amount) / 50, times 1 in the middle between two rays and 3/4 on
@@ -134,4 +125,4 @@ def inverse_sparkles(images: Images, centres: Floats, rays: Wholes, normals: Flo
     ray, normal about a quarter of the side with a standard deviation of a sixteenth of it.
     """
     radius, exponent = 0.25 * side(images.shape[1:]), (100.0 - amount) / 50.0
-    _shine(images, centres.reshape(-1, 1, 2), rays, normals, radius, -math.inf, exponent, out)
+    _shine(images, centres, rays, normals, radius, -math.inf, exponent, out)

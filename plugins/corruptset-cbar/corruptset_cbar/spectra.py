@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.random.philox import fill_uniforms
-from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, given_array
+from corruptset.corruptions.registry import Draw, Shape, given_array
 
-from .declare import Drawing, cbar
+from .declare import Drawing, Given, cbar, chances
 from .elementary import TURNS, cosine, sine
 from .fourier import smooth_side, steps, transform
 from .rows import lay
@@ -112,41 +109,32 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
                     out[n, y, x, c] = images[n, y, x, c] if fields[y, 0, x] > value else np.uint8(0)
 
 
-@kernel
-def _turns(stage_key, sample_keys, planes, rows, columns):  # type: ignore[no-untyped-def]
-    out = np.empty((sample_keys.size, planes, rows, columns))
-    for n in range(sample_keys.size):
-        for plane in range(planes):
-            fill_uniforms(out[n, plane].reshape(-1), stage_key, sample_keys[n], plane, 0.0, 1.0)
-    return out
-
-
-def _phases(planes: int) -> dict[Draw, Drawing]:
+def _phases(planes: int) -> tuple[Draw, Drawing]:
     """Return the phases of so many planes; 0 is one for each channel."""
 
-    def shape_of(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, int, int]:
+    def size(shape: Shape, parameters: object) -> tuple[int, ...]:
         side = smooth_side(max(shape[:2]))
         return planes or shape[2], side // 2, side
 
-    def check(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> Floats:
-        return given_array(shape_of, np.float64, -1e4, 1e4)(value, shape, parameters) * TURNS
-
-    def draw(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> Floats:
-        return np.asarray(_turns(keys.stage, keys.samples, *shape_of(shape, parameters)))
+    def draw(keys: Keys, shape: Shape, parameters: Given) -> Floats:
+        count, *left = size(shape, parameters)
+        drawn = [chances(plane, lambda *given: tuple(left))(keys, shape, parameters) for plane in range(count)]
+        return np.stack(drawn, axis=1)
 
     about = (
         f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next even number at or "
         "above the longer side that has no prime factor above 7"
     )
-    return {Draw("phases", about, check): draw}
+    given = given_array(size, np.float64, -1e4, 1e4)
+    return Draw("phases", about, lambda *value: given(*value) * TURNS), draw
 
 
 @cbar(
     "BlueNoiseSample",
-    (Parameter("threshold", low=-10.0, high=10.0, about="in standard deviations of the noise: pixels above it are kept"),),
+    {"threshold": (-10.0, 10.0, "in standard deviations of the noise: pixels above it are kept")},
     _phases(1),
 )
-def blue_noise_sample(images: Images, turns: Floats, threshold: float, out: Images) -> None:
+def blue_noise_sample(images, turns, threshold, out):  # type: ignore[no-untyped-def]
     """Blacken pixels where blue noise, whose amplitude grows with the frequency, is not above a threshold.
 
     Notes
@@ -161,10 +149,10 @@ def blue_noise_sample(images: Images, turns: Floats, threshold: float, out: Imag
 
 @cbar(
     "BrownishNoise",
-    (Parameter("intensity", low=0.0, high=1000.0, about="standard deviation of the noise, in grey levels"),),
+    {"intensity": (0.0, 1000.0, "standard deviation of the noise, in grey levels")},
     _phases(0),
 )
-def brownish_noise(images: Images, turns: Floats, intensity: float, out: Images) -> None:
+def brownish_noise(images, turns, intensity, out):  # type: ignore[no-untyped-def]
     """Add noise whose amplitude falls with the square of the frequency, each channel its own.
 
     Notes

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +11,9 @@ from corruptset.corruptions.arithmetic import exact_exp, exact_sine_cosine
 from corruptset.corruptions.kernels import inlined, inner, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import whole_numbers
-from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, given_array
+from corruptset.corruptions.registry import Shape
 
-from .declare import cbar
+from .declare import array, cbar
 from .rows import level
 
 _TURNS = 21
@@ -45,7 +43,7 @@ def _middle(scale, at, weight):  # type: ignore[no-untyped-def]
         _taps((x + (long - size) // 2) * ((size - 1.0) / (long - 1.0)), size, at[x], weight[x])
 
 
-def _orders(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
+def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
     # The first channel's share, and which of the other two the second one gets
     first, step = np.asarray(whole_numbers(keys.stage, keys.samples, 0, np.array([3, 2]))).T
     second = (first + 1 + step) % 3
@@ -54,14 +52,15 @@ def _orders(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[
 
 @cbar(
     "TransverseChromaticAbberation",
-    (Parameter("magnification", low=0.0, high=10.0, about="by how much one channel grows; another grows by half of it"),),
-    {
-        Draw(
-            "order",
-            "which channel grows by none (0), half (1) and all (2) of it, (C,) whole numbers",
-            given_array(lambda shape, p: (shape[2],), np.int64, 0, 2),
-        ): _orders
-    },
+    {"magnification": (0.0, 10.0, "by how much one channel grows; another grows by half of it")},
+    array(
+        "order",
+        "which channel grows by none (0), half (1) and all (2) of it, (C,) whole numbers",
+        lambda shape, p: shape[2:],
+        0,
+        2,
+        _orders,
+    ),
     preserves_geometry=False,
 )
 @kernel
@@ -118,7 +117,6 @@ def _filter(line):  # type: ignore[no-untyped-def]
 def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
     count, height, width, channels = images.shape
     picture = np.zeros((height, width, 3))
-    tall, wide = np.empty(height), np.empty(width)
     rows, down = np.empty(4, np.int64), np.empty(4)
     columns, across = np.empty(4, np.int64), np.empty(4)
     middle_y, middle_x = (height - 1) / 2.0, (width - 1) / 2.0
@@ -126,16 +124,10 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
         for c in range(channels):
             for x in range(width):
                 for y in range(height):
-                    tall[y] = images[n, y, x, c] / 255.0
-                _filter(tall)
-                for y in range(height):
-                    picture[y, x, c] = tall[y]
+                    picture[y, x, c] = images[n, y, x, c] / 255.0
+                _filter(picture[:, x, c])
             for y in range(height):
-                for x in range(width):
-                    wide[x] = picture[y, x, c]
-                _filter(wide)
-                for x in range(width):
-                    picture[y, x, c] = wide[x]
+                _filter(picture[y, :, c])
         for y in range(height):
             for x in range(width):
                 red, green, blue = 0.0, 0.0, 0.0
@@ -158,10 +150,9 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
 
 @cbar(
     "CircularMotionBlur",
-    (Parameter("angle_deg", low=0.0, high=180.0, about="how far the image turns to either side"),),
-    {},
+    {"angle_deg": (0.0, 180.0, "how far the image turns to either side")},
 )
-def circular_motion_blur(images: Images, angle_deg: float, out: Images) -> None:
+def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def]
     """Blur along circles about the centre: the mean of 21 rotations, -angle to angle, weights exp(-2 t**2), t = -1..1.
 
     Notes

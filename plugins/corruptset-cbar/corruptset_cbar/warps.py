@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +10,10 @@ from numpy.typing import NDArray
 from corruptset.corruptions.kernels import inlined, inner, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import whole_numbers
-from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, given_array, given_scalar
+from corruptset.corruptions.registry import Shape
 from corruptset.corruptions.separable import half_gaussian, weigh
 
-from .declare import cbar, side, uniform, whole
+from .declare import array, cbar, fixed, number, side, uniform, whole
 from .elementary import TURNS, cosine, nearest, power, rough_sine_cosine, sine
 from .rows import frame, level, mixed, place, sample_row
 
@@ -30,15 +28,9 @@ _FLAT = 1.0 - 1e-3
 
 @cbar(
     "Ripple",
-    (Parameter("amplitude", low=0.0, high=10.0, about="of both waves, as a share of the side"),),
-    {
-        Draw("wave_lengths", "in pixels, (across, down)", given_array(lambda shape, p: (2,), np.float64, 1e-3, 1e6)): uniform(
-            0, 0.1, 0.3, side, side
-        ),
-        Draw("phases", "in radians, (across, down)", given_array(lambda shape, p: (2,), np.float64, -1e4, 1e4)): uniform(
-            2, 0.0, 2.0 * math.pi, whole, whole
-        ),
-    },
+    {"amplitude": (0.0, 10.0, "of both waves, as a share of the side")},
+    array("wave_lengths", "in pixels, (across, down)", fixed(2), 1e-3, 1e6, uniform(0, 0.1, 0.3, side, side)),
+    array("phases", "in radians, (across, down)", fixed(2), -1e4, 1e4, uniform(2, 0.0, 2.0 * math.pi, whole, whole)),
     preserves_geometry=False,
 )
 @kernel
@@ -92,24 +84,23 @@ def _disc(picture, top, left, turns, amount, block):  # type: ignore[no-untyped-
                 picture[top + y + 2, left + x + 2, c] = block[y, x, c]
 
 
-def _discs(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, int]:
-    discs = _MANY if side(shape) >= _LARGE else _FEW
-    return discs, discs
+def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
+    return (_MANY, _MANY) if side(shape) >= _LARGE else (_FEW, _FEW)
 
 
-def _signs(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
+def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
     discs = _discs(shape, parameters)
-    drawn = np.asarray(whole_numbers(keys.stage, keys.samples, 0, np.full(math.prod(discs), 2)))
-    return drawn.reshape(-1, *discs) * 2 - 1
+    drawn = whole_numbers(keys.stage, keys.samples, 0, np.full(math.prod(discs), 2))
+    return np.asarray(drawn).reshape(-1, *discs) * 2 - 1
 
 
 @cbar(
     "PinchAndTwirl",
-    (
-        Parameter("amount", low=0.0, high=10.0, about="of the pinch, an exponent"),
-        Parameter("angle_deg", low=0.0, high=3600.0, about="by which a disc's centre is twirled"),
-    ),
-    {Draw("signs", "of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", given_array(_discs, np.int64, -1, 1)): _signs},
+    {
+        "amount": (0.0, 10.0, "of the pinch, an exponent"),
+        "angle_deg": (0.0, 3600.0, "by which a disc's centre is twirled"),
+    },
+    array("signs", "of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", _discs, -1, 1, _signs),
     preserves_geometry=False,
 )
 @kernel
@@ -235,19 +226,15 @@ def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[n
 
 @cbar(
     "CausticRefraction",
-    (
-        Parameter("lens", low=0.0, high=100.0, about="how far the water bends the view, as a share of the side"),
-        Parameter("light", low=0.0, high=1000.0, about="how bright the slopes are"),
-    ),
     {
-        Draw("time", "of the waves", given_scalar(-1e3, 1e3)): uniform(0, 0.5, 2.0),
-        Draw("wave_size", "after how many pixels they repeat", given_scalar(1.0, 1e6)): uniform(1, 0.75, 1.25, side),
+        "lens": (0.0, 100.0, "how far the water bends the view, as a share of the side"),
+        "light": (0.0, 1000.0, "how bright the slopes are"),
     },
+    number("time", "of the waves", -1e3, 1e3, uniform(0, 0.5, 2.0)),
+    number("wave_size", "after how many pixels they repeat", 1.0, 1e6, uniform(1, 0.75, 1.25, side)),
     preserves_geometry=False,
 )
-def caustic_refraction(
-    images: Images, times: NDArray[np.float64], sizes: NDArray[np.float64], lens: float, light: float, out: Images
-) -> None:
+def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[no-untyped-def]
     """Show images through water: pixels are taken from where its surface bends the view to, and its slopes are lit.
 
     The surface is the pattern of light at the bottom of a pool, smoothed by a gaussian of one pixel. A pixel's normal

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.random.philox import uniform_rows, whole_numbers
-from corruptset.corruptions.registry import Draw, Parameter, Shape, given_array, given_scalar
+from corruptset.corruptions.random.philox import whole_numbers
+from corruptset.corruptions.registry import Shape
 
-from .declare import TALL, WIDE, cbar, side, uniform
+from .declare import TALL, WIDE, array, cbar, chances, fixed, number, side, uniform
 from .elementary import TURNS, arctangent, cosine, sine
 from .rows import lay
 
-_INTENSITY = (Parameter("intensity", low=0.0, high=1000.0, about="in grey levels: what a field of 1 adds"),)
+_INTENSITY = {"intensity": (0.0, 1000.0, "in grey levels: what a field of 1 adds")}
 _POINTS = 256  # of the lattice that Perlin noise repeats
 _OCTAVES = 5
 _CELLS = 7.0  # of the first octave along the side: 32 pixels of 224
@@ -28,7 +26,7 @@ def _tenth(shape: Shape) -> float:
     return side(shape) / 10
 
 
-def _frequencies(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
+def _frequencies(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.float64]:
     first, share = uniform(0, -math.pi, math.pi)(keys, shape, {}), uniform(1, -1.0, 1.0)(keys, shape, {})
     pair = np.stack([first, share * np.abs(first)], axis=1)
     swapped = whole_numbers(keys.stage, keys.samples, 2, np.array([2])) == 1
@@ -38,14 +36,8 @@ def _frequencies(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDA
 @cbar(
     "SingleFrequencyGreyscale",
     _INTENSITY,
-    {
-        Draw(
-            "frequency",
-            "of the wave along (x, y), in radians a pixel",
-            given_array(lambda shape, p: (2,), np.float64, -1e4, 1e4),
-        ): _frequencies,
-        Draw("phase", "in radians", given_scalar(-1e4, 1e4)): uniform(3, 0.0, 2.0 * math.pi),
-    },
+    array("frequency", "of the wave along (x, y), in radians a pixel", fixed(2), -1e4, 1e4, _frequencies),
+    number("phase", "in radians", -1e4, 1e4, uniform(3, 0.0, 2.0 * math.pi)),
 )
 @kernel
 def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # type: ignore[no-untyped-def]
@@ -73,14 +65,10 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
 @cbar(
     "CocentricSineWaves",
     _INTENSITY,
-    {
-        Draw("centre", "of the rings, as (x, y)", given_array(lambda shape, p: (2,), np.float64, -1e6, 1e6)): uniform(
-            0, 0.0, 1.0, WIDE, TALL
-        ),
-        Draw("petals", "how often the rings waver in a round", given_scalar(0.0, 1e3)): uniform(2, 0.0, 10.0),
-        Draw("amplitude", "of the wavering, in pixels", given_scalar(0.0, 1e6)): uniform(3, 0.0, 1.0, _tenth),
-        Draw("ring_width", "in pixels", given_scalar(1e-9, 1e6)): uniform(4, 0.0, 1.0, _tenth),
-    },
+    array("centre", "of the rings, as (x, y)", fixed(2), -1e6, 1e6, uniform(0, 0.0, 1.0, WIDE, TALL)),
+    number("petals", "how often the rings waver in a round", 0.0, 1e3, uniform(2, 0.0, 10.0)),
+    number("amplitude", "of the wavering, in pixels", 0.0, 1e6, uniform(3, 0.0, 1.0, _tenth)),
+    number("ring_width", "in pixels", 1e-9, 1e6, uniform(4, 0.0, 1.0, _tenth)),
 )
 @kernel
 def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity, out):  # type: ignore[no-untyped-def]
@@ -110,13 +98,11 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
 
 @cbar(
     "PlasmaNoise",
-    (Parameter("intensity", low=0.0, high=255.0, about="in grey levels; the image keeps 1 - intensity / 255"),),
-    {
-        Draw("time", "the phase of the swirls, in radians", given_scalar(0.0, 1e3)): uniform(0, 0.0, 6.0 * math.pi),
-        Draw("iterations", "how often the plane is folded, a whole number", given_scalar(1, 64)): uniform(1, 4.0, 7.0),
-        Draw("sharpness", "how little a later fold is weakened", given_scalar(0.0, 1.25)): uniform(2, 0.5, 1.0),
-        Draw("wave_size", "in pixels a radian", given_scalar(1e-3, 1e6)): uniform(3, 0.075, 0.2, side),
-    },
+    {"intensity": (0.0, 255.0, "in grey levels; the image keeps 1 - intensity / 255")},
+    number("time", "the phase of the swirls, in radians", 0.0, 1e3, uniform(0, 0.0, 6.0 * math.pi)),
+    number("iterations", "how often the plane is folded, a whole number", 1, 64, uniform(1, 4.0, 7.0)),
+    number("sharpness", "how little a later fold is weakened", 0.0, 1.25, uniform(2, 0.5, 1.0)),
+    number("wave_size", "in pixels a radian", 1e-3, 1e6, uniform(3, 0.075, 0.2, side)),
 )
 @kernel
 def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  # type: ignore[no-untyped-def]
@@ -173,37 +159,31 @@ def _swapped(places):  # type: ignore[no-untyped-def]
     return out
 
 
-def _permutations(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
-    return np.asarray(_swapped(uniform_rows(keys.stage, keys.samples, 0, 0.0, 256.0, _POINTS)))
-
-
-@kernel
-def _directions(points):  # type: ignore[no-untyped-def]
+def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bring points of a grid, (N, K, 2), to length 1 or 0."""
-    flat = points.reshape(-1)
-    for i in range(0, np.uint64(flat.size), 2):
-        a, b = np.floor(flat[i]), np.floor(flat[i + 1])
-        length = max(math.sqrt(a * a + b * b), 1.0)
-        flat[i], flat[i + 1] = a / length, b / length
-    return points
-
-
-def _gradients(keys: Keys, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
-    points = uniform_rows(keys.stage, keys.samples, 1, -256.0, 256.0, 2 * _POINTS)
-    return np.asarray(_directions(points.reshape(-1, _POINTS, 2)))
+    points = np.floor(points)
+    return points / np.maximum(np.sqrt(points[..., :1] ** 2 + points[..., 1:] ** 2), 1.0)
 
 
 @cbar(
     "PerlinNoise",
-    (Parameter("alpha", low=0.0, high=1.0, about="weight of the noise; the image's is 1 - alpha"),),
-    {
-        Draw("permutation", "of 0..255, (256,)", given_array(lambda shape, p: (_POINTS,), np.int64, 0, _POINTS - 1)): _permutations,
-        Draw(
-            "gradients",
-            "at lattice points, (256, 2) as (down, across)",
-            given_array(lambda shape, p: (_POINTS, 2), np.float64, -1, 1),
-        ): _gradients,
-    },
+    {"alpha": (0.0, 1.0, "weight of the noise; the image's is 1 - alpha")},
+    array(
+        "permutation",
+        "of 0..255, (256,)",
+        fixed(_POINTS),
+        0,
+        _POINTS - 1,
+        lambda *given: _swapped(chances(0, fixed(_POINTS), 0.0, 256.0)(*given)),
+    ),
+    array(
+        "gradients",
+        "at lattice points, (256, 2) as (down, across)",
+        fixed(_POINTS, 2),
+        -1.0,
+        1.0,
+        lambda *given: _directions(chances(1, fixed(_POINTS, 2), -256.0, 256.0)(*given)),
+    ),
 )
 @kernel
 def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[no-untyped-def]
