@@ -23,6 +23,12 @@ _BIAS = np.int64(1023)
 
 
 @inlined
+def along(line):  # type: ignore[no-untyped-def]
+    """Return the places of an array, without a sign: with one, each would be checked for counting from the end."""
+    return range(np.uint64(line.size))
+
+
+@inlined
 def nearest(x):  # type: ignore[no-untyped-def]
     """Return the whole number nearest to a double below 2**51, halves to even."""
     return (x + _ROUND) - _ROUND
@@ -38,13 +44,17 @@ def _quarter_sine(w):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _rough_quarter(w):  # type: ignore[no-untyped-def]
+    """Return the sine of -1/4 .. 1/4 turn in single precision."""
+    u = w * w
+    return w * (_R0 + u * (_R1 + u * (_R2 + u * (_R3 + u * _R4))))
+
+
+@inlined
 def rough_sine_cosine(turns):  # type: ignore[no-untyped-def]
     """Return the sine and the cosine of an angle in turns, all in single precision, good to 2e-7."""
     t = turns - ((turns + _ROUND_SINGLE) - _ROUND_SINGLE)
-    w, v = max(min(t, _HALF - t), -_HALF - t), _QUARTER - abs(t)
-    u, z = w * w, v * v
-    s = w * (_R0 + u * (_R1 + u * (_R2 + u * (_R3 + u * _R4))))
-    return s, v * (_R0 + z * (_R1 + z * (_R2 + z * (_R3 + z * _R4))))
+    return _rough_quarter(max(min(t, _HALF - t), -_HALF - t)), _rough_quarter(_QUARTER - abs(t))
 
 
 @inlined

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import inner, kernel
 
-from .elementary import cosine, sine
+from .elementary import along, cosine, sine
 
 
 @functools.cache
@@ -45,7 +45,7 @@ def steps(side: int) -> NDArray[np.int64]:
 @inner
 def _turn(re, im, c, s, out_re, out_im):  # type: ignore[no-untyped-def]
     """Write rows times the complex number c + s i."""
-    for x in range(np.uint64(re.size)):
+    for x in along(re):
         a, b = re[x], im[x]
         out_re[x] = a * c - b * s
         out_im[x] = a * s + b * c
@@ -53,7 +53,7 @@ def _turn(re, im, c, s, out_re, out_im):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_and_subtract(a, b, plus, minus):  # type: ignore[no-untyped-def]
-    for x in range(np.uint64(a.size)):
+    for x in along(a):
         u, v = a[x], b[x]
         plus[x] = u + v
         minus[x] = u - v
@@ -61,7 +61,7 @@ def _add_and_subtract(a, b, plus, minus):  # type: ignore[no-untyped-def]
 
 @inner
 def _add_weighed(total, a, b, share, share_b):  # type: ignore[no-untyped-def]
-    for x in range(np.uint64(total.size)):
+    for x in along(total):
         total[x] += a[x] * share + b[x] * share_b
 
 
@@ -84,7 +84,7 @@ def _odd(z, rows, p, roots, work):  # type: ignore[no-untyped-def]
         a, b, w = z[part], z[1 - part], work[part]
         first, even, odd = a[rows[0]], w[p], w[p + 1]
         for r in range(p // 2 + 1):
-            for x in range(np.uint64(first.size)):
+            for x in along(first):
                 even[x], odd[x] = first[x], np.float32(0.0)
             for j in range(1, p // 2 + 1):
                 near, far = rows[j], rows[p - j]

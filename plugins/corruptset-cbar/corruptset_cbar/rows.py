@@ -6,6 +6,8 @@ import numpy as np
 
 from corruptset.corruptions.kernels import inlined, inner
 
+from .elementary import along
+
 _1 = np.uint64(1)
 _2 = np.uint64(2)
 
@@ -19,12 +21,12 @@ def level(value):  # type: ignore[no-untyped-def]
 @inner
 def lay(image, fields, keep, weight, out):  # type: ignore[no-untyped-def]
     """Write ``keep * image + weight * field``; fields are (H, 1, W) or (H, C, W) of float32."""
-    height, width, channels = image.shape
+    height, _, channels = image.shape
     for y in range(height):
         source, target = image[y].reshape(-1), out[y].reshape(-1)
         for c in range(channels):
             line = fields[y, min(c, fields.shape[1] - 1)]
-            for x in range(np.uint64(width)):
+            for x in along(line):
                 at = np.uint64(channels) * x + np.uint64(c)
                 target[at] = level(keep * np.float64(source[at]) + weight * np.float64(line[x]))
 
@@ -34,7 +36,7 @@ def frame(image, framed):  # type: ignore[no-untyped-def]
     """Copy an image into the middle of its frame."""
     for y in range(image.shape[0]):
         source, target = image[y].reshape(-1), framed[y + 2].reshape(-1)
-        for x in range(np.uint64(source.size)):
+        for x in along(source):
             target[x + np.uint64(2 * image.shape[2])] = source[x]
 
 
@@ -61,7 +63,7 @@ def sample_row(framed, y, downs, rights, more, places, out):  # type: ignore[no-
     flat, target = framed.reshape(-1), out.reshape(-1)
     beside, line = np.uint64(channels), np.uint64(wide * channels)
     top, left, bottom, end = np.float64(-2 - y), -2.0, np.float64(high - 4 - y), np.float64(wide - 4)
-    for x in range(np.uint64(downs.size)):
+    for x in along(downs):
         row = np.int32(min(max(np.floor(downs[x]), top), bottom) - top)
         column = np.int32(min(max(np.floor(rights[x]) + np.float64(np.int32(x)), left), end) - left)
         places[x] = (row * np.int32(wide) + column) * np.int32(channels)

@@ -12,7 +12,7 @@ from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Draw
 
 from .declare import TALL, WIDE, Drawing, array, cbar, fixed, side, uniform
-from .elementary import arctangent, power
+from .elementary import along, arctangent, power
 from .rows import level
 
 _LEAST_RAYS, _MOST_RAYS = 50, 199
@@ -22,26 +22,26 @@ _UNEVEN = 0.25  # the rays' standard deviation, as a share of the radius
 @inner
 def _glow(x0, dy, number, around, exponent, turns, share):  # type: ignore[no-untyped-def]
     """Write the share of light, not yet at most 1, of one sparkle in each pixel of a row."""
-    for x in range(np.uint64(share.size)):
+    for x in along(share):
         turns[x] = (arctangent(np.float64(np.int32(x)) - x0, dy) + 0.5) * number
-    for x in range(np.uint64(share.size)):
+    for x in along(share):
         ray = np.uint32(np.int32(turns[x]))
         place = turns[x] - np.float64(np.int32(turns[x]))
         turns[x] = place
         share[x] = around[ray] + place * (around[ray + np.uint32(1)] - around[ray])
-    for x in range(np.uint64(share.size)):
+    for x in along(share):
         dx = np.float64(np.int32(x)) - x0
         share[x] = share[x] * share[x] / (dx * dx + dy * dy + 1e-4)
     if exponent != 1.0:
-        for x in range(np.uint64(share.size)):
+        for x in along(share):
             share[x] = power(share[x], exponent)
-    for x in range(np.uint64(share.size)):
+    for x in along(share):
         share[x] *= 1.0 - (turns[x] - 0.5) * (turns[x] - 0.5)
 
 
 @inner
 def _whiten(values, share, inverse):  # type: ignore[no-untyped-def]
-    for x in range(np.uint64(share.size)):
+    for x in along(share):
         dark, light = (255.0, values[x]) if inverse else (values[x], 255.0)
         values[x] = dark + min(share[x], 1.0) * (light - dark)
 

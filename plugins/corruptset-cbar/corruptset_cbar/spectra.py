@@ -13,7 +13,7 @@ from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.registry import Draw, Shape, given_array
 
 from .declare import Drawing, Given, cbar, chances
-from .elementary import TURNS, cosine, sine
+from .elementary import TURNS, along, cosine, sine
 from .fourier import smooth_side, steps, transform
 from .rows import lay
 
@@ -35,17 +35,17 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
     half = side // 2
     re, im = np.empty(2 * side), np.empty(2 * side)
     for x in range(half):
-        for y in range(np.uint64(side)):
-            re[y], im[y] = cosine(turns[x, y]), sine(turns[x, y])
-        for y in range(np.uint64(side)):
-            re[y + np.uint64(side)], im[y + np.uint64(side)] = re[y], im[y]
+        for y in along(amplitudes[0]):
+            again = y + np.uint64(side)
+            re[y] = re[again] = cosine(turns[x, y])
+            im[y] = im[again] = sine(turns[x, y])
         # Frequency 0 comes first: the plane is moved by half its side along both axes.
         for mirrored in range(2):
             row = half - 1 - x if mirrored else half + x
             size = amplitudes[row]
             for part in range(2):
                 source, target = (im if part else re)[half : half + side], z[part, row]
-                for y in range(np.uint64(side)):
+                for y in along(target):
                     at = np.uint64(side - 1) - y if mirrored else y
                     target[y] = np.float32(source[at] * size[y])
 
@@ -72,7 +72,7 @@ def _lay_out(field, plane, out):  # type: ignore[no-untyped-def]
     sums, squares = np.zeros(side), np.zeros(side)
     for y in range(side):
         row = field[y]
-        for x in range(np.uint64(side)):
+        for x in along(row):
             value = np.float64(row[x])
             sums[x] += value
             squares[x] += value * value
@@ -80,7 +80,7 @@ def _lay_out(field, plane, out):  # type: ignore[no-untyped-def]
     scale = 1.0 / math.sqrt(squares.sum() / (side * side) - mean * mean)
     for y in range(out.shape[0]):
         source, target = field[y], out[y, plane]
-        for x in range(np.uint64(target.size)):
+        for x in along(target):
             target[x] = np.float32(source[x] * scale)
 
 
@@ -92,15 +92,14 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
     fields, grids = np.empty((height, planes, width), np.float32), np.empty((2, 2, side, side), np.float32)
     for n in range(count):
         for plane in range(0, planes, 2):
-            paired = plane + 1 < planes
-            _waves(turns[n, plane], amplitudes, grids[0])
-            if paired:
-                _waves(turns[n, plane + 1], amplitudes, grids[1])
+            parts = min(planes - plane, 2)
+            for part in range(parts):
+                _waves(turns[n, plane + part], amplitudes, grids[part])
+            if parts == 2:
                 _pack(grids[0], grids[1])
             z = transform(grids[0], grids[1], factors)
-            _lay_out(z[0], plane, fields)
-            if paired:
-                _lay_out(z[1], plane + 1, fields)
+            for part in range(parts):
+                _lay_out(z[part], plane + part, fields)
         if not blue:
             lay(images[n], fields, 1.0, value, out[n])
         for y in range(height if blue else 0):

@@ -14,7 +14,7 @@ from corruptset.corruptions.registry import Shape
 from corruptset.corruptions.separable import half_gaussian, weigh
 
 from .declare import array, cbar, fixed, number, side, uniform, whole
-from .elementary import TURNS, cosine, nearest, power, rough_sine_cosine, sine
+from .elementary import TURNS, along, cosine, nearest, power, rough_sine_cosine, sine
 from .rows import frame, level, mixed, place, sample_row
 
 _MANY, _FEW, _LARGE = 5, 3, 224  # discs along the side: of images from the large side on, and of smaller ones
@@ -175,13 +175,13 @@ def _light(time, size, margin, out):  # type: ignore[no-untyped-def]
     for y in range(height):
         down, u, s, c = _coordinate(y, size)
         # Written out, without a loop over steps, so that LLVM vectorises
-        for x in range(np.uint64(width)):
+        for x in along(lights):
             at = down, across[x], u, turns[x]
             state = _step(at, second, _step(at, first, (s, c, sines[x], cosines[x], _FINE)))
             lights[x] = _step(at, fifth, _step(at, fourth, _step(at, third, state)))[4]
         line = out[y + margin]
         middle = line[margin : margin + width]
-        for x in range(np.uint64(width)):
+        for x in along(middle):
             c = 1.17 - power(np.float64(lights[x]) * 40.0, 1.4)
             c *= c
             c *= c
@@ -211,7 +211,7 @@ def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[n
         for y in range(height):
             field[y + 1, 0] = field[y + 1, width + 1] = 0.0
         for y in range(height):
-            for x in range(np.uint64(width)):
+            for x in along(lights):
                 a = field[y + 2, x + np.uint64(1)] - field[y, x + np.uint64(1)]
                 b = field[y + 1, x + np.uint64(2)] - field[y + 1, x]
                 steep = a * a + b * b

@@ -13,7 +13,7 @@ from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 
 from .declare import TALL, WIDE, array, cbar, chances, fixed, number, side, uniform
-from .elementary import TURNS, arctangent, cosine, sine
+from .elementary import TURNS, along, arctangent, cosine, sine
 from .rows import lay
 
 _INTENSITY = {"intensity": (0.0, 1000.0, "in grey levels: what a field of 1 adds")}
@@ -57,7 +57,7 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
             sines[x], cosines[x] = sine(turns), cosine(turns)
         for y in range(height):
             s, c, line = sine(down * y), cosine(down * y), field[y, 0]
-            for x in range(np.uint64(width)):
+            for x in along(line):
                 line[x] = np.float32(sines[x] * c + cosines[x] * s)
         lay(images[n], field, 1.0, intensity, out[n])
 
@@ -88,7 +88,7 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
         x0, y0, frequency, amplitude, step = centres[n, 0], centres[n, 1], petals[n], amplitudes[n], max(widths[n], 1e-9)
         for y in range(height):
             dy, line = y - y0, field[y, 0]
-            for x in range(np.uint64(width)):
+            for x in along(line):
                 dx = np.float64(np.int64(x)) - x0
                 wave = sine(arctangent(dx, dy) * frequency)
                 rings = (math.sqrt(dx * dx + dy * dy) + wave * amplitude) / step
@@ -120,20 +120,20 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
         lift = sine(time) * TURNS
         for y in range(height):
             start = y / sizes[n] * TURNS
-            for x in range(np.uint64(width)):
+            for x in along(xs):
                 xs[x] = np.float64(np.int64(x)) / sizes[n] * TURNS
                 ys[x] = start
             fold, delay, fade = 1.0, 1.0, 1.0
             for _ in range(np.int64(iterations[n])):
                 late, share = time / delay, TURNS / fade
-                for x in range(np.uint64(width)):
+                for x in along(xs):
                     r0, r1 = cosine(ys[x] * fold + late) * share, sine(xs[x] * fold + late) * share
                     xs[x] += r0 - 0.3 * r1
                     ys[x] += r1 + 0.3 * r0
                 fold, delay, fade = fold * 1.93, delay * 1.15, fade * (2.25 - sharpness[n])
             for c in range(channels):
                 line = fields[y, c]
-                for x in range(np.uint64(width)):
+                for x in along(line):
                     if channels == 1 or c == 1:
                         turns = (xs[x] + ys[x] + lift) * 0.5
                     elif c == 0:
@@ -225,15 +225,15 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
                     value[k] = u + s * ((r - 1.0) * g[after, 0] - u)
                     slope[k] = g[before, 1] + s * (g[after, 1] - g[before, 1])
                 line = field[y, 0]
-                for x in range(np.uint64(width)):
+                for x in along(line):
                     k = index[x]
                     left = value[k] + place[x] * slope[k]
                     right = value[k + np.uint64(1)] + (place[x] - 1.0) * slope[k + np.uint64(1)]
                     total[x] = abs(1.5 * (left + curve[x] * (right - left))) / scale
-                for x in range(np.uint64(width)):
+                for x in along(line):
                     line[x] = np.float32(total[x]) + (line[x] if octave else np.float32(0.0))
         for y in range(height):
             line = field[y, 0]
-            for x in range(np.uint64(width)):
+            for x in along(line):
                 line[x] = min(np.float32(0.5) + np.float32(0.5) * line[x], np.float32(1.0))
         lay(images[n], field, 1.0 - alpha, 255.0 * alpha, out[n])
