@@ -4,8 +4,6 @@ They are good to about 1e-12, where `arithmetic` rounds correctly at a hundred t
 Angles are in turns, so that a reduction by whole turns is exact. The coefficients are Chebyshev interpolations.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from corruptset.corruptions.kernels import inlined

@@ -1,7 +1,5 @@
 """Rows of pixels: a field laid over them, and pixels read bilinearly from elsewhere, black outside of the image."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from corruptset.corruptions.kernels import inlined, inner

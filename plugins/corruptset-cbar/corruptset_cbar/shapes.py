@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -94,20 +93,19 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
             _stroke(out[n], np.int64(y - dy), np.int64(x - dx), np.int64(y + dy), np.int64(x + dx))
 
 
-def _radians(value: Any, shape: Shape, parameters: Given) -> float:
-    return math.radians(given_scalar(-3600.0, 3600.0)(value, shape, parameters))
-
-
-def _cell(value: Any, shape: Shape, parameters: Given) -> float:
-    return max(given_scalar(0.1, 1e6)(value, shape, parameters), 0.1 * side(shape))
-
-
 @cbar(
     "CheckerBoardCutOut",
     {"fraction": (0.0, 1.0, "share of the board's dark squares that are cut out")},
-    (Draw("angle_deg", "of the board", _radians), uniform(0, 0.0, 2.0 * math.pi)),
     (
-        Draw("cell", "the squares' side in pixels, a tenth of the side or more", _cell),
+        Draw("angle_deg", "of the board", lambda *given: math.radians(given_scalar(-3600.0, 3600.0)(*given))),
+        uniform(0, 0.0, 2.0 * math.pi),
+    ),
+    (
+        Draw(
+            "cell",
+            "the squares' side in pixels, a tenth of the side or more",
+            lambda value, shape, p: max(given_scalar(0.1, 1e6)(value, shape, p), 0.1 * side(shape)),
+        ),
         lambda *given: np.maximum(uniform(1, 0.1, 0.25, side)(*given), 1.0),
     ),
     array(

@@ -167,9 +167,9 @@ def _light(time, size, margin, out):  # type: ignore[no-untyped-def]
     high, wide = out.shape
     height, width = high - 2 * margin, wide - 2 * margin
     columns, lights = np.empty((4, width), np.float32), np.empty(width, np.float32)
-    for x in range(width):
-        columns[0, x], columns[1, x], columns[2, x], columns[3, x] = _coordinate(x, size)
     across, turns, sines, cosines = columns[0], columns[1], columns[2], columns[3]
+    for x in range(width):
+        across[x], turns[x], sines[x], cosines[x] = _coordinate(x, size)
     first, second, third = _wave(time, 1.0), _wave(time, 2.0), _wave(time, 3.0)
     fourth, fifth = _wave(time, 4.0), _wave(time, 5.0)
     for y in range(height):
