@@ -63,8 +63,9 @@ class Search:
     def find(self, target: float, start: int) -> tuple[Fraction, bool]:
         """Return the place whose quality is nearest to a target, and whether the path passes the target.
 
-        From a severity on outwards, the first stretch between two whole severities whose qualities lie on both sides of the target is
-        halved until it is one grain long; so of several places with one quality the one near to the severity is found.
+        From a severity on outwards, the first stretch between two whole severities whose qualities lie on both sides of
+        the target is halved until it is one grain long; so of several places with one quality the one near to the
+        severity is found.
         """
 
         def off(place: Fraction) -> tuple[float, Fraction]:

@@ -35,9 +35,8 @@ def cbar(
     def register(kernel: Callable[..., None]) -> Callable[..., Images]:
         @functools.wraps(kernel)
         def corrupt(images: Images, keys: Keys, **given: Any) -> Images:
-            values = [
-                np.stack([given[d.name]] * len(images)) if d.name in given else drawn(keys, images.shape[1:], given) for d, drawn in draws
-            ]
+            shape = images.shape[1:]
+            values = [np.stack([given[d.name]] * len(images)) if d.name in given else make(keys, shape, given) for d, make in draws]
             out = np.empty_like(images)
             kernel(images, *values, *(given[name] for name in parameters), out)
             return out
