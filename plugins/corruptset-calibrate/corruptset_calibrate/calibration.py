@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,13 +13,12 @@ from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from corruptset.corruptions.calibrations import Calibration, get_calibration, parse_table
 from corruptset.corruptions.fractional import row_between
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import get_corruption
-from corruptset.corruptions.stages import Scale, Stage, apply_stage, chain_keys
+from corruptset.corruptions.stages import Stage, apply_stage, chain_keys
 from corruptset.errors import ParameterError
 from corruptset.generate.pixels.metrics import ssim
 from corruptset.generate.pixels.ms_ssim import LEAST_SIDE, ms_ssim
@@ -32,13 +32,58 @@ from corruptset.generate.work.worker import load_clean
 from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.records.digests import source_digest
 
-from .path_search import Search
-
-Images = NDArray[np.uint8]
 Metric = Literal["ms-ssim", "ssim"]
-METRICS: Mapping[Metric, Callable[[Images, Images], float | None]] = {"ms-ssim": ms_ssim, "ssim": ssim}
-LEAST: Mapping[Metric, int] = {"ms-ssim": LEAST_SIDE, "ssim": 8}
-"""Pixels of a side that a metric needs."""
+METRICS = {"ms-ssim": (ms_ssim, LEAST_SIDE), "ssim": (ssim, 8)}
+"""Metric -> its function, and the pixels of a side that it needs."""
+
+
+GRAIN, FARTHEST = 32, 10
+"""Parts of a severity that a place on the path is found to; severities to which the path is followed."""
+
+
+class Search:
+    """Finds places on a path by their quality; each place is measured once.
+
+    Parameters
+    ----------
+    measure : callable
+        A place above 0, in severities -> its quality; at 0 it is 1.
+    """
+
+    def __init__(self, measure: Callable[[Fraction], float]) -> None:
+        self.measured = {Fraction(0): 1.0}
+        self._measure = measure
+
+    def at(self, place: Fraction) -> float:
+        """Return the quality at a place."""
+        if place not in self.measured:
+            self.measured[place] = self._measure(place)
+        return self.measured[place]
+
+    def find(self, target: float, start: int) -> tuple[Fraction, bool]:
+        """Return the place whose quality is nearest to a target, and whether the path passes the target.
+
+        From a severity on outwards, the first stretch between two whole severities whose qualities lie on both sides of
+        the target is halved until it is one grain long; so of several places with one quality the one near to the
+        severity is found.
+        """
+
+        def off(place: Fraction) -> tuple[float, Fraction]:
+            return abs(self.at(place) - target), place
+
+        for whole in sorted(range(FARTHEST), key=lambda low: (abs(low - start + 0.5), -low)):
+            low, high = Fraction(whole), Fraction(whole + 1)
+            falls = self.at(low) >= self.at(high)
+            if (self.at(low) - target) * (self.at(high) - target) > 0:
+                continue
+            while high - low > Fraction(1, GRAIN):
+                middle = (low + high) / 2
+                if (self.at(middle) >= target) == falls:
+                    low = middle
+                else:
+                    high = middle
+            return min(filter(None, (low, high)), key=off), True
+        return min(filter(None, self.measured), key=off), False
 
 
 @dataclass(frozen=True)
@@ -77,34 +122,21 @@ class Calibrated:
         return {way: fmean(abs(getattr(level, field) - level.target) for level in levels) for way, field in ways.items()}
 
 
-@dataclass(frozen=True)
-class Photographs:
-    """The middle square of some photographs at one size: uint8 (side, side, C) each, with the keys of their samples."""
+def _quality(  # type: ignore[no-untyped-def]
+    images, keys, metric, name, side, parameters, scale="none"
+) -> float:
+    """Return the mean similarity of corrupted and clean images; all parameters have the same random draws.
 
-    images: Sequence[Images]
-    keys: NDArray[np.uint64]
-    metric: Metric
-
-    @classmethod
-    def of(cls, source: Source, samples: Iterable[CheckedSample], side: int, metric: Metric) -> Photographs:
-        """Read and resize the photographs of a source."""
-        samples, square = list(samples), ResizeCrop(kind="resize-crop", resize=side, crop=side)
-        images = [load_clean(source, chosen, square) for chosen in samples]
-        return cls(images, sample_keys(chosen.sample.id for chosen in samples), metric)
-
-    def quality(self, name: str, parameters: Mapping[str, Any], *, side: int, scale: Scale = "none") -> float:
-        """Return the mean similarity of corrupted and clean images; all parameters have the same random draws.
-
-        `parameters` are every column of a row that is made for images of `side`.
-        """
-        stage = Stage(name, get_corruption(name).revision, 1, None, parameters)
-        (key,) = chain_keys([stage], 0, "severity")
-        values = []
-        for i, image in enumerate(self.images):
-            out = apply_stage(image[None], stage, key, self.keys[i : i + 1], side=side, scale=scale)
-            value = METRICS[self.metric](image, out[0])
-            values.append(1.0 if value is None else value)
-        return float(np.mean(values))
+    The parameters are every column of a row that is made for images of `side`.
+    """
+    stage = Stage(name, get_corruption(name).revision, 1, None, parameters)
+    (key,) = chain_keys([stage], 0, "severity")
+    values = []
+    for i, image in enumerate(images):
+        out = apply_stage(image[None], stage, key, keys[i : i + 1], side=side, scale=scale)
+        value = METRICS[metric][0](image, out[0])
+        values.append(1.0 if value is None else value)
+    return float(np.mean(values))
 
 
 def calibrate(
@@ -170,26 +202,30 @@ def calibrate(
     checked = check(opened, select(opened.samples, samples=samples))
     checked.raise_for_bad()
     chosen = [CheckedSample(*entry) for entry in checked.good]
-    old, new = (Photographs.of(opened, chosen, side, metric) for side in (table.side, to))
+    keys = sample_keys(one.sample.id for one in chosen)
+    qualities = []
+    for side in (table.side, to):
+        square = ResizeCrop(kind="resize-crop", resize=side, crop=side)
+        images = [load_clean(opened, one, square) for one in chosen]
+        qualities.append(functools.partial(_quality, images, keys, metric))
     found = {}
     workers = Parallel(n_jobs=min(jobs, len(names)), return_as="generator")
-    for name, levels in zip(names, workers(delayed(_levels)(name, table, old, new) for name in names), strict=True):
-        found[name] = levels
+    for levels in workers(delayed(_levels)(name, table, *qualities) for name in names):
+        found[names[len(found)]] = levels
         if progress is not None:
             progress("corruptions", len(found), len(names))
     digest = source_digest((c.sample.id, c.sample.label, c.sha256) for c in chosen)
-    made = Calibrated(path, f"{table.name}-{to}", found)
-    text = table_text(made, table, to, f"mean {metric} over {len(chosen)} images of {digest}")
+    text = _table_text(found, table, to, f"mean {metric} over {len(chosen)} images of {digest}")
     parse_table(text, str(path))
     write_atomic(path, text.encode())
-    return made
+    return Calibrated(path, f"{table.name}-{to}", found)
 
 
 def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) -> None:
     """Raise `ParameterError` for what cannot be calibrated."""
     if metric not in METRICS:
         raise ParameterError(f"metric is {metric!r}; expected one of {', '.join(METRICS)}.")
-    least = LEAST[metric]
+    least = METRICS[metric][1]
     if type(to) is not int or not least <= to <= 8192 or table.side < least:
         instead = " Use metric ssim for smaller ones." if metric == "ms-ssim" else ""
         raise ParameterError(f"From {table.side} to {to} pixels: {metric} needs sides of {least} to 8192 pixels.{instead}")
@@ -202,35 +238,34 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
             table.row(name, severity)
 
 
-def _levels(name: str, table: Calibration, old: Photographs, new: Photographs) -> list[Level]:
+def _levels(name: str, table: Calibration, old: Callable[..., float], new: Callable[..., float]) -> list[Level]:
     """Return the five severities of a corruption at the new size."""
-    declared, of = get_corruption(name), table.of(name)
-    rows = of.rows[name]
+    of = table.of(name)
 
     def parameters(place: Fraction) -> Mapping[str, Any]:
-        if place.denominator == 1 and int(place) in rows:
-            return rows[int(place)].parameters
-        return row_between(declared, rows, place, of.name).parameters
+        return row_between(get_corruption(name), of.rows[name], place, of.name).parameters
 
-    search, levels = Search(lambda place: new.quality(name, parameters(place), side=of.side)), []
+    search, levels = Search(lambda place: new(name, of.side, parameters(place))), []
     for severity in range(1, 6):
-        own = rows[severity].parameters
-        target = old.quality(name, own, side=of.side)
+        own = Fraction(severity)
+        target = old(name, of.side, parameters(own))
         place, reached = search.find(target, severity)
-        unscaled, scaled = search.at(Fraction(severity)), new.quality(name, own, scale="side", side=of.side)
+        unscaled, scaled = search.at(own), new(name, of.side, parameters(own), "side")
         levels.append(Level(severity, target, place, parameters(place), search.at(place), reached, unscaled, scaled))
     return levels
 
 
-def table_text(made: Calibrated, table: Calibration, to: int, where: str) -> str:
+def _table_text(found: Mapping[str, Sequence[Level]], table: Calibration, to: int, where: str) -> str:
     """Return the table file: rows with a source each, which says what was reached."""
-    lines, rows = [f"name = {json.dumps(made.name)}", f"side = {to}", "", "[sources]"], []
-    for name, levels in made.levels.items():
+    lines, rows = [f"name = {json.dumps(f'{table.name}-{to}')}", f"side = {to}", "", "[sources]"], []
+    for name, levels in found.items():
         for level in levels:
-            note = f"{where}: {level.quality:.4f}, where {table.name} at {table.side} pixels has {level.target:.4f}"
-            note += "" if level.reached else "; the path does not reach it"
-            source = f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; {note}"
-            lines.append(f"{name}_{level.severity} = {json.dumps(source)}")
-            values = [f"{key} = {json.dumps(value)}" for key, value in level.parameters.items()]
-            rows += ["", f"[[{name}]]", f"severity = {level.severity}", *values, f'source = "{name}_{level.severity}"']
+            key = f"{name}_{level.severity}"
+            source = (
+                f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; "
+                f"{where}: {level.quality:.4f}, where {table.name} at {table.side} pixels has {level.target:.4f}"
+            ) + ("" if level.reached else "; the path does not reach it")
+            lines.append(f"{key} = {json.dumps(source)}")
+            columns = {"severity": level.severity, **level.parameters, "source": key}
+            rows += ["", f"[[{name}]]", *(f"{column} = {json.dumps(value)}" for column, value in columns.items())]
     return "\n".join(lines + rows) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from corruptset_calibrate.path_search import FARTHEST, GRAIN, Search
+from corruptset_calibrate.calibration import FARTHEST, GRAIN, Search
 
 FALLING = lambda place: 1 / (1 + float(place) / 3)  # noqa: E731
 BENDING = lambda place: 1 - abs(float(place) - 2) / 4 if place > 1 else 1 - float(place) / 4  # noqa: E731

@@ -6,6 +6,6 @@ image is not square, the side is the shorter one, and places are drawn all over 
 
 from __future__ import annotations
 
-from . import caustics, cutout, perlin, sparkles, spectra, splines, strokes, warps, waves
+from . import shapes, sparkles, spectra, splines, warps, waves
 
-__all__ = ["caustics", "cutout", "perlin", "sparkles", "spectra", "splines", "strokes", "warps", "waves"]
+__all__ = ["shapes", "sparkles", "spectra", "splines", "warps", "waves"]

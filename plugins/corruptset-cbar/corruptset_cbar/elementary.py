@@ -4,8 +4,6 @@ They are good to about 1e-12, where `arithmetic` rounds correctly at a hundred t
 Angles are in turns, so that a reduction by whole turns is exact. The coefficients are Chebyshev interpolations.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from corruptset.corruptions.kernels import inlined
@@ -20,6 +18,12 @@ _R0, _R1, _R2, _R3, _R4 = (
 _ROUND_SINGLE, _HALF, _QUARTER = np.float32(12582912.0), np.float32(0.5), np.float32(0.25)
 _52 = np.int64(52)
 _BIAS = np.int64(1023)
+
+
+@inlined
+def along(line):  # type: ignore[no-untyped-def]
+    """Return the places of an array, without a sign: with one, each would be checked for counting from the end."""
+    return range(np.uint64(line.size))
 
 
 @inlined
@@ -38,13 +42,17 @@ def _quarter_sine(w):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def _rough_quarter(w):  # type: ignore[no-untyped-def]
+    """Return the sine of -1/4 .. 1/4 turn in single precision."""
+    u = w * w
+    return w * (_R0 + u * (_R1 + u * (_R2 + u * (_R3 + u * _R4))))
+
+
+@inlined
 def rough_sine_cosine(turns):  # type: ignore[no-untyped-def]
     """Return the sine and the cosine of an angle in turns, all in single precision, good to 2e-7."""
     t = turns - ((turns + _ROUND_SINGLE) - _ROUND_SINGLE)
-    w, v = max(min(t, _HALF - t), -_HALF - t), _QUARTER - abs(t)
-    u, z = w * w, v * v
-    s = w * (_R0 + u * (_R1 + u * (_R2 + u * (_R3 + u * _R4))))
-    return s, v * (_R0 + z * (_R1 + z * (_R2 + z * (_R3 + z * _R4))))
+    return _rough_quarter(max(min(t, _HALF - t), -_HALF - t)), _rough_quarter(_QUARTER - abs(t))
 
 
 @inlined

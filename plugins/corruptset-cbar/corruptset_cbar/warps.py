@@ -1,166 +1,249 @@
-"""Smooth warps, sampled bilinearly: ripples along both axes, and a grid of pinched and twirled discs."""
+"""Smooth warps, sampled bilinearly: ripples along both axes, pinched and twirled discs, and the surface of water."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.kernels import inner, kernel
+from corruptset.corruptions.kernels import inlined, inner, kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.random.philox import uniforms, whole_numbers
-from corruptset.corruptions.registry import Draw, Images, Parameter, Shape, corruption, given_array
-from corruptset.references import MINTUN_2021
+from corruptset.corruptions.random.philox import whole_numbers
+from corruptset.corruptions.registry import Shape
+from corruptset.corruptions.separable import half_gaussian, weigh
 
-from .bilinear import mixed, sample_row
-from .blend import level
-from .elementary import TURNS, cosine, power, sine
+from .declare import array, cbar, fixed, number, side, uniform, whole
+from .elementary import TURNS, along, cosine, nearest, power, rough_sine_cosine, sine
+from .rows import frame, level, mixed, place, sample_row
 
 _MANY, _FEW, _LARGE = 5, 3, 224  # discs along the side: of images from the large side on, and of smaller ones
+_FINE = np.float32(0.005)  # of the light: 1 over it and the five steps is 40
+_TURNS = np.float32(TURNS)
+_BEGIN, _ROUND = -250.0, 6.28318530718
+_ETA = 4.0
+_SOFTENING = 1.0  # pixels
+_FLAT = 1.0 - 1e-3
 
 
-@kernel
-def _ripple(images, amplitude, lengths, phases, out):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    rows, columns = np.empty(width, np.int32), np.empty(width, np.int32)
-    downs, rights, nothing = np.empty(width), np.empty(width), np.zeros(width)
-    for n in range(count):
-        for x in range(width):
-            shift = amplitude * sine(x / lengths[n, 0] + phases[n, 0] * TURNS)
-            columns[x] = np.int32(np.floor(shift))
-            rights[x] = shift - np.floor(shift)
-        for y in range(height):
-            shift = amplitude * sine(y / lengths[n, 1] + phases[n, 1] * TURNS)
-            for x in range(width):
-                rows[x], downs[x] = np.int32(np.floor(shift)), shift - np.floor(shift)
-            sample_row(images[n].reshape(-1), y, rows, columns, downs, rights, nothing, height, channels, out[n, y].reshape(-1))
-
-
-_TWO = given_array(lambda shape, parameters: (2,), np.float64, -1e4, 1e4)
-
-
-@corruption(
-    revision=1,
-    reference=f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, Ripple",
-    parameters=(Parameter("amplitude", low=0.0, high=10.0, about="of both waves, as a share of the side"),),
+@cbar(
+    "Ripple",
+    {"amplitude": (0.0, 10.0, "of both waves, as a share of the side")},
+    array("wave_lengths", "in pixels, (across, down)", fixed(2), 1e-3, 1e6, uniform(0, 0.1, 0.3, side, side)),
+    array("phases", "in radians, (across, down)", fixed(2), -1e4, 1e4, uniform(2, 0.0, 2.0 * math.pi, whole, whole)),
     preserves_geometry=False,
-    draws=(
-        Draw("wave_lengths", "in pixels, (across, down)", given_array(lambda shape, parameters: (2,), np.float64, 1e-3, 1e6)),
-        Draw("phases", "in radians, (across, down)", _TWO),
-    ),
 )
-def ripple(
-    images: Images,
-    keys: Keys,
-    *,
-    amplitude: float,
-    wave_lengths: NDArray[np.float64] | None = None,
-    phases: NDArray[np.float64] | None = None,
-) -> Images:
-    """Shift every column and every row along itself by a sine of its place: x is taken from ``x + a sin(2 pi x / length + phase)``.
+@kernel
+def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-def]
+    """Shift every column and row along itself by a sine of its place: x is from ``x + a sin(2 pi x / length + phase)``.
 
     Notes
     -----
-    Drawn at random: the two wave lengths, uniform on 0.1 to 0.3 of the side, and the two phases, uniform on [0, 2 pi). Sampled
-    bilinearly, black outside of the image.
+    Drawn at random: the two wave lengths, uniform on 0.1 to 0.3 of the side, and the two phases, uniform on [0, 2 pi).
+    Sampled bilinearly, black outside of the image.
     """
-    side = min(images.shape[1:3])
-
-    def drawn(stream: int, low: float, high: float, given: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        if given is not None:
-            return np.tile(given, (len(images), 1))
-        return np.stack([np.asarray(uniforms(keys.stage, keys.samples, stream + i, low, high)) for i in range(2)], axis=1)
-
-    lengths, angles = drawn(0, 0.1 * side, 0.3 * side, wave_lengths), drawn(2, 0.0, 2.0 * math.pi, phases)
-    out = np.empty_like(images)
-    _ripple(images, float(amplitude * side), lengths, angles, out)
-    return out
+    count, height, width, channels = images.shape
+    reach = amplitude * min(height, width)
+    framed = np.zeros((height + 4, width + 4, channels), np.uint8)
+    downs, rights, nothing, places = np.empty(width), np.empty(width), np.zeros(width), np.empty(width, np.int32)
+    for n in range(count):
+        frame(images[n], framed)
+        for x in range(width):
+            rights[x] = reach * sine(x / lengths[n, 0] + phases[n, 0] * TURNS)
+        for y in range(height):
+            downs[:] = reach * sine(y / lengths[n, 1] + phases[n, 1] * TURNS)
+            sample_row(framed, y, downs, rights, nothing, places, out[n, y])
 
 
 @inner
-def _twirl_block(picture, top, left, high, wide, turns, amount, height, width, channels, block):  # type: ignore[no-untyped-def]
-    """Write the pixels of one disc's block of a flat picture of float64."""
+def _disc(picture, top, left, turns, amount, block):  # type: ignore[no-untyped-def]
+    """Pinch and twirl a block of a framed picture of float64; `block` is as large, and holds its pixels meanwhile."""
+    high, wide, channels = block.shape
     middle_y, middle_x, radius = top + high / 2.0, left + wide / 2.0, min(high, wide) / 2.0
-    for k in range(high * wide):
-        y, x = top + k // wide, left + k % wide
-        dx, dy = x - middle_x, y - middle_y
-        distance = math.sqrt(dx * dx + dy * dy)
-        from_y, from_x = np.float64(y), np.float64(x)
-        if 0.0005 < distance < radius:
-            d = distance / radius
-            grown = power(sine(d * 0.25), -amount)
-            angle = turns * ((1.0 - d) * (1.0 - d))
-            a, b = cosine(angle), sine(angle)
-            # The released generator's first coordinate is the row.
-            from_y = middle_y + (dy * a - dx * b) * grown
-            from_x = middle_x + (dy * b + dx * a) * grown
-        row, column = np.int64(np.floor(from_y)), np.int64(np.floor(from_x))
-        for c in range(channels):
-            block[k * channels + c] = mixed(picture, row, column, from_y - row, from_x - column, height, width, channels, c)
+    flat, beside, line = picture.reshape(-1), np.uint64(channels), np.uint64(picture.shape[1] * channels)
+    for y in range(high):
+        for x in range(wide):
+            from_y, from_x = np.float64(top + y), np.float64(left + x)
+            dx, dy = from_x - middle_x, from_y - middle_y
+            distance = math.sqrt(dx * dx + dy * dy)
+            if 0.0005 < distance < radius:
+                d = distance / radius
+                grown = power(sine(d * 0.25), -amount)
+                angle = turns * ((1.0 - d) * (1.0 - d))
+                a, b = cosine(angle), sine(angle)
+                # The released generator's first coordinate is the row.
+                from_y = middle_y + (dy * a - dx * b) * grown
+                from_x = middle_x + (dy * b + dx * a) * grown
+            whole_y, whole_x = np.floor(from_y), np.floor(from_x)
+            at = place(picture, np.int64(whole_y), np.int64(whole_x))
+            for c in range(channels):
+                block[y, x, c] = mixed(flat, at + np.uint64(c), beside, line, from_y - whole_y, from_x - whole_x)
+    for y in range(high):
+        for x in range(wide):
+            for c in range(channels):
+                picture[top + y + 2, left + x + 2, c] = block[y, x, c]
 
 
-@kernel
-def _twirl(images, signs, amount, turns, discs, out):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    high, wide = height // discs, width // discs
-    picture = np.empty(height * width * channels, np.float64)
-    block = np.empty(high * wide * channels, np.float64)
-    for n in range(count):
-        flat, target = images[n].reshape(-1), out[n].reshape(-1)
-        for p in range(flat.size):
-            picture[p] = flat[p]
-        # One disc after the other: a later one reads an earlier one's pixels at its edge.
-        for i in range(discs):
-            for j in range(discs):
-                top, left, turn = j * high, i * wide, signs[n, i * discs + j] * turns
-                _twirl_block(picture, top, left, high, wide, turn, amount, height, width, channels, block)
-                for y in range(high):
-                    begin = ((top + y) * width + left) * channels
-                    for k in range(wide * channels):
-                        picture[begin + k] = block[y * wide * channels + k]
-        for p in range(flat.size):
-            target[p] = level(picture[p])
+def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
+    return (_MANY, _MANY) if side(shape) >= _LARGE else (_FEW, _FEW)
 
 
-def _discs(shape: tuple[int, ...]) -> int:
-    return _MANY if min(shape[:2]) >= _LARGE else _FEW
+def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
+    discs = _discs(shape, parameters)
+    drawn = whole_numbers(keys.stage, keys.samples, 0, np.full(math.prod(discs), 2))
+    return np.asarray(drawn).reshape(-1, *discs) * 2 - 1
 
 
-def _given_signs(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
-    number = _discs(shape)
-    signs = given_array(lambda shape, parameters: (number, number), np.int64, -1, 1)(value, shape, parameters)
-    return np.asarray(signs, np.int64)
-
-
-@corruption(
-    revision=1,
-    reference=f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, PinchAndTwirl",
-    parameters=(
-        Parameter("amount", low=0.0, high=10.0, about="of the pinch, an exponent"),
-        Parameter("angle_deg", low=0.0, high=3600.0, about="by which a disc's centre is twirled"),
-    ),
+@cbar(
+    "PinchAndTwirl",
+    {
+        "amount": (0.0, 10.0, "of the pinch, an exponent"),
+        "angle_deg": (0.0, 3600.0, "by which a disc's centre is twirled"),
+    },
+    array("signs", "of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", _discs, -1, 1, _signs),
     preserves_geometry=False,
-    draws=(Draw("signs", "of the twirls, -1 or 1, (3, 3) or (5, 5) as [column, row]", _given_signs),),
 )
-def pinch_and_twirl(images: Images, keys: Keys, *, amount: float, angle_deg: float, signs: NDArray[np.int64] | None = None) -> Images:
+@kernel
+def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-untyped-def]
     """Pinch and twirl the image in a grid of discs, of three along a side, or five from a side of 224 on.
 
-    Within a disc, at a distance of d radii from its centre, a pixel is taken from ``d * sin(pi d / 2)**-amount`` radii away, turned by
-    ``angle * (1 - d)**2``.
+    Within a disc, at a distance of d radii from its centre, a pixel is taken from ``d * sin(pi d / 2)**-amount`` radii
+    away, turned by ``angle * (1 - d)**2``.
 
     Notes
     -----
-    Drawn at random: each disc's direction. Discs are taken column by column, and a later one reads the pixels of earlier ones at its edge,
-    as published. Sampled bilinearly, black outside of the image.
+    Drawn at random: each disc's direction. Discs are taken column by column, and a later one reads the pixels of earlier
+    ones at its edge, as published. Sampled bilinearly, black outside of the image.
     """
-    discs = _discs(images.shape[1:])
-    if signs is None:
-        chosen = np.asarray(whole_numbers(keys.stage, keys.samples, 0, np.full(discs * discs, 2))) * 2 - 1
-    else:
-        chosen = np.tile(signs.reshape(1, -1), (len(images), 1))
-    out = np.empty_like(images)
-    _twirl(images, chosen, float(amount), angle_deg / 360.0, np.int64(discs), out)
-    return out
+    count, height, width, channels = images.shape
+    discs = signs.shape[1]
+    high, wide, turns = height // discs, width // discs, angle_deg / 360.0
+    picture, block = np.zeros((height + 4, width + 4, channels)), np.empty((high, wide, channels))
+    for n in range(count):
+        frame(images[n], picture)
+        for i in range(discs):
+            for j in range(discs):
+                _disc(picture, j * high, i * wide, signs[n, i, j] * turns, amount, block)
+        for y in range(height):
+            for x in range(width):
+                for c in range(channels):
+                    out[n, y, x, c] = level(picture[y + 2, x + 2, c])
+
+
+@inlined
+def _wave(time, n):  # type: ignore[no-untyped-def]
+    """Return the sine and the cosine of the time of a step, 1, 2, ..."""
+    t = time * (1.0 - 3.5 / n) * TURNS
+    return np.float32(sine(t)), np.float32(cosine(t))
+
+
+@inlined
+def _step(place, wave, state):  # type: ignore[no-untyped-def]
+    """Take one step: from the sines and cosines of a pixel's two angles to those of the next, and to the light so far.
+
+    `place` has its coordinates, and both in turns, less whole ones: so single precision is enough.
+    """
+    (down, across, u, v), (st, ct), (s0, c0, s1, c1, total) = place, wave, state
+    # cos(t - i0) + sin(t + i1) and sin(t - i1) + cos(t + i0), by the sums of angles
+    s2, c2 = rough_sine_cosine(u + ((ct * c0 + st * s0) + (st * c1 + ct * s1)) * _TURNS)
+    s3, c3 = rough_sine_cosine(v + ((st * c1 - ct * s1) + (ct * c0 - st * s0)) * _TURNS)
+    # sin(i0 + t) and cos(i1 + t)
+    e, f = s2 * ct + c2 * st, c3 * ct - s3 * st
+    g, h = down * f, across * e
+    return s2, c2, s3, c3, total + abs(e * f) / np.sqrt(g * g + h * h)
+
+
+@inlined
+def _coordinate(x, size):  # type: ignore[no-untyped-def]
+    """Return a coordinate of the pattern, its turns less whole ones, its sine and its cosine."""
+    p = (x / size - np.floor(x / size)) * _ROUND + _BEGIN
+    turns = p * TURNS
+    return np.float32(p), np.float32(turns - nearest(turns)), np.float32(sine(turns)), np.float32(cosine(turns))
+
+
+@kernel
+def _light(time, size, margin, out):  # type: ignore[no-untyped-def]
+    """Write the light at the bottom of the water, 0 to 1, reflected about its edges in a margin on all sides."""
+    high, wide = out.shape
+    height, width = high - 2 * margin, wide - 2 * margin
+    columns, lights = np.empty((4, width), np.float32), np.empty(width, np.float32)
+    across, turns, sines, cosines = columns[0], columns[1], columns[2], columns[3]
+    for x in range(width):
+        across[x], turns[x], sines[x], cosines[x] = _coordinate(x, size)
+    first, second, third = _wave(time, 1.0), _wave(time, 2.0), _wave(time, 3.0)
+    fourth, fifth = _wave(time, 4.0), _wave(time, 5.0)
+    for y in range(height):
+        down, u, s, c = _coordinate(y, size)
+        # Written out, without a loop over steps, so that LLVM vectorises
+        for x in along(lights):
+            at = down, across[x], u, turns[x]
+            state = _step(at, second, _step(at, first, (s, c, sines[x], cosines[x], _FINE)))
+            lights[x] = _step(at, fifth, _step(at, fourth, _step(at, third, state)))[4]
+        line = out[y + margin]
+        middle = line[margin : margin + width]
+        for x in along(middle):
+            c = 1.17 - power(np.float64(lights[x]) * 40.0, 1.4)
+            c *= c
+            c *= c
+            middle[x] = min(c * c, 1.0)
+        for k in range(margin):
+            line[margin - 1 - k], line[wide - margin + k] = line[margin + k], line[wide - margin - 1 - k]
+    for k in range(margin):
+        for x in range(wide):
+            out[margin - 1 - k, x], out[high - margin + k, x] = out[margin + k, x], out[high - margin - 1 - k, x]
+
+
+@kernel
+def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[no-untyped-def]
+    count, height, width, channels = images.shape
+    margin = weights.size - 1
+    wide = width + 2 * margin
+    rough, smooth = np.empty((height + 2 * margin, wide)), np.empty(height * wide)
+    field = np.zeros((height + 2, wide))
+    within = field.reshape(-1)[wide + 1 : (height + 1) * wide + 1 - 2 * margin]
+    framed = np.zeros((height + 4, width + 4, channels), np.uint8)
+    downs, rights, lights, places = np.empty(width), np.empty(width), np.empty(width), np.empty(width, np.int32)
+    for n in range(count):
+        frame(images[n], framed)
+        _light(times[n], sizes[n], margin, rough)
+        weigh(rough.reshape(-1), margin * wide, wide, weights, False, smooth)
+        weigh(smooth, margin, 1, weights, False, within)
+        for y in range(height):
+            field[y + 1, 0] = field[y + 1, width + 1] = 0.0
+        for y in range(height):
+            for x in along(lights):
+                a = field[y + 2, x + np.uint64(1)] - field[y, x + np.uint64(1)]
+                b = field[y + 1, x + np.uint64(2)] - field[y + 1, x]
+                steep = a * a + b * b
+                upright = 1.0 / math.sqrt(1.0 + steep)
+                bend = math.sqrt(1.0 - steep * upright * upright / (_ETA * _ETA)) - upright / _ETA
+                bend = 0.0 if upright >= _FLAT else bend * lens * upright
+                # The released generator rounds where it looks to a thousandth of a pixel.
+                downs[x], rights[x] = nearest(a * bend * 1e3) * 1e-3, nearest(b * bend * 1e3) * 1e-3
+                lights[x] = 255.0 * light * (a - b)
+            sample_row(framed, y, downs, rights, lights, places, out[n, y])
+
+
+@cbar(
+    "CausticRefraction",
+    {
+        "lens": (0.0, 100.0, "how far the water bends the view, as a share of the side"),
+        "light": (0.0, 1000.0, "how bright the slopes are"),
+    },
+    number("time", "of the waves", -1e3, 1e3, uniform(0, 0.5, 2.0)),
+    number("wave_size", "after how many pixels they repeat", 1.0, 1e6, uniform(1, 0.75, 1.25, side)),
+    preserves_geometry=False,
+)
+def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[no-untyped-def]
+    """Show images through water: pixels are taken from where its surface bends the view to, and its slopes are lit.
+
+    The surface is the pattern of light at the bottom of a pool, smoothed by a gaussian of one pixel. A pixel's normal
+    follows from the differences of its neighbours, its view is bent at a ratio of refractive indices of 4 and taken
+    `lens` far, bilinearly, black outside of the image; `light` times the differences is added.
+
+    Notes
+    -----
+    Drawn at random: the time, uniform on [0.5, 2), and the size of the pattern, uniform on 0.75 to 1.25 of the side.
+    The surface counts as 0 beyond the image, so its edges are bent most, as published.
+    """
+    _refract(images, times, sizes, lens * side(images.shape[1:]), light, half_gaussian(_SOFTENING), out)

@@ -30,6 +30,6 @@ def test_an_edited_callee_in_another_file_changes_the_output(tmp_path: Path) -> 
     assert kept
     assert run(copied.parent, tmp_path / "cache") == before
     assert sorted(tmp_path.glob("cache/kernels/*/corruptset_cbar-*/*")) == kept
-    waves = copied / "blend.py"
-    waves.write_text(waves.read_text("utf-8").replace("max(value, 0.0)", "max(value + 9.0, 0.0)"), "utf-8")
+    rows = copied / "rows.py"
+    rows.write_text(rows.read_text("utf-8").replace("max(value, 0.0)", "max(value + 9.0, 0.0)"), "utf-8")
     assert run(copied.parent, tmp_path / "cache") != before
