@@ -13,7 +13,7 @@ from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
 from ..manifests.reader import DataSet
 from ..pages.sheets.sheet import Line, sheet
-from .fragile import decided_top5, flips, has_shrunk, is_right
+from .fragile import crop_places, decided_top5, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
 
@@ -83,10 +83,7 @@ def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int, *, top
 
     The rest is as in `fragile_maps`.
     """
-    places = Places.of(data.crops(sample_id).regions())
-    if len(places) != len(outcome):
-        raise PredictionError(f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}.")
-    return _maps(data, places, outcome, [side], top5)[0]
+    return _maps(data, crop_places(data, sample_id, outcome), outcome, [side], top5)[0]
 
 
 def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Path, images: int, *, top5: bool | None = None) -> list[Path]:
