@@ -108,7 +108,7 @@ class Failures:
         return f"{label}: {said}" + ("" if self._clean[label][index] else " (wrong when clean too)")
 
 
-def places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:
+def failed_places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:
     """Yield the images that are shown: each under its set, and clean where the data set has it."""
     for failed in shown:
         for image in failed.images:

@@ -78,7 +78,7 @@ def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: in
     ]
 
 
-def places(rows: Sequence[PanelRow]) -> Iterator[Place]:
+def panel_places(rows: Sequence[PanelRow]) -> Iterator[Place]:
     """Yield the images that panels show."""
     for row in rows:
         for panel in row.panels:
