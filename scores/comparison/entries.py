@@ -65,8 +65,8 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
             continue
         try:
             found.append((str(one), load_scores(one)))
-        except (ScoreError, OSError) as e:
-            problems.append(_why(one, e))
+        except ScoreError as e:
+            problems.append(str(e).replace("\n", "\n  "))
     labels = _labels([scores for _, scores in found], any_data)
     problems += _doubles(labels, [file for file, _ in found])
     if not found and not problems:
@@ -83,12 +83,6 @@ def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
         more = [f"{scores.name}, {_short(scores)}"] * of_several + [scores.condition or "all images"] * conditions
         labels.append(f"{scores.model} ({'; '.join(more)})" if more else scores.model)
     return labels
-
-
-def _why(file: str | Path, error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, ScoreError):
-        return f"{file} cannot be read: {error.strerror or error}"
-    return str(error).replace("\n", "\n  ")
 
 
 def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:

@@ -54,7 +54,7 @@ class Failures:
 
     def table(self) -> Table:
         """Return how many images flip in each set, for each model."""
-        columns, rows = [Column("set", "text")], [list[Cell]([name]) for name in self.set_ids]
+        columns, rows = [Column("set", "text")], {name: list[Cell]([name]) for name in self.set_ids}
         for label, predicted in self._predictions.items():
             columns += [
                 Column(f"{label}: right when clean, wrong here", "whole"),
@@ -62,10 +62,14 @@ class Failures:
                 Column(f"{label}: wrong when clean, right here", "whole"),
             ]
             was_right = self._clean[label]
-            for row in rows:
-                outcome = predicted.outcomes.get(str(row[0]))
-                row += [None] * 3 if outcome is None else _counts(was_right, outcome.correct)
-        return Table("failures", "Images that flip, by set", columns, rows)
+            for name, row in rows.items():
+                if name in predicted.outcomes:
+                    is_right, total = predicted.outcomes[name].correct, int(was_right.sum())
+                    lost = int((was_right & ~is_right).sum())
+                    row += [lost, lost / total if total else None, int((~was_right & is_right).sum())]
+                else:
+                    row += [None] * 3
+        return Table("failures", "Images that flip, by set", columns, list(rows.values()))
 
     @property
     def labels(self) -> list[str]:
@@ -115,8 +119,3 @@ def failed_places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Plac
             if with_clean:
                 yield Place(CLEAN, image.place.sample)
             yield image.place
-
-
-def _counts(was_right: NDArray[np.bool_], is_right: NDArray[np.bool_]) -> list[Cell]:
-    lost, total = int((was_right & ~is_right).sum()), int(was_right.sum())
-    return [lost, lost / total if total else None, int((~was_right & is_right).sum())]
