@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,18 +109,17 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
         As in `fragile_maps`.
     """
     rows: dict[str, list[int]] = {}
-    sides: dict[str, set[int]] = {}
     for s in data.samples:
         if s.region is not None:
             rows.setdefault(s.region.source, []).append(s.index)
-            sides.setdefault(s.region.source, set()).update([s.region.side] * s.region.anchor)
     if not rows:
         raise ParameterError(
             f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions with --store images."
         )
     files = []
     for source in list(rows)[:images]:
-        maps = _maps(data, *_regions(data, outcomes, rows[source]), sorted(sides[source]), top5)
+        places, outcome = _regions(data, outcomes, rows[source])
+        maps = _maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist(), top5)
         file = inside(Path(folder), f"{source}.png")
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, picture(maps))
@@ -150,18 +150,15 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int],
             found = "has none" if not len(anchors) else f"has {len(anchors):,}, not of every position"
             wanted = "Maps need an anchor at every position, as an exhaustive recipe makes them"
             raise ParameterError(f"{wanted}; the image {places.sources[0]!r} {found} of side {side}.")
-        shrink = flips(neighbours, anchors, right, SHRINKS).some if has_shrunk(data) else None
         order = np.lexsort((x, y))
-        maps.append(
-            FragileMaps(
-                source=places.sources[0],
-                side=side,
-                right=right[anchors][order].reshape(shape),
-                shift=flips(neighbours, anchors, right, SHIFTS).some[order].reshape(shape),
-                shrink=None if shrink is None else shrink[order].reshape(shape),
-                probability=None if outcome.probability is None else outcome.probability[anchors][order].reshape(shape),
-            )
-        )
+        values = {
+            "right": right[anchors],
+            "shift": flips(neighbours, anchors, right, SHIFTS).some,
+            "shrink": flips(neighbours, anchors, right, SHRINKS).some if has_shrunk(data) else None,
+            "probability": None if outcome.probability is None else outcome.probability[anchors],
+        }
+        grids: dict[str, Any] = {name: None if of is None else of[order].reshape(shape) for name, of in values.items()}
+        maps.append(FragileMaps(places.sources[0], side, **grids))
     return maps
 
 
@@ -180,18 +177,14 @@ def picture(maps: Sequence[FragileMaps]) -> bytes:
     return sheet(lines, title=maps[0].source, legend=_LEGEND, side=max(height, width) * scale)
 
 
-def _panels(maps: FragileMaps) -> list[NDArray[np.uint8] | None]:
-    positive, negative, right, wrong = (np.array(colour, np.uint8) for colour in (_POSITIVE, _NEGATIVE, _RIGHT, _WRONG))
-    is_right = maps.right[..., None]
-    plain = np.where(is_right, right, wrong)
-    panels: list[NDArray[np.uint8] | None] = [plain]
-    for fragile in (maps.shift, maps.shrink):
-        panels.append(None if fragile is None else np.where(fragile[..., None], np.where(is_right, positive, negative), plain))
-    grey = None if maps.probability is None else np.rint(maps.probability[..., None] * 255).astype(np.uint8)
-    return [*panels, None if grey is None else np.repeat(grey, 3, axis=2)]
+def _panels(maps: FragileMaps) -> list[NDArray[Any] | None]:
+    right = maps.right[..., None]
+    plain, flipped = np.where(right, _RIGHT, _WRONG), np.where(right, _POSITIVE, _NEGATIVE)
+    fragile = [None if some is None else np.where(some[..., None], flipped, plain) for some in (maps.shift, maps.shrink)]
+    return [plain, *fragile, None if maps.probability is None else np.rint(maps.probability[..., None] * 255)]
 
 
-def _framed(panel: NDArray[np.uint8], side: int, size: tuple[int, int], scale: int) -> NDArray[np.uint8]:
+def _framed(panel: NDArray[Any], side: int, size: tuple[int, int], scale: int) -> NDArray[np.uint8]:
     """Return a panel of the image's size, each position at the middle of its region."""
     frame = np.empty((size[1], size[0], 3), np.uint8)
     frame[:] = _OUTSIDE
