@@ -15,6 +15,8 @@ from ..records import Interval, Profile
 from .correlations import quadrant, reference_point
 from .entries import Entry
 
+LOOKS, DASHES = 8, 4
+"""How many colours and markers, and kinds of line, models have."""
 MEAN = "mean"
 """Of all degradations."""
 MEAN_OF_FIFTEEN = "mean of the fifteen"
@@ -154,6 +156,12 @@ def stage_orders(entry: Entry) -> dict[tuple[str, str], float]:
             a, b = effect.first.split("+")
             found[a, b], found[b, a] = 100 * effect.difference, -100 * effect.difference
     return found
+
+
+def look_of(model: int) -> tuple[int, int, int]:
+    """Return a model's colour, marker and kind of line: the first eight differ in colour and marker, the next eight in the line too."""
+    turned = model + model // LOOKS
+    return model % LOOKS, turned % LOOKS, turned % DASHES
 
 
 def apart(models: int) -> list[float]:

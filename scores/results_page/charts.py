@@ -11,24 +11,22 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...pages.curves import axis_ticks
-from ..comparison.curves import Area, Point, Spot
+from ..comparison.curves import Area, Point, Spot, look_of
 
-LOOKS, DASHES = 8, 4
-"""How many colours and markers, and kinds of line, the page's style has."""
 MOST_TOLD = 6
 """Models whose values the text of a chart tells; of the others it says that the table has them."""
 _MOST_MARKS = 7
 
 
 def look(model: int) -> str:
-    """Return the classes of a model's place: the first eight differ in colour and marker, the next eight also in the line, and so on."""
-    turn = model // LOOKS
-    return f"m{model % LOOKS} d{(model + turn) % DASHES}"
+    """Return the classes of a model's place."""
+    colour, _, dash = look_of(model)
+    return f"m{colour} d{dash}"
 
 
 def marker(model: int) -> str:
     """Return the id of a model's marker."""
-    return f"marker-{(model + model // LOOKS) % LOOKS}"
+    return f"marker-{look_of(model)[1]}"
 
 
 class Line(NamedTuple):
@@ -144,39 +142,12 @@ def _widened(values: Sequence[float]) -> tuple[float, float]:
     return low - more, high + more
 
 
-class Bar(NamedTuple):
-    """A score of a model as a length: shares of the longest one's, in thousandths."""
+class Bars(NamedTuple):
+    """mAUDE as lengths, with the clean error as a mark."""
 
-    model: int
-    label: str
-    length: str
-    clean: str | None
-    """The clean error."""
-    arm: str | None
-    """The path of the interval."""
-    texts: Sequence[str]
-    """What the cells beside the bar say."""
+    areas: Sequence[Area]
 
-
-def bars(areas: Sequence[Area]) -> list[Bar]:
-    """Return mAUDE as bars, with the clean error as a mark."""
-    most = max((end for a in areas for end in (a.value, *(a.ends or ()), a.clean or 0.0)), default=1.0) or 1.0
-
-    def at(value: float) -> str:
+    def at(self, value: float) -> str:
+        """Return a value as a share of the longest length, in thousandths."""
+        most = max(end for a in self.areas for end in (a.value, *(a.ends or ()), a.clean or 0.0)) or 1.0
         return f"{1000 * min(max(value / most, 0.0), 1.0):.1f}"
-
-    return [
-        Bar(
-            a.model,
-            a.entry.label,
-            at(a.value),
-            None if a.clean is None else at(a.clean),
-            None if a.ends is None else f"M{at(a.ends[0])} 10H{at(a.ends[1])}",
-            [
-                f"{a.value:.2f}",
-                "-" if a.ends is None else f"{a.ends[0]:.2f} to {a.ends[1]:.2f}",
-                "-" if a.clean is None else f"{a.clean:.2f}",
-            ],
-        )
-        for a in areas
-    ]

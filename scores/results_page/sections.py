@@ -21,7 +21,7 @@ from ..comparison.differences import Difference
 from ..comparison.entries import Entry
 from ..comparison.layouts import by_model, tables
 from ..comparison.tables import Column, Kind, Table
-from .charts import Bar, Chart, Line, bars, line_chart, quadrant_chart
+from .charts import Bars, Chart, Line, line_chart, quadrant_chart
 from .page_tables import PageTable, page_table
 
 STEPS = 3
@@ -57,7 +57,7 @@ class Section:
     about: Sequence[str]
     tables: Sequence[PageTable]
     groups: Sequence[ChartGroup]
-    bars: Sequence[Bar] = ()
+    bars: Bars | None = None
     quadrants: Sequence[Chart] = ()
     matrices: Sequence[Matrix] = ()
 
@@ -78,7 +78,7 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
         "fragile": [ChartGroup("Fragile rates against size", _fragile_charts(entries))],
     }
     drawn: dict[str, dict[str, Any]] = {
-        "maude": {"bars": bars(maude_areas(entries))},
+        "maude": {"bars": Bars(areas) if (areas := maude_areas(entries)) else None},
         "two-factor": {"quadrants": _quadrant_charts(entries)},
         "orders": {"matrices": _order_matrices(entries)},
     }
