@@ -78,7 +78,7 @@ PERCENT = ("cv_percent", "distinct_cv_percent")
 
 def point_scores(scores: Scores) -> dict[str, float]:
     """Return the scores that are one number each, by the name that they have among the resamples."""
-    named: dict[str, float | None] = {"clean_accuracy": scores.sets["clean"].accuracy if "clean" in scores.sets else None}
+    named: dict[str, float | None] = {"clean_accuracy": scores.clean}
     named |= {name: getattr(scores, name) for name in HEADLINES}
     named |= {f"two_factor.{name}": getattr(scores.two_factor, name, None) for name in TWO_FACTOR}
     named |= {f"fragile.{group}.{name}": rate.rate for group, rates in scores.fragile.items() for name, rate in rates if rate is not None}

@@ -27,8 +27,7 @@ class Entry:
     @property
     def clean(self) -> float | None:
         """Accuracy on the clean images."""
-        found = self.scores.sets.get("clean")
-        return None if found is None else found.accuracy
+        return self.scores.clean
 
 
 def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> list[Entry]:

@@ -43,17 +43,18 @@ class Column:
             return MISSING
         if isinstance(cell, str) or self.kind in ("text", "whole"):
             return str(cell)
-        scaled = 100 * cell if self.kind in ("percent", "points") else cell
-        text = f"{scaled:+.{DIGITS[self.kind]}f}" if self.kind == "points" else f"{scaled:.{DIGITS[self.kind]}f}"
+        text = f"{self._factor * cell:{'+' if self.kind == 'points' else ''}.{DIGITS[self.kind]}f}"
         return text.replace("-0.00", "0.00") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
         """Return a cell for programs: empty where there is no value."""
-        if cell is None:
-            return ""
-        if isinstance(cell, str) or self.kind in ("text", "whole"):
-            return str(cell)
-        return f"{100 * cell if self.kind in ('percent', 'points') else cell:.12g}"
+        if cell is None or isinstance(cell, str) or self.kind in ("text", "whole"):
+            return "" if cell is None else str(cell)
+        return f"{self._factor * cell:.12g}"
+
+    @property
+    def _factor(self) -> int:
+        return 100 if self.kind in ("percent", "points") else 1
 
 
 @dataclass(frozen=True)

@@ -89,11 +89,6 @@ class Chart:
         return f"{self.box.bottom - _share(min(max(value, low), high), self.y_range) * (self.box.bottom - self.box.top):.1f}"
 
     @property
-    def x_ticks(self) -> list[tuple[str, str]]:
-        """Places and texts below the chart."""
-        return [(self.x(x), text) for x, text in self.x_texts.items()]
-
-    @property
     def y_ticks(self) -> list[tuple[str, str]]:
         """Heights and texts beside the chart."""
         return [(self.y(tick), f"{tick:g}") for tick in axis_ticks(*self.y_range)]

@@ -109,15 +109,13 @@ def _models(entries: Sequence[Entry]) -> str:
 
 def _not_scored(entry: Entry, read: Predictions) -> list[str]:
     """Return that predictions are not those that were scored, where their accuracy differs: a condition counts other images."""
-    if entry.scores.condition is not None:
-        return []
-    scored = {id: one.accuracy for id, one in entry.scores.sets.items() if id in read.outcomes}
-    other = {id: float(np.mean(read.outcomes[id].correct)) for id in scored}
-    differing = [id for id in scored if abs(scored[id] - other[id]) > _SAME]
-    if not differing:
+    scored = entry.scores.sets
+    accuracy = {id: float(np.mean(read.outcomes[id].correct)) for id in scored if id in read.outcomes}
+    differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > _SAME]
+    if entry.scores.condition is not None or not differing:
         return []
     id = differing[0]
     return [
-        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is {other[id]:.4f}, the scores file's "
-        f"{scored[id]:.4f}, and so with {len(differing)} of {len(scored)} sets: score them again"
+        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is {accuracy[id]:.4f}, the scores "
+        f"file's {scored[id].accuracy:.4f}, and so with {len(differing)} of {len(accuracy)} sets: score them again"
     ]

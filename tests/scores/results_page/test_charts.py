@@ -45,10 +45,10 @@ def test_lines_marks_and_intervals() -> None:
 
 def test_axes() -> None:
     shown = chart([Point(level, level) for level in range(31)])
-    assert [text for _, text in shown.x_ticks] == ["0", "10", "20", "30"]
+    assert list(shown.x_texts.values()) == ["0", "10", "20", "30"]
     assert [(y, text) for y, text in shown.y_ticks][:2] == [("138.0", "0"), ("106.0", "25")]
     sizes = chart([Point(0.08, 1), Point(1.08, 2)], x_texts={0.0: "12", 1.0: "16"})
-    assert sizes.x_ticks == [("48.0", "12"), ("240.0", "16")]
+    assert [(sizes.x(x), text) for x, text in sizes.x_texts.items()] == [("48.0", "12"), ("240.0", "16")]
     assert sizes.summary == "fog: error, % against severity. net-0 begins at 1.0 at 12 and rises to 2.0 at 16."
 
 
