@@ -68,24 +68,21 @@ def _of_recipe(data: DataSet, published: Benchmark | None) -> Iterator[str]:
         return
     if published.remark is not None:
         yield published.remark
-    known = False
+    known = []
     if manifest.version not in published.versions:
-        known = True
         versions = " and ".join(published.versions)
-        yield f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {versions}."
+        known.append(f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {versions}.")
     calibration = manifest.recipe.get("calibration")
     if calibration != published.calibration:
-        known = True
-        yield f"Severities are those of the calibration {calibration}; the published sets have those of {published.calibration}."
+        known.append(f"Severities are those of the calibration {calibration}; the published sets have those of {published.calibration}.")
     if manifest.scale != "none":
-        known = True
-        yield "Lengths grow with the image's side (scale side); in the published sets they do not."
+        known.append("Lengths grow with the image's side (scale side); in the published sets they do not.")
     if encoding_of(manifest) != published.encoding:
-        known = True
-        yield (
+        known.append(
             f"The images are stored as {_encoding(encoding_of(manifest))}, the published ones as {_encoding(published.encoding)}: a model "
             "sees other pixels."
         )
+    yield from known
     if manifest.name in ("imagenet-c", "imagenet-c-all") and not known and definition(manifest) != IMAGENET_C:
         yield "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
     if manifest.coupling != "independent":

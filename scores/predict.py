@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,8 +129,7 @@ def predict(
         file = folder / f"{name}.npz"
         arrays = _finished(file, kind, len(images), len(data.classes))
         if arrays is None:
-            before = done
-            arrays = _predictions(loaded, images, kind, lambda count, before=before: tell("predicting", before + count, total))
+            arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
             _write(file, arrays)
         else:
             kept[name] = len(images)
@@ -138,6 +138,10 @@ def predict(
         accuracy[name] = float(reduced(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
     seconds = time.monotonic() - started
     return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), total - sum(kept.values()), seconds)
+
+
+def _tell(tell: Callable[..., None], before: int, total: int, count: int) -> None:
+    tell("predicting", before + count, total)
 
 
 def _loaded(model: str | Path | Surrogate, device: str, batch: int) -> Surrogate:

@@ -14,6 +14,7 @@ from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..pages.document import render
+from ..pages.jpeg import Pixels
 from ..progress import shows_progress, told
 from .comparison.differences import differences
 from .comparison.entries import Entry
@@ -23,7 +24,7 @@ from .records import Scores
 from .results_page.charts import look, marker
 from .results_page.failures import Failures, failed_places
 from .results_page.inputs import GivenPredictions, checked_inputs
-from .results_page.page_pictures import WRAPPER, Pixels, Place, StoredPicture, empty, encoded, read_picture
+from .results_page.page_pictures import WRAPPER, Place, StoredPicture, empty, encoded, read_picture
 from .results_page.page_tables import MOST_CELLS, page_table
 from .results_page.panels import panel_places, panel_rows
 from .results_page.sections import Section, sections

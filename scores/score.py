@@ -214,8 +214,7 @@ def _families(evaluation: Evaluation) -> dict[str, float]:
 
 def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Return what has a finite value."""
-    values = {name: value(estimate) for name, estimate in estimates.items()}
-    return {name: one for name, one in values.items() if one is not None}
+    return {name: one for name, estimate in estimates.items() if (one := value(estimate)) is not None}
 
 
 def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
@@ -228,6 +227,5 @@ def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
 
 
 def _resamples(images: Images, estimates: Mapping[str, Estimate]) -> Resamples:
-    values = {name: replicates(estimate) for name, estimate in estimates.items()}
-    kept = {name: rows for name, rows in values.items() if rows is not None}
-    return Resamples(seed=images.bootstrap.seed, units=images.bootstrap.units, values=kept)
+    values = {name: rows for name, estimate in estimates.items() if (rows := replicates(estimate)) is not None}
+    return Resamples(seed=images.bootstrap.seed, units=images.bootstrap.units, values=values)

@@ -12,6 +12,7 @@ import numpy as np
 from ...pages.sheets.style import INK, LINE, SOFT
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval
+from . import curves
 from .curves import MEAN_OF_FIFTEEN, Lines, fragile_lines, maude_areas, profile_lines, severity_errors, stage_orders, two_factor_spots
 from .entries import Entry
 from .plot_style import WIDTH, figure, legend, look, short, styled, write
@@ -23,7 +24,7 @@ COLUMNS = 4
 """Panels side by side."""
 PANEL = (2.3, 1.9)
 """Inches of a panel among many."""
-MEASURES = {"accuracy": "accuracy, %", "rank": "classes above the true one", "probability": "probability, %"}
+MEASURES = curves.MEASURES | {"probability": "probability, %"}
 RATES = {
     "loose_shift": "shift, loose",
     "strict_shift": "shift, strict",

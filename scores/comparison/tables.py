@@ -67,9 +67,6 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default=())
 
-    def __post_init__(self) -> None:
-        assert all(len(row) == len(self.columns) for row in self.rows), self.name
-
     def csv(self) -> str:
         """Return the table as CSV: one line of headings, a comma between cells, empty where there is no value."""
         out = io.StringIO()

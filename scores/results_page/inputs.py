@@ -20,7 +20,7 @@ _SAME = 1e-6
 
 
 def checked_inputs(
-    data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[[str, int, int], None]
+    data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
     """Return the models, and the predictions of those that have some by label.
 
@@ -79,7 +79,7 @@ def _predictions_of(
     entries: Sequence[Entry],
     name: str | None,
     given: str | Path | Predictions,
-    tell: Callable[[str, int, int], None],
+    tell: Callable[..., None],
 ) -> tuple[Entry, Predictions]:
     """Return whose predictions these are, and them."""
     entry = None if name is None else _entry(entries, name)

@@ -60,7 +60,11 @@ def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
     for rung in SMALL_RUNGS if small else RUNGS:
         if all(_taken(some, rung) * len(images) <= room * len(some) for some in (probed, images)):
             break
-    return {place: _stored(place, resized(image, rung.side), _jpeg(image, rung), small) for place, image in images.items()}
+    stored = {}
+    for place, image in images.items():
+        height, width = resized(image, rung.side).shape[:2]
+        stored[place] = StoredPicture(_name(place), data_uri(_jpeg(image, rung)), width, height, small)
+    return stored
 
 
 def empty(images: Images) -> dict[Place, StoredPicture]:
@@ -75,10 +79,6 @@ def _taken(images: Images, rung: Rung) -> int:
 
 def _jpeg(image: Pixels, rung: Rung) -> bytes:
     return jpeg(resized(image, rung.side), rung.quality, fine=max(image.shape[:2]) <= SMALL)
-
-
-def _stored(place: Place, shown: Pixels, data: bytes, small: bool) -> StoredPicture:
-    return StoredPicture(_name(place), data_uri(data), shown.shape[1], shown.shape[0], small)
 
 
 def _name(place: Place) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ...pages.document import text_file
 from ..comparison.curves import (
     MEASURES,
     RATES,
@@ -54,7 +56,7 @@ class Section:
     id: str
     """Its anchor."""
     heading: str
-    about: Sequence[str]
+    about: str
     tables: Sequence[PageTable]
     groups: Sequence[ChartGroup]
     bars: Bars | None = None
@@ -82,72 +84,12 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
         "two-factor": {"quadrants": _quadrant_charts(entries)},
         "orders": {"matrices": _order_matrices(entries)},
     }
-    planned = {name for _, _, _, names in PLAN for name in names}
-    others = ("others", "Other tables", (), [name for name in made if name not in planned])
+    plan = tomllib.loads(text_file("sections.toml", __package__))["section"]
     return [
-        Section(id, heading, about, shown, [group for group in groups.get(id, []) if group.charts], **drawn.get(id, {}))
-        for id, heading, about, names in [*PLAN, others]
-        if (shown := [page_table(made[name], most) for name in names if name in made])
+        Section(one["id"], one["heading"], one["about"], shown, groups.get(one["id"], []), **drawn.get(one["id"], {}))
+        for one in plan
+        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made])
     ]
-
-
-PLAN: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
-    (
-        "summary",
-        "Scores that are one number",
-        ["Below a value: the middle 95 % of its values over resamples of the images."],
-        ["summary", "differences"],
-    ),
-    (
-        "maude",
-        "Error by corruption",
-        [
-            "AUDE is the area under the error against severity, the clean images at its left end; mAUDE is the mean over the fifteen "
-            "corruptions of ImageNet-C (Hendrycks and Dietterich 2018). CE is the error relative to a baseline’s (2019). Lower is better."
-        ],
-        ["aude", "ce", "relative_ce", "aude_others", "families"],
-    ),
-    ("severity", "Error against severity", ["Error in per cent of each corruption; severity 0 is the clean images."], ["severity"]),
-    (
-        "profiles",
-        "Degradation profiles",
-        [
-            "What a model still recognises at each level of a gradual degradation (Swingler 2022). Level 0 is the clean images; rank is "
-            "the number of classes scored above the true one."
-        ],
-        ["degradation", "degradation_levels", *(f"profile_{measure}" for measure in MEASURES)],
-    ),
-    (
-        "two-factor",
-        "Two factors: accuracy and its variation",
-        [
-            "Mean accuracy over all sets, clean included, and its coefficient of variation (Dai and Berleant 2021). The best models are in "
-            "quadrant I: high accuracy that varies little."
-        ],
-        ["two_factor", "correlations"],
-    ),
-    (
-        "orders",
-        "Order effects",
-        [
-            "Accuracy where one corruption comes first less that of the other order, on the same images, in points. In a matrix, what "
-            "comes first is down and what comes second is across."
-        ],
-        ["order_effects"],
-    ),
-    (
-        "fragile",
-        "Fragile recognition",
-        [
-            "How often a small shift or shrink of a region flips whether a model is right (Srivastava, Ben-Yosef and Boix 2019). Positive: "
-            "right, where a neighbour is wrong; negative: wrong, where a neighbour is right."
-        ],
-        ["fragile", "fragile_parts"],
-    ),
-    ("style", "Groups of samples", ["Accuracy of each group of the source, such as the style of an icon."], ["style"]),
-    ("sets", "Every set", ["Accuracy side by side, then all that is known of each set and model."], ["accuracy", "sets"]),
-)
-"""Of each section: anchor, heading, paragraphs, tables. The panels and failures have templates of their own."""
 
 
 def _charts(
