@@ -10,7 +10,7 @@ import numpy as np
 from ..manifests.records.models import SetRecord
 from .evaluation import Evaluation
 from .formulas import Estimate, aude, corruption_error, relative_corruption_error
-from .published import ALEXNET, FIFTEEN, SEVERITIES, alexnet_errors
+from .published import ALEXNET, FIFTEEN, SEVERITIES, published
 
 ByCorruption = dict[str, Estimate]
 
@@ -70,7 +70,7 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
 
 def alexnet_curves() -> ErrorCurves:
     """Return AlexNet's published errors. Only means over severities are published: each severity has the mean, and sums are right."""
-    means = {name: np.array([error]) for name, error in alexnet_errors().items()}
+    means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
     return ErrorCurves(ALEXNET, means["clean"], {name: [means[name]] * len(SEVERITIES) for name in FIFTEEN}, frozenset(FIFTEEN))
 
 

@@ -139,7 +139,7 @@ def value(estimate: Estimate) -> float | None:
 
 def interval_of(estimate: Estimate) -> tuple[float, float] | None:
     """Return the interval of a score; None where it has no value."""
-    return interval(np.where(np.isfinite(estimate[1:]), estimate[1:], np.nan)) if np.isfinite(estimate[0]) else None
+    return interval(estimate[1:]) if np.isfinite(estimate[0]) else None
 
 
 def replicates(estimate: Estimate) -> list[float] | None:

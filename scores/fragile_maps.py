@@ -131,10 +131,8 @@ def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[in
     """Return where some of the samples lie, and what the model made of them."""
     if CLEAN not in outcomes or len(outcomes[CLEAN]) != len(data.samples):
         raise PredictionError(f"Maps need predictions of every region of the set {CLEAN!r}.")
-    is_chosen = np.zeros(len(data.samples), bool)
-    is_chosen[chosen] = True
-    records = (data.samples[index].region for index in np.flatnonzero(is_chosen))
-    return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(is_chosen)
+    records = (data.samples[index].region for index in chosen)
+    return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(np.array(chosen))
 
 
 def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int], top5: bool | None) -> list[FragileMaps]:
@@ -147,9 +145,10 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int],
         y, x = places.y[anchors], places.x[anchors]
         shape = int(y.max(initial=0)) + 1, int(x.max(initial=0)) + 1
         if len(anchors) != shape[0] * shape[1]:
-            found = "has none" if not len(anchors) else f"has {len(anchors):,}, not of every position"
-            wanted = "Maps need an anchor at every position, as an exhaustive recipe makes them"
-            raise ParameterError(f"{wanted}; the image {places.sources[0]!r} {found} of side {side}.")
+            raise ParameterError(
+                "Maps need an anchor at every position, as an exhaustive recipe makes them; "
+                f"the image {places.sources[0]!r} has {len(anchors):,} of side {side}."
+            )
         order = np.lexsort((x, y))
         values = {
             "right": right[anchors],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,8 +33,8 @@ class Degradations:
     """The gradual degradations of a data set under a model."""
 
     def __init__(self, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver = "ours") -> None:
-        if over not in get_args(ProfileOver):
-            raise ParameterError(f"profile_over is {over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
+        if over not in ("ours", *LEFT_OUT):
+            raise ParameterError(f"profile_over is {over!r}; expected one of {', '.join(('ours', *LEFT_OUT))}.")
         self._over = over
         self._evaluation = evaluation
         self._describe = describe

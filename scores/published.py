@@ -49,11 +49,6 @@ def benchmark(recipe: str) -> Benchmark | None:
     return None if row is None else Benchmark(**row)
 
 
-def alexnet_errors() -> dict[str, float]:
-    """Return AlexNet's error on the clean images, as ``clean``, and on each of the fifteen, the mean over severities."""
-    return dict(published()["alexnet"])
-
-
 @cache
 def published() -> dict[str, Any]:
     """Return published.toml."""

@@ -96,12 +96,12 @@ def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:
 
 
 def _others(entries: Sequence[Entry]) -> list[str]:
-    first = entries[0] if entries else None
     return [
         f"{e.file} has scores of another data set, {e.scores.name} ({_short(e.scores)}), than {first.file}, {first.scores.name} "
         f"({_short(first.scores)}): score both models on one data set, or put different ones side by side with --any-data"
+        for first in entries[:1]
         for e in entries
-        if first is not None and e.scores.digest != first.scores.digest
+        if e.scores.digest != first.scores.digest
     ]
 
 

@@ -12,7 +12,7 @@ from .correlations import pearson, spearman
 from .curves import profile_names, profiles_of, two_factor_spots
 from .differences import Difference, point_scores
 from .entries import Entry
-from .tables import Cell, Column, Kind, Table
+from .tables import Cell, Column, Kind, Table, texts
 
 MODEL = Column("model", "text")
 ENDS: tuple[Literal["low", "high"], ...] = ("low", "high")
@@ -172,11 +172,10 @@ def correlations(entries: Sequence[Entry]) -> Table:
     rows: list[list[Cell]] = []
     for a, b in combinations(values, 2) if shown else ():
         pairs = [(x, y) for x, y in zip(values[a], values[b], strict=True) if x is not None and y is not None]
-        x, y = [one for one, _ in pairs], [other for _, other in pairs]
+        x, y = ([pair[place] for pair in pairs] for place in (0, 1))
         rows.append([a, b, len(pairs), pearson(x, y), spearman(x, y)])
     columns = [
-        Column("score", "text"),
-        Column("and", "text"),
+        *texts("score", "and"),
         Column("models", "whole"),
         *(Column(n, "number") for n in ("Pearson", "Spearman")),
     ]
@@ -187,7 +186,7 @@ def order_effects(entries: Sequence[Entry]) -> Table:
     """Return the accuracy of A then B less that of B then A."""
     effects = [[] if e.scores.two_factor is None else e.scores.two_factor.order_effects for e in entries]
     values = [{(o.first, o.second): [o.difference, *_ends(o.interval)] for o in own} for own in effects]
-    columns = [Column("first order", "text"), Column("second order", "text")]
+    columns = texts("first order", "second order")
     columns += [one for e in entries for one in _with_ends(Column(e.label, "points"))]
     rows = [
         [*key, *(cell for own in values for cell in own.get(key, [None] * 3))]
@@ -199,12 +198,12 @@ def order_effects(entries: Sequence[Entry]) -> Table:
 def fragile(entries: Sequence[Entry]) -> Table:
     """Return fragile rates by size (Srivastava, Ben-Yosef & Boix 2019)."""
     rates = [{key: rate.rate for key, rate in _rates(e.scores).items()} for e in entries]
-    return by_model("fragile", "Fragile rates", [Column("regions", "text"), Column("change", "text")], entries, rates)
+    return by_model("fragile", "Fragile rates", texts("regions", "change"), entries, rates)
 
 
 def fragile_parts(entries: Sequence[Entry]) -> Table:
     """Return them with intervals, positive and negative apart."""
-    columns = [MODEL, Column("regions", "text"), Column("change", "text"), Column("rate"), *(Column(end, end=end) for end in ENDS)]
+    columns = [MODEL, *texts("regions", "change"), Column("rate"), *(Column(end, end=end) for end in ENDS)]
     columns += [Column("positive"), Column("negative"), Column("anchors", "whole")]
     rows: list[list[Cell]] = [
         [e.label, *key, r.rate, *_ends(r.interval), r.positive, r.negative, r.anchors]
@@ -220,7 +219,7 @@ def _rates(scores: Scores) -> dict[tuple[str, str], FragileRate]:
 
 def differences_table(found: Sequence[Difference]) -> Table:
     """Return the differences between models."""
-    columns = [Column("score", "text"), Column("model", "text"), Column("less", "text"), Column("difference", "points")]
+    columns = [*texts("score", "model", "less"), Column("difference", "points")]
     columns += [*(Column(end, "points", end) for end in ENDS), Column("exceeds", "text")]
     said = {None: "no interval", True: "yes", False: "no"}
     rows: list[list[Cell]] = [[d.score, d.first, d.second, d.difference, d.low, d.high, said[d.exceeds]] for d in found]

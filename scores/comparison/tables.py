@@ -57,6 +57,11 @@ class Column:
         return 100 if self.kind in ("percent", "points") else 1
 
 
+def texts(*titles: str) -> list[Column]:
+    """Return columns of text."""
+    return [Column(title, "text") for title in titles]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table with a name, which its files have too."""
@@ -107,26 +112,28 @@ class Table:
         return [[escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    # after the end of a row, LaTeX takes these for an argument and a variant of it
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "''",
+        # after the end of a row, LaTeX takes these for an argument and a variant of it
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+    }
+)
 
 
 def latex_text(text: str) -> str:
@@ -137,7 +144,7 @@ def latex_text(text: str) -> str:
     >>> latex_text("a_b & 5 %")
     'a\\\\_b \\\\& 5 \\\\%'
     """
-    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
+    return printable(text).translate(_LATEX)
 
 
 def _latex_cell(text: str) -> str:

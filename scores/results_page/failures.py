@@ -44,7 +44,7 @@ class Failures:
     """Where the models whose predictions are known flip; predictions are by the model's label, and all have ``clean``."""
 
     def __init__(self, predictions: Mapping[str, Predictions], samples: Sequence[SampleRecord], classes: Sequence[ClassRecord]) -> None:
-        self._predictions = predictions
+        self._predictions, self.labels = predictions, list(predictions)
         self._samples = samples
         self._names = {c.index: c.name for c in classes}
         self._clean = {label: one.outcomes[CLEAN].correct for label, one in predictions.items()}
@@ -70,11 +70,6 @@ class Failures:
                 else:
                     row += [None] * 3
         return Table("failures", "Images that flip, by set", columns, list(rows.values()))
-
-    @property
-    def labels(self) -> list[str]:
-        """Of the models."""
-        return list(self._predictions)
 
     def shown(self, stored: Container[str]) -> list[FailedSet]:
         """Return some of the images that flip, by stored set: those that flip for most models, and of these those least often elsewhere."""

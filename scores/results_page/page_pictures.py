@@ -56,7 +56,7 @@ def read_picture(data: DataSet, place: Place) -> Pixels:
 def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
     """Return pictures in at most so many bytes of a page, as far as the least of them allow; the same for the same images."""
     small = all(max(image.shape[:2]) <= SMALL for image in images.values())
-    probed = dict(list(images.items())[:: max(1, len(images) // _PROBED)])
+    probed = dict([*images.items()][:: max(1, len(images) // _PROBED)])
     for rung in SMALL_RUNGS if small else RUNGS:
         if all(_taken(some, rung) * len(images) <= room * len(some) for some in (probed, images)):
             break

@@ -22,7 +22,7 @@ from ..comparison.curves import (
 from ..comparison.differences import Difference
 from ..comparison.entries import Entry
 from ..comparison.layouts import by_model, tables
-from ..comparison.tables import Column, Kind, Table
+from ..comparison.tables import Column, Kind, Table, texts
 from .charts import Bars, Chart, Line, line_chart, quadrant_chart
 from .page_tables import PageTable, page_table
 
@@ -161,7 +161,7 @@ def sets_in_full(entries: Sequence[Entry]) -> Table:
     order = {name: place for place, name in enumerate(dict.fromkeys(row["set"] for _, row in rows))}
     rows.sort(key=lambda one: order[one[1]["set"]])
     kept = [name for name in fields if any(row[name] is not None for _, row in rows)]
-    columns = [Column("set", "text"), Column("model", "text"), *(fields[name] for name in kept)]
+    columns = [*texts("set", "model"), *(fields[name] for name in kept)]
     return Table(
         "sets", "Every set and model in full", columns, [[row["set"], label, *(row[name] for name in kept)] for label, row in rows]
     )

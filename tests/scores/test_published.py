@@ -12,7 +12,6 @@ from corruptset.scores.published import (
     FAMILY_OF,
     FIFTEEN,
     IMAGENET_C,
-    alexnet_errors,
     benchmark,
     definition,
     encoding_of,
@@ -22,7 +21,7 @@ from corruptset.scores.published import (
 
 def test_the_fifteen_and_the_four():
     assert len(FIFTEEN) == 15
-    assert set(alexnet_errors()) == {*FIFTEEN, "clean"}
+    assert set(published()["alexnet"]) == {*FIFTEEN, "clean"}
     for name, family in FAMILY_OF.items():
         corruption = get_corruption(name)
         assert corruption.role == ("validation" if name in EXTRA else "test")
