@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sized
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 
 from ..errors import first_few
 from ..manifests.reader import DataSet
 from ..published_frost import PUBLISHED_FROST
 from .error_curves import ErrorCurves
 from .evaluation import Evaluation
-from .published import ALEXNET, BENCHMARKS, FIFTEEN, IMAGENET_C, IMAGENET_IMAGES, Benchmark, definition, encoding_of
+from .published import ALEXNET, FIFTEEN, IMAGENET_C, IMAGENET_IMAGES, Benchmark, benchmark, definition, encoding_of
 
 VALIDATION_IMAGE = re.compile(r"(.*/)?ILSVRC2012_val_\d{8}")
 """The id of one of ImageNet's validation images."""
@@ -49,8 +49,8 @@ def comparability_notes(data: DataSet, scored: Collection[str], condition: str |
     baseline : str, optional
         The model that corruption errors are relative to.
     """
-    benchmark = BENCHMARKS.get(data.manifest.name)
-    notes = [*_of_recipe(data, benchmark), *_of_images(data, benchmark), *_of_sets(data, scored)]
+    published = benchmark(data.manifest.name)
+    notes = [*_of_recipe(data, published), *_of_images(data, published), *_of_sets(data, scored)]
     if condition is not None:
         notes.append(f"Only images count that are {condition}: published scores are of all images, unless they name the same condition.")
     if baseline not in (None, ALEXNET):
@@ -58,46 +58,43 @@ def comparability_notes(data: DataSet, scored: Collection[str], condition: str |
     return notes
 
 
-def _of_recipe(data: DataSet, benchmark: Benchmark | None) -> Iterator[str]:
+def _of_recipe(data: DataSet, published: Benchmark | None) -> Iterator[str]:
     manifest = data.manifest
-    if benchmark is None:
+    if published is None:
         yield (
             f"{manifest.name} {manifest.version} is no published benchmark: its scores can be laid beside those of other models on the "
             "data set of the same digest, and beside no others."
         )
         return
-    if benchmark.remark is not None:
-        yield benchmark.remark
-    known = False
-    if manifest.version not in benchmark.versions:
-        known = True
-        versions = " and ".join(benchmark.versions)
-        yield f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {versions}."
+    if published.remark is not None:
+        yield published.remark
+    known = []
+    if manifest.version not in published.versions:
+        versions = " and ".join(published.versions)
+        known.append(f"The recipe {manifest.name} is of version {manifest.version}; the published sets are those of {versions}.")
     calibration = manifest.recipe.get("calibration")
-    if calibration != benchmark.calibration:
-        known = True
-        yield f"Severities are those of the calibration {calibration}; the published sets have those of {benchmark.calibration}."
+    if calibration != published.calibration:
+        known.append(f"Severities are those of the calibration {calibration}; the published sets have those of {published.calibration}.")
     if manifest.scale != "none":
-        known = True
-        yield "Lengths grow with the image's side (scale side); in the published sets they do not."
-    if encoding_of(manifest) != benchmark.encoding:
-        known = True
-        yield (
-            f"The images are stored as {_encoding(encoding_of(manifest))}, the published ones as {_encoding(benchmark.encoding)}: a model "
+        known.append("Lengths grow with the image's side (scale side); in the published sets they do not.")
+    if encoding_of(manifest) != published.encoding:
+        known.append(
+            f"The images are stored as {_encoding(encoding_of(manifest))}, the published ones as {_encoding(published.encoding)}: a model "
             "sees other pixels."
         )
+    yield from known
     if manifest.name in ("imagenet-c", "imagenet-c-all") and not known and definition(manifest) != IMAGENET_C:
         yield "Corruptions, their parameters or the size of the images are not those of ImageNet-C at 224x224."
     if manifest.coupling != "independent":
         yield "Severities share their random draws (coupling severity), which those of the published sets do not."
 
 
-def _of_images(data: DataSet, benchmark: Benchmark | None) -> Iterator[str]:
+def _of_images(data: DataSet, published: Benchmark | None) -> Iterator[str]:
     manifest = data.manifest
     chosen, total = manifest.selection.get("chosen"), manifest.selection.get("total")
     in_source = len({s.id if s.region is None else s.region.source for s in data.samples})
-    if benchmark is not None and benchmark.images not in (None, in_source):
-        yield f"It has {_number(in_source, 'image')}; the published scores are of {benchmark.images:,}."
+    if published is not None and published.images not in (None, in_source):
+        yield f"It has {_number(in_source, 'image')}; the published scores are of {published.images:,}."
     elif isinstance(chosen, int) and isinstance(total, int) and chosen < total and "hold_out" not in manifest.selection:
         yield f"It has {chosen:,} of the {total:,} images of its source."
     if manifest.excluded:
@@ -134,7 +131,7 @@ def _number(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count != 1)}"
 
 
-def _encoding(encoding: tuple[str | int, ...]) -> str:
+def _encoding(encoding: Sequence[str | int]) -> str:
     return "PNG" if encoding[0] == "png" else f"JPEG of quality {encoding[1]} ({encoding[2]})"
 
 

@@ -50,14 +50,8 @@ class Comparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values: cells of tables are fractions where a column is in per cent; None is a score that cannot be had."""
-        tables = {
-            table.name: {
-                "title": table.title,
-                "columns": [asdict(column) for column in table.columns],
-                "rows": [list(row) for row in table.rows],
-            }
-            for table in self.tables
-        }
+        parts = {table.name: asdict(table) for table in self.tables}
+        tables = {name: {key: part[key] for key in ("title", "columns", "rows")} for name, part in parts.items()}
         return {
             "models": list(self.models),
             "digests": [scores.digest for scores in self.scores],

@@ -10,7 +10,7 @@ import numpy as np
 from ..manifests.records.models import SetRecord
 from .evaluation import Evaluation
 from .formulas import Estimate, aude, corruption_error, relative_corruption_error
-from .published import ALEXNET, ALEXNET_CLEAN, ALEXNET_ERRORS, FIFTEEN, SEVERITIES
+from .published import ALEXNET, FIFTEEN, SEVERITIES, published
 
 ByCorruption = dict[str, Estimate]
 
@@ -70,8 +70,8 @@ def error_curves(evaluation: Evaluation) -> ErrorCurves:
 
 def alexnet_curves() -> ErrorCurves:
     """Return AlexNet's published errors. Only means over severities are published: each severity has the mean, and sums are right."""
-    errors = {name: [np.array([error])] * len(SEVERITIES) for name, error in ALEXNET_ERRORS.items()}
-    return ErrorCurves(ALEXNET, np.array([ALEXNET_CLEAN]), errors, frozenset(FIFTEEN))
+    means = {name: np.array([error]) for name, error in published()["alexnet"].items()}
+    return ErrorCurves(ALEXNET, means["clean"], {name: [means[name]] * len(SEVERITIES) for name in FIFTEEN}, frozenset(FIFTEEN))
 
 
 def severity_curves(sets: Iterable[SetRecord]) -> dict[str, list[str]]:

@@ -5,9 +5,8 @@ Resamples are of the images, the same for every set and every model, so that dif
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from ..errors import ParameterError
 from ..manifests.records.models import SampleRecord
 from .formulas import Estimate
 
-K = TypeVar("K", bound=Hashable)
 COLUMNS = 256
 """Sets whose images are in memory as numbers at once."""
 DIGITS = 7
@@ -89,9 +87,9 @@ class Images:
         """How many count."""
         return int(np.count_nonzero(self.chosen))
 
-    def estimates(self, values: Mapping[K, NDArray[np.bool_] | NDArray[np.floating]]) -> dict[K, Estimate]:
+    def estimates(self, values: Mapping[str, NDArray[np.bool_] | NDArray[np.floating]]) -> dict[str, Estimate]:
         """Return the mean of each of several values of the data set's images, (N,) each; NaN is an image that has none."""
-        names, found = list(values), dict[K, Estimate]()
+        names, found = list(values), dict[str, Estimate]()
         for at in range(0, len(names), COLUMNS):
             some = names[at : at + COLUMNS]
             found |= zip(some, self._means(np.stack([values[name][self.chosen] for name in some], axis=1)).T, strict=True)
@@ -141,7 +139,7 @@ def value(estimate: Estimate) -> float | None:
 
 def interval_of(estimate: Estimate) -> tuple[float, float] | None:
     """Return the interval of a score; None where it has no value."""
-    return interval(np.where(np.isfinite(estimate[1:]), estimate[1:], np.nan)) if np.isfinite(estimate[0]) else None
+    return interval(estimate[1:]) if np.isfinite(estimate[0]) else None
 
 
 def replicates(estimate: Estimate) -> list[float] | None:

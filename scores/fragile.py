@@ -24,8 +24,8 @@ TOP5_CLASSES = 1_000
 """From so many classes on a region is right where the true class is among the five most likely: the paper's measure on ImageNet."""
 RATES = tuple(Fragile.model_fields)
 
-Rates = NDArray[np.float64]
-"""(3, images): rate, positive, negative; NaN for an image without anchors."""
+Counts = dict[tuple[str, str], NDArray[np.int64]]
+"""(group, rate) -> (4, images): the anchors that count, the fragile ones of them, and of these those that are right, and wrong."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,7 @@ def measure_fragile(data: DataSet, outcomes: Mapping[str, Outcome], seed: int = 
             f"There are {len(outcome):,} predictions of {len(data.samples):,} samples, {len(regions):,} of them regions; "
             "fragile rates need one of every region."
         )
-    by_top5 = decided_top5(top5, data, [outcome])
-    tally = Tally.of(Places.of(regions), outcome, shrunk=has_shrunk(data), top5=by_top5)
-    return _scored(tally, data, seed, by_top5)
+    return _scored(data, [(Places.of(regions), outcome)], seed, decided_top5(top5, data, [outcome]))
 
 
 def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0, *, top5: bool | None = None) -> FragileScores:
@@ -130,61 +128,39 @@ def crop_scores(data: DataSet, outcome_of: Mapping[str, Outcome], seed: int = 0,
     if not outcome_of:
         raise PredictionError("There are no predictions of any image. crop_scores takes those of data.crops(id) for each id.")
     by_top5 = decided_top5(top5, data, outcome_of.values())
-    tallies = []
-    for name, outcome in outcome_of.items():
-        places = Places.of(data.crops(name).regions())
-        if len(places) != len(outcome):
-            raise PredictionError(f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {name!r}.")
-        tallies.append(Tally.of(places, outcome, shrunk=has_shrunk(data), top5=by_top5))
-    return _scored(Tally.joined(tallies), data, seed, by_top5)
+    return _scored(data, ((crop_places(data, name, outcome), outcome) for name, outcome in outcome_of.items()), seed, by_top5)
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Rates image by image: group -> score -> rates, and how many anchors they are of."""
+def crop_places(data: DataSet, sample_id: str, outcome: Outcome) -> Places:
+    """Return where the crops of an image lie, or raise PredictionError where an outcome has other rows."""
+    places = Places.of(data.crops(sample_id).regions())
+    if len(places) != len(outcome):
+        raise PredictionError(f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}.")
+    return places
 
-    images: int
-    rates: dict[str, dict[str, Rates]]
-    anchors: dict[str, dict[str, int]]
 
-    @classmethod
-    def of(cls, places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Tally:
-        """Count the flips of all anchors; `shrunk`: they have shrunk regions."""
-        right = is_right(outcome, top5)
-        anchors = np.flatnonzero(places.anchor)
-        neighbours = Neighbours(places)
-        shifts = flips(neighbours, anchors, right, SHIFTS)
-        fragile = {"loose_shift": (shifts.some, shifts.count > 0), "strict_shift": (shifts.every, shifts.count > 0)}
-        if shrunk:
-            shrinks = flips(neighbours, anchors, right, SHRINKS)
-            if (missing := int((shrinks.count < len(SHRINKS)).sum())) > 0:
-                raise VerificationError(f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the data set.")
-            counted = np.ones(len(anchors), bool)
-            fragile |= {"loose_shrink": (shrinks.some, counted), "strict_shrink": (shrinks.every, counted)}
-        if outcome.predicted is not None:
-            fragile["label_change_shift"] = (flips(neighbours, anchors, outcome.predicted, SHIFTS).some, shifts.count > 0)
-        rates, counts = dict[str, dict[str, Rates]](), dict[str, dict[str, int]]()
-        for number, group in enumerate(places.groups):
-            own = places.group[anchors] == number
-            rates[group] = {name: _rates(places, anchors, right, some, counted & own) for name, (some, counted) in fragile.items()}
-            counts[group] = {name: int((counted & own).sum()) for name, (_, counted) in fragile.items()}
-        return cls(len(places.sources), rates, counts)
-
-    @classmethod
-    def joined(cls, tallies: list[Tally]) -> Tally:
-        """Return the tally of the images of several; a group that an image lacks has no rates there."""
-        names = {group: list(scores) for tally in tallies for group, scores in tally.rates.items()}
-        rates = {
-            group: {name: np.concatenate([t._part(group, name) for t in tallies], axis=1) for name in own} for group, own in names.items()
-        }
-        anchors = {
-            group: {name: sum(t.anchors[group][name] for t in tallies if group in t.anchors) for name in own}
-            for group, own in names.items()
-        }
-        return cls(sum(t.images for t in tallies), rates, anchors)
-
-    def _part(self, group: str, name: str) -> Rates:
-        return self.rates[group][name] if group in self.rates else np.full((3, self.images), np.nan)
+def _counts(places: Places, outcome: Outcome, *, shrunk: bool, top5: bool) -> Counts:
+    """Count the flips of all anchors; `shrunk`: they have shrunk regions."""
+    right = is_right(outcome, top5)
+    anchors = np.flatnonzero(places.anchor)
+    neighbours = Neighbours(places)
+    shifts = flips(neighbours, anchors, right, SHIFTS)
+    fragile = {"loose_shift": (shifts.some, shifts.count > 0), "strict_shift": (shifts.every, shifts.count > 0)}
+    if shrunk:
+        shrinks = flips(neighbours, anchors, right, SHRINKS)
+        if (missing := int((shrinks.count < len(SHRINKS)).sum())) > 0:
+            raise VerificationError(f"{missing:,} anchors lack shrunk regions. Run `corruptset verify` on the data set.")
+        fragile |= {"loose_shrink": (shrinks.some, shrinks.count > 0), "strict_shrink": (shrinks.every, shrinks.count > 0)}
+    if outcome.predicted is not None:
+        fragile["label_change_shift"] = (flips(neighbours, anchors, outcome.predicted, SHIFTS).some, shifts.count > 0)
+    found: Counts = {}
+    for number, group in enumerate(places.groups):
+        for name, (some, has_any) in fragile.items():
+            counted = has_any & (places.group[anchors] == number)
+            flipped = counted & some
+            kinds = (counted, flipped, flipped & right[anchors], flipped & ~right[anchors])
+            found[group, name] = np.stack([np.bincount(places.source[anchors[k]], minlength=len(places.sources)) for k in kinds])
+    return found
 
 
 def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[Any], steps: Iterable[Step]) -> Flips:
@@ -200,35 +176,30 @@ def flips(neighbours: Neighbours, anchors: NDArray[np.int64], values: NDArray[An
     return Flips(some, every, count)
 
 
-def _rates(
-    places: Places, anchors: NDArray[np.int64], right: NDArray[np.bool_], fragile: NDArray[np.bool_], counted: NDArray[np.bool_]
-) -> Rates:
-    kinds = (counted, counted & fragile, counted & fragile & right[anchors], counted & fragile & ~right[anchors])
-    every, *counts = (np.bincount(places.source[anchors[kind]], minlength=len(places.sources)) for kind in kinds)
+def _scored(data: DataSet, parts: Iterable[tuple[Places, Outcome]], seed: int, top5: bool) -> FragileScores:
+    """Average over the images of all parts, which are read one by one, with intervals over resamples of the images."""
+    shrunk = has_shrunk(data)
+    counts = [(len(places.sources), _counts(places, outcome, shrunk=shrunk, top5=top5)) for places, outcome in parts]
+    # a group that a part lacks has no anchors there
+    whole = {
+        key: np.concatenate([own.get(key, np.zeros((4, n), np.int64)) for n, own in counts], axis=1)
+        for key in dict.fromkeys(key for _, own in counts for key in own)
+    }
+    bootstrap = Bootstrap(sum(n for n, _ in counts), seed)
+    groups: dict[str, dict[str, FragileRate | None]] = {group: dict.fromkeys(RATES) for group, _ in whole}
+    known = {key: rows for key, rows in whole.items() if rows[0].any()}
     with np.errstate(invalid="ignore"):
-        return np.stack(counts) / every
-
-
-def _scored(tally: Tally, data: DataSet, seed: int, top5: bool) -> FragileScores:
-    """Average over images, with intervals over resamples of them."""
-    named = {f"fragile.{group}.{name}": rates for group, scores in tally.rates.items() for name, rates in scores.items()}
-    known = {name: rates for name, rates in named.items() if not np.isnan(rates[0]).all()}
-    bootstrap = Bootstrap(tally.images, seed)
+        rates = {key: rows[1:] / rows[0] for key, rows in known.items()}
     resampled = np.full((bootstrap.resamples, len(known)), np.nan)
-    if known and tally.images > 1:
-        resampled = bootstrap.means(np.stack([rates[0] for rates in known.values()], axis=1))
-    means = {name: np.nanmean(rates, axis=1) for name, rates in known.items()}
-    estimates = {name: np.concatenate([means[name][:1], column]) for name, column in zip(known, resampled.T, strict=True)}
-    groups = {}
-    for group, anchors in tally.anchors.items():
-        rated: dict[str, FragileRate | None] = dict.fromkeys(RATES)
-        for name in RATES:
-            if (key := f"fragile.{group}.{name}") in known:
-                rate, positive, negative = map(float, means[key])
-                bounds = interval(estimates[key][1:])
-                rated[name] = FragileRate(rate=rate, positive=positive, negative=negative, interval=bounds, anchors=anchors[name])
-        groups[group] = Fragile(**rated)
-    return FragileScores(groups, _notes(data, tally, top5), estimates)
+    if known and bootstrap.units > 1:
+        resampled = bootstrap.means(np.stack([rows[0] for rows in rates.values()], axis=1))
+    estimates = {}
+    for ((group, name), rows), column in zip(rates.items(), resampled.T, strict=True):
+        rate, positive, negative = np.nanmean(rows, axis=1).tolist()
+        anchors = int(known[group, name][0].sum())
+        estimates[f"fragile.{group}.{name}"] = np.array([rate, *column])
+        groups[group][name] = FragileRate(rate=rate, positive=positive, negative=negative, interval=interval(column), anchors=anchors)
+    return FragileScores({group: Fragile(**own) for group, own in groups.items()}, _notes(data, bootstrap.units, top5), estimates)
 
 
 TABLE_NOTE = (
@@ -237,12 +208,12 @@ TABLE_NOTE = (
 )
 
 
-def _notes(data: DataSet, tally: Tally, top5: bool) -> list[str]:
+def _notes(data: DataSet, images: int, top5: bool) -> list[str]:
     measure = "the true class is among the five most likely (the paper's measure on ImageNet)" if top5 else "the most likely class is true"
     notes = [f"fragile: a region is right where {measure}."]
     if _recipe(data).get("mode") == "sampled":
         notes.append("fragile: rates are estimates, of positions drawn at random in blocks; none of the anchors is at an image's border.")
-    if tally.images == 1:
+    if images == 1:
         notes.append("fragile: the regions are of one image, so that no rate has an interval.")
     return notes
 

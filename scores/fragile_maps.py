@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from ..errors import ParameterError, PredictionError
 from ..manifests.disk.atomic import inside, write_atomic
 from ..manifests.reader import DataSet
 from ..pages.sheets.sheet import Line, sheet
-from .fragile import decided_top5, flips, has_shrunk, is_right
+from .fragile import crop_places, decided_top5, flips, has_shrunk, is_right
 from .outcomes import CLEAN, Outcome
 from .places import SHIFTS, SHRINKS, Neighbours, Places
 
@@ -83,10 +84,7 @@ def crop_maps(data: DataSet, outcome: Outcome, sample_id: str, side: int, *, top
 
     The rest is as in `fragile_maps`.
     """
-    places = Places.of(data.crops(sample_id).regions())
-    if len(places) != len(outcome):
-        raise PredictionError(f"There are {len(outcome):,} predictions of the {len(places):,} crops of the image {sample_id!r}.")
-    return _maps(data, places, outcome, [side], top5)[0]
+    return _maps(data, crop_places(data, sample_id, outcome), outcome, [side], top5)[0]
 
 
 def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Path, images: int, *, top5: bool | None = None) -> list[Path]:
@@ -111,18 +109,17 @@ def write_maps(data: DataSet, outcomes: Mapping[str, Outcome], folder: str | Pat
         As in `fragile_maps`.
     """
     rows: dict[str, list[int]] = {}
-    sides: dict[str, set[int]] = {}
     for s in data.samples:
         if s.region is not None:
             rows.setdefault(s.region.source, []).append(s.index)
-            sides.setdefault(s.region.source, set()).update([s.region.side] * s.region.anchor)
     if not rows:
         raise ParameterError(
             f"{data.path} has no regions among its samples, of which maps could be drawn. Build a recipe with regions with --store images."
         )
     files = []
     for source in list(rows)[:images]:
-        maps = _maps(data, *_regions(data, outcomes, rows[source]), sorted(sides[source]), top5)
+        places, outcome = _regions(data, outcomes, rows[source])
+        maps = _maps(data, places, outcome, np.unique(places.side[places.anchor]).tolist(), top5)
         file = inside(Path(folder), f"{source}.png")
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, picture(maps))
@@ -134,10 +131,8 @@ def _regions(data: DataSet, outcomes: Mapping[str, Outcome], chosen: Sequence[in
     """Return where some of the samples lie, and what the model made of them."""
     if CLEAN not in outcomes or len(outcomes[CLEAN]) != len(data.samples):
         raise PredictionError(f"Maps need predictions of every region of the set {CLEAN!r}.")
-    is_chosen = np.zeros(len(data.samples), bool)
-    is_chosen[chosen] = True
-    records = (data.samples[index].region for index in np.flatnonzero(is_chosen))
-    return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(is_chosen)
+    records = (data.samples[index].region for index in chosen)
+    return Places.of(record for record in records if record is not None), outcomes[CLEAN].rows(np.array(chosen))
 
 
 def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int], top5: bool | None) -> list[FragileMaps]:
@@ -150,21 +145,19 @@ def _maps(data: DataSet, places: Places, outcome: Outcome, sides: Sequence[int],
         y, x = places.y[anchors], places.x[anchors]
         shape = int(y.max(initial=0)) + 1, int(x.max(initial=0)) + 1
         if len(anchors) != shape[0] * shape[1]:
-            found = "has none" if not len(anchors) else f"has {len(anchors):,}, not of every position"
-            wanted = "Maps need an anchor at every position, as an exhaustive recipe makes them"
-            raise ParameterError(f"{wanted}; the image {places.sources[0]!r} {found} of side {side}.")
-        shrink = flips(neighbours, anchors, right, SHRINKS).some if has_shrunk(data) else None
-        order = np.lexsort((x, y))
-        maps.append(
-            FragileMaps(
-                source=places.sources[0],
-                side=side,
-                right=right[anchors][order].reshape(shape),
-                shift=flips(neighbours, anchors, right, SHIFTS).some[order].reshape(shape),
-                shrink=None if shrink is None else shrink[order].reshape(shape),
-                probability=None if outcome.probability is None else outcome.probability[anchors][order].reshape(shape),
+            raise ParameterError(
+                "Maps need an anchor at every position, as an exhaustive recipe makes them; "
+                f"the image {places.sources[0]!r} has {len(anchors):,} of side {side}."
             )
-        )
+        order = np.lexsort((x, y))
+        values = {
+            "right": right[anchors],
+            "shift": flips(neighbours, anchors, right, SHIFTS).some,
+            "shrink": flips(neighbours, anchors, right, SHRINKS).some if has_shrunk(data) else None,
+            "probability": None if outcome.probability is None else outcome.probability[anchors],
+        }
+        grids: dict[str, Any] = {name: None if of is None else of[order].reshape(shape) for name, of in values.items()}
+        maps.append(FragileMaps(places.sources[0], side, **grids))
     return maps
 
 
@@ -183,18 +176,14 @@ def picture(maps: Sequence[FragileMaps]) -> bytes:
     return sheet(lines, title=maps[0].source, legend=_LEGEND, side=max(height, width) * scale)
 
 
-def _panels(maps: FragileMaps) -> list[NDArray[np.uint8] | None]:
-    positive, negative, right, wrong = (np.array(colour, np.uint8) for colour in (_POSITIVE, _NEGATIVE, _RIGHT, _WRONG))
-    is_right = maps.right[..., None]
-    plain = np.where(is_right, right, wrong)
-    panels: list[NDArray[np.uint8] | None] = [plain]
-    for fragile in (maps.shift, maps.shrink):
-        panels.append(None if fragile is None else np.where(fragile[..., None], np.where(is_right, positive, negative), plain))
-    grey = None if maps.probability is None else np.rint(maps.probability[..., None] * 255).astype(np.uint8)
-    return [*panels, None if grey is None else np.repeat(grey, 3, axis=2)]
+def _panels(maps: FragileMaps) -> list[NDArray[Any] | None]:
+    right = maps.right[..., None]
+    plain, flipped = np.where(right, _RIGHT, _WRONG), np.where(right, _POSITIVE, _NEGATIVE)
+    fragile = [None if some is None else np.where(some[..., None], flipped, plain) for some in (maps.shift, maps.shrink)]
+    return [plain, *fragile, None if maps.probability is None else np.rint(maps.probability[..., None] * 255)]
 
 
-def _framed(panel: NDArray[np.uint8], side: int, size: tuple[int, int], scale: int) -> NDArray[np.uint8]:
+def _framed(panel: NDArray[Any], side: int, size: tuple[int, int], scale: int) -> NDArray[np.uint8]:
     """Return a panel of the image's size, each position at the middle of its region."""
     frame = np.empty((size[1], size[0], 3), np.uint8)
     frame[:] = _OUTSIDE

@@ -31,8 +31,8 @@ class Outcome:
     def __len__(self) -> int:
         return len(self.correct)
 
-    def rows(self, chosen: NDArray[np.bool_]) -> Outcome:
-        """Return the outcome of some of the images: (N,) which."""
+    def rows(self, chosen: NDArray[Any]) -> Outcome:
+        """Return the outcome of some of the images: (N,) which, or their numbers."""
         parts: dict[str, Any] = {name: None if values is None else values[chosen] for name, values in vars(self).items()}
         return Outcome(**parts)
 

@@ -25,7 +25,7 @@ from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
 from ..progress import shows_progress, told
 from .prediction_files.head import HEAD, read_head
-from .prediction_files.reduction import KINDS, Kind
+from .prediction_files.reduction import KINDS, Kind, reduced
 from .set_choice import choose
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def predict(
     if "clean" in data:
         _show_clean(loaded, data["clean"])
     folder = Path(out)
-    _begin(folder, _head(loaded, data, kind))
-    total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), list[str]()
+    _begin(folder, loaded, data, kind)
+    total, done, accuracy, kept = sum(len(data[name]) for name in chosen), 0, dict[str, float](), dict[str, int]()
     for name in chosen:
         images = data[name]
         file = folder / f"{name}.npz"
@@ -132,15 +132,15 @@ def predict(
             arrays = _predictions(loaded, images, kind, partial(_tell, tell, done, total))
             _write(file, arrays)
         else:
-            kept.append(name)
+            kept[name] = len(images)
         done += len(images)
         tell("predicting", done, total)
-        accuracy[name] = float(_is_right(arrays, images.labels).mean())
-    made = sum(len(data[name]) for name in chosen if name not in kept)
-    return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), made, time.monotonic() - started)
+        accuracy[name] = float(reduced(kind, arrays, images.labels, len(data.classes))[0].correct.mean())
+    seconds = time.monotonic() - started
+    return Predicted(folder, loaded.name, data.digest, accuracy, tuple(kept), total - sum(kept.values()), seconds)
 
 
-def _tell(tell: Callable[[str, int, int], None], before: int, total: int, count: int) -> None:
+def _tell(tell: Callable[..., None], before: int, total: int, count: int) -> None:
     tell("predicting", before + count, total)
 
 
@@ -160,15 +160,11 @@ def _show_clean(model: Surrogate, clean: ImageSet) -> None:
         model.check_accuracy(_stacked([clean.image(place) for place in places], clean.id, 0, model), clean.labels[places])
 
 
-def _head(model: Surrogate, data: DataSet, kind: str) -> dict[str, Any]:
-    """Return what predictions.json says: whose predictions these are, of what."""
+def _begin(folder: Path, model: Surrogate, data: DataSet, kind: str) -> None:
+    """Write predictions.json, whose predictions these are and of what, or find that the one that is there says the same."""
     record = model.record()
     network = {key: record[key] for key in ("weights", "input", "outputs", "classes")}
-    return {"model": model.name, "digest": data.digest, "kind": kind, **network}
-
-
-def _begin(folder: Path, head: dict[str, Any]) -> None:
-    """Write predictions.json, or find that the one that is there says the same."""
+    head = {"model": model.name, "digest": data.digest, "kind": kind, **network}
     path = folder / HEAD
     if path.exists():
         there = read_head(path)
@@ -190,10 +186,9 @@ def _finished(file: Path, kind: str, count: int, classes: int) -> Arrays | None:
             arrays = {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, KeyError, NotImplementedError, BadZipFile):
         return None
-    fits = {name: (a.shape, a.dtype) for name, a in arrays.items()} == {
-        name: (a.shape, a.dtype) for name, a in _arrays(np.zeros((count, classes), np.float32), np.zeros(count, np.int64), kind).items()
-    }
-    return arrays if fits else None
+    empty = _arrays(np.zeros((count, classes), np.float32), np.zeros(count, np.int64), kind)
+    shapes = [{name: (a.shape, a.dtype) for name, a in one.items()} for one in (arrays, empty)]
+    return arrays if shapes[0] == shapes[1] else None
 
 
 def _predictions(model: Surrogate, images: ImageSet, kind: str, tell: Callable[[int], None]) -> Arrays:
@@ -203,8 +198,9 @@ def _predictions(model: Surrogate, images: ImageSet, kind: str, tell: Callable[[
         part = list(islice(stream, model.batch))
         logits[at : at + len(part)] = model.logits(_stacked(part, images.id, at, model))
         tell(at + len(part))
-    if not np.isfinite(logits).all():
-        row = int(np.flatnonzero(~np.isfinite(logits).all(axis=1))[0])
+    finite = np.isfinite(logits).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
         raise ModelError(f"The model {model.name} gives values that are not finite for image {row} of set {images.id!r}.")
     return _arrays(logits, images.labels, kind)
 
@@ -235,15 +231,6 @@ def _arrays(logits: NDArray[np.float32], labels: NDArray[np.int64], kind: str) -
     rows = np.arange(len(labels))
     above = (logits > logits[rows, labels][:, None]).sum(axis=1)
     return {"rank_true": above.astype(np.int64), "p_true": probabilities[rows, labels]}
-
-
-def _is_right(arrays: Arrays, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each image whether the most likely class is the true one."""
-    if "rank_true" in arrays:
-        return np.asarray(arrays["rank_true"] == 0)
-    if "top" in arrays:
-        return np.asarray(arrays["top"][:, 0] == labels)
-    return np.asarray(next(iter(arrays.values())).argmax(axis=1) == labels)
 
 
 def _write(file: Path, arrays: Arrays) -> None:

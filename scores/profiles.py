@@ -5,15 +5,14 @@ Swingler 2022, "A Suite of Incremental Image Degradation Operators for Testing I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from ..errors import CorruptsetError, ParameterError
 from ..manifests.records.models import SetRecord
-from .estimates import value
 from .evaluation import Evaluation
 from .outcomes import CLEAN
 from .records import FirstBelow, Profile
@@ -34,8 +33,8 @@ class Degradations:
     """The gradual degradations of a data set under a model."""
 
     def __init__(self, evaluation: Evaluation, describe: DescribeLevel | None, over: ProfileOver = "ours") -> None:
-        if over not in get_args(ProfileOver):
-            raise ParameterError(f"profile_over is {over!r}; expected one of {', '.join(get_args(ProfileOver))}.")
+        if over not in ("ours", *LEFT_OUT):
+            raise ParameterError(f"profile_over is {over!r}; expected one of {', '.join(('ours', *LEFT_OUT))}.")
         self._over = over
         self._evaluation = evaluation
         self._describe = describe
@@ -46,7 +45,7 @@ class Degradations:
 
     def profiles(self) -> dict[str, Profile]:
         """Return the profile of each degradation."""
-        return {name: self._profile(rungs) for name, rungs in sorted(self._ladders.items())}
+        return {name: self._of_one(rungs) for name, rungs in sorted(self._ladders.items())}
 
     def mean_profile(self, profiles: Mapping[str, Profile]) -> tuple[Profile | None, list[str]]:
         """Return the mean of profiles over the levels that all of them have, and notes of which these are, or why there is none.
@@ -68,50 +67,39 @@ class Degradations:
         levels = sorted(set.intersection(*(set(profile.levels) for profile in averaged))) if averaged else []
         if not levels:
             return None
-        columns = {
-            part: np.mean([[getattr(p, part)[p.levels.index(level)] for level in levels] for p in averaged], axis=0).tolist()
-            if all(getattr(profile, part) is not None for profile in averaged)
-            else None
-            for part in ("accuracy", "rank", "probability")
-        }
-        accuracy = columns["accuracy"] or []
-        below = {str(t): self._mean_below(list(profiles), _first_below(levels, accuracy, t)) for t in THRESHOLDS}
-        return Profile(levels=levels, accuracy=accuracy, rank=columns["rank"], probability=columns["probability"], first_below=below)
 
-    def _profile(self, rungs: Mapping[int, SetRecord]) -> Profile:
+        def column(part: str) -> list[float] | None:
+            known = [(profile.levels, getattr(profile, part)) for profile in averaged]
+            if any(values is None for _, values in known):
+                return None
+            return np.mean([[values[own.index(level)] for level in levels] for own, values in known], axis=0).tolist()  # type: ignore[no-any-return]
+
+        def below(level: int) -> FirstBelow:
+            metrics = [self._ladders[name][level].metrics for name in profiles]
+            changed = [m.changed for m in metrics if m is not None and m.changed is not None]
+            mean = float(np.mean(changed)) if len(changed) == len(metrics) else None
+            return FirstBelow(level=level, change=f"the mean of {len(metrics)} degradations", changed=mean)
+
+        return _profile(levels, column, below)
+
+    def _of_one(self, rungs: Mapping[int, SetRecord]) -> Profile:
         ids = {level: record.id for level, record in sorted(rungs.items())}
         if CLEAN in self._evaluation.outcomes:
             ids = {0: CLEAN} | ids
-        outcomes = [self._evaluation.outcomes[id] for id in ids.values()]
-        accuracy = [value(self._evaluation.accuracies[id]) or 0.0 for id in ids.values()]
-        below = {str(t): self._below(rungs, _first_below(list(ids), accuracy, t)) for t in THRESHOLDS}
-        return Profile(
-            levels=list(ids),
-            accuracy=accuracy,
-            rank=_all_or_none([self._evaluation.mean(outcome.rank) for outcome in outcomes]),
-            probability=_all_or_none([self._evaluation.mean(outcome.probability) for outcome in outcomes]),
-            first_below=below,
-        )
 
-    def _below(self, rungs: Mapping[int, SetRecord], level: int | None) -> FirstBelow | None:
-        if level is None:
-            return None
-        if level == 0:
-            return FirstBelow(level=0, change="unchanged", changed=0.0)
-        record = rungs[level]
-        stage, metrics = record.stages[0], record.metrics
-        words = f"level {level}"
-        if self._describe is not None and self._shape is not None:
-            words = self._describe(stage.corruption, level, self._shape, stage.parameters)
-        return FirstBelow(level=level, change=words, changed=None if metrics is None else metrics.changed)
+        def column(part: str) -> list[float] | None:
+            field = "correct" if part == "accuracy" else part
+            values = [self._evaluation.mean(getattr(self._evaluation.outcomes[id], field)) for id in ids.values()]
+            return None if None in values else [one for one in values if one is not None]
 
-    def _mean_below(self, names: Sequence[str], level: int | None) -> FirstBelow | None:
-        if level is None:
-            return None
-        metrics = [self._ladders[name][level].metrics if level else None for name in names]
-        changed = [m.changed for m in metrics if m is not None and m.changed is not None]
-        mean = 0.0 if level == 0 else float(np.mean(changed)) if len(changed) == len(names) else None
-        return FirstBelow(level=level, change=f"the mean of {len(names)} degradations" if level else "unchanged", changed=mean)
+        def below(level: int) -> FirstBelow:
+            stage, metrics = rungs[level].stages[0], rungs[level].metrics
+            words = f"level {level}"
+            if self._describe is not None and self._shape is not None:
+                words = self._describe(stage.corruption, level, self._shape, stage.parameters)
+            return FirstBelow(level=level, change=words, changed=None if metrics is None else metrics.changed)
+
+        return _profile(list(ids), column, below)
 
     @cached_property
     def _shape(self) -> tuple[int, int, int] | None:
@@ -124,9 +112,10 @@ class Degradations:
         return height, width, channels
 
 
-def _first_below(levels: Sequence[int], accuracy: Sequence[float], threshold: float) -> int | None:
-    return next((level for level, share in zip(levels, accuracy, strict=True) if share < threshold), None)
-
-
-def _all_or_none(values: list[float | None]) -> list[float] | None:
-    return None if None in values else [v for v in values if v is not None]
+def _profile(levels: list[int], column: Callable[[str], list[float] | None], below: Callable[[int], FirstBelow]) -> Profile:
+    """Return a profile of what `column` says of each measure, and `below` of a level above 0."""
+    accuracy = column("accuracy") or []
+    firsts = {t: next((level for level, share in zip(levels, accuracy, strict=True) if share < t), None) for t in THRESHOLDS}
+    unchanged = FirstBelow(level=0, change="unchanged", changed=0.0)
+    first_below = {str(t): None if level is None else below(level) if level else unchanged for t, level in firsts.items()}
+    return Profile(levels=levels, accuracy=accuracy, rank=column("rank"), probability=column("probability"), first_below=first_below)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from ..canonical import canonical_sha256
 from ..manifests.records.models import Manifest
@@ -22,30 +27,6 @@ FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in name
 SEVERITIES = (1, 2, 3, 4, 5)
 
 ALEXNET = "alexnet"
-ALEXNET_ERRORS = {
-    "gaussian_noise": 0.886428,
-    "shot_noise": 0.894468,
-    "impulse_noise": 0.922640,
-    "defocus_blur": 0.819880,
-    "glass_blur": 0.826268,
-    "motion_blur": 0.785948,
-    "zoom_blur": 0.798360,
-    "snow": 0.866816,
-    "frost": 0.826572,
-    "fog": 0.819324,
-    "brightness": 0.564592,
-    "contrast": 0.853204,
-    "elastic_transform": 0.646056,
-    "pixelate": 0.717840,
-    "jpeg_compression": 0.606500,
-}
-"""AlexNet's mean errors over the five severities of ImageNet-C, with the digits that evaluation code has from hendrycks/robustness; the
-appendix of the paper prints the same to a tenth of a per cent."""
-ALEXNET_CLEAN = 0.435
-"""Its error on ImageNet's validation images: Table 1 of the paper."""
-
-JPEG = ("jpeg", 85, "4:2:0")
-"""How ImageNet-C's images were published: format, quality, subsampling."""
 IMAGENET_C = "sha256:bcd8e673b9710616bfd9ba732d397b2dda522b31ff9ee192760b9e1774314ce4"
 """The `definition` of the fifteen corruptions of ImageNet-C at 224x224."""
 IMAGENET_IMAGES = 50_000
@@ -53,57 +34,31 @@ IMAGENET_IMAGES = 50_000
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How the sets of a shipped recipe were published."""
+    """How the sets of a shipped recipe were published; published.toml says what the fields are."""
 
-    versions: tuple[str, ...] = ("1.0.0",)
-    """Of the recipe."""
+    versions: Sequence[str] = ("1.0.0",)
     images: int | None = None
-    """None where the publication does not say how many, or where any will do."""
     calibration: str = "imagenet"
-    encoding: tuple[str | int, ...] = ("png",)
-    """Format; of JPEG also quality and subsampling."""
+    encoding: Sequence[str | int] = field(default_factory=lambda: ["png"])
     remark: str | None = None
-    """Why numbers of this very recipe are not the published ones."""
 
 
-_WITH_CLEAN = ("1.0.0", "1.1.0")
-"""The second has the same sets, and clean."""
-_SIDE_299 = "Its images have 299x299 pixels: the published tables of ImageNet-C are of 224x224."
-_TEST_ICONS = "The paper's accuracy on a held-out style is of networks that were trained on all other styles: build those with --train."
-_FLAGEVAL = "FlagEval publishes no levels: these are ImageNet-C's severities, and the images are not FlagEval's own."
-_DEGRADED = "The paper scored 590 photographs that are not published, all of which its networks had right."
-_MATLAB = "The paper's sets were made by MATLAB from 500 images: its draws are others, and one image is 0.2 points of accuracy."
-
-BENCHMARKS = {
-    "imagenet-c": Benchmark(versions=_WITH_CLEAN, images=IMAGENET_IMAGES, encoding=JPEG),
-    "imagenet-c-all": Benchmark(versions=_WITH_CLEAN, images=IMAGENET_IMAGES, encoding=JPEG),
-    "imagenet-c-extra": Benchmark(images=IMAGENET_IMAGES, encoding=JPEG),
-    "imagenet-c-299": Benchmark(versions=_WITH_CLEAN, images=IMAGENET_IMAGES, calibration="inception", encoding=JPEG, remark=_SIDE_299),
-    "tiny-imagenet-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="tiny", encoding=JPEG),
-    "cifar10-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="cifar"),
-    "cifar100-c": Benchmark(versions=_WITH_CLEAN, images=10_000, calibration="cifar"),
-    "mnist-c": Benchmark(images=10_000, calibration="mnist"),
-    "two-factor-69": Benchmark(images=500, calibration="cifar", remark=_MATLAB),
-    "image-degrade-30": Benchmark(remark=_DEGRADED),
-    "image-degrade-30-299": Benchmark(calibration="inception", remark=_DEGRADED),
-    "image-degrade-30-text": Benchmark(versions=("1.1.0",), remark=_DEGRADED),
-    "icons50-microsoft": Benchmark(calibration="cifar", remark=_TEST_ICONS),
-    "icons50-apple": Benchmark(calibration="cifar", remark=_TEST_ICONS),
-    "icons50-subtype": Benchmark(calibration="cifar", remark=_TEST_ICONS),
-    "flageval": Benchmark(versions=_WITH_CLEAN, remark=_FLAGEVAL),
-    "flageval-noise": Benchmark(encoding=JPEG, remark=_FLAGEVAL),
-    "fragile-imagenet": Benchmark(images=500),
-    "fragile-cifar10": Benchmark(images=10_000, calibration="cifar"),
-    "fragile-cifar10-exhaustive": Benchmark(images=10_000, calibration="cifar"),
-    "location-cifar10": Benchmark(images=10_000, calibration="cifar"),
-}
-"""Recipe -> how its sets were published; of a recipe that is not here, no numbers are published."""
+def benchmark(recipe: str) -> Benchmark | None:
+    """Return how the sets of a recipe were published; None where no numbers of it are."""
+    row = published()["benchmarks"].get(recipe)
+    return None if row is None else Benchmark(**row)
 
 
-def encoding_of(manifest: Manifest) -> tuple[str | int, ...]:
+@cache
+def published() -> dict[str, Any]:
+    """Return published.toml."""
+    return tomllib.loads(files(__package__).joinpath("published.toml").read_text("utf-8"))
+
+
+def encoding_of(manifest: Manifest) -> list[str | int]:
     """Return a manifest's encoding as `Benchmark` has it: what changes pixels."""
     encoding = manifest.encoding
-    return tuple(encoding[key] for key in ("format", "quality", "subsampling") if key in encoding)
+    return [encoding[key] for key in ("format", "quality", "subsampling") if key in encoding]
 
 
 def definition(manifest: Manifest) -> str:

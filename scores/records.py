@@ -199,7 +199,7 @@ class Scores(Record):
 
     def _that_follow(self) -> Iterator[tuple[str, float | None, float]]:
         """Yield name, value, and the value that follows from other scores, of those that do where these are there."""
-        clean = self.sets["clean"].accuracy if "clean" in self.sets else None
+        clean = self.clean
         for name, given in self.aude.items():
             accuracies = [self.sets[id].accuracy for id in ("clean", *(f"{name}/{s}" for s in range(1, 6))) if id in self.sets]
             if len(accuracies) == 6:
@@ -216,6 +216,11 @@ class Scores(Record):
             yield "rb_index", self.rb_index, (clean - self.mean_accuracy) / clean
         if self.style:
             yield "style_gap", self.style_gap, max(self.style.values()) - min(self.style.values())
+
+    @property
+    def clean(self) -> float | None:
+        """Accuracy on the clean images."""
+        return self.sets["clean"].accuracy if "clean" in self.sets else None
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each set, its interval as `low` and `high`; what is not known is None."""

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,19 +14,20 @@ from ..manifests.disk.atomic import write_atomic
 from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..pages.document import render
+from ..pages.jpeg import Pixels
 from ..progress import shows_progress, told
 from .comparison.differences import differences
 from .comparison.entries import Entry
 from .comparison.tables import Column, Table
 from .outcomes import CLEAN, Predictions
 from .records import Scores
-from .results_page import failures as failed
-from .results_page import panels
 from .results_page.charts import look, marker
+from .results_page.failures import Failures, failed_places
 from .results_page.inputs import GivenPredictions, checked_inputs
-from .results_page.page_pictures import WRAPPER, Pictures
+from .results_page.page_pictures import WRAPPER, Place, StoredPicture, empty, encoded, read_picture
 from .results_page.page_tables import MOST_CELLS, page_table
-from .results_page.sections import sections
+from .results_page.panels import panel_places, panel_rows
+from .results_page.sections import Section, sections
 from .scores_file import scores_bytes
 
 MOST_BYTES = 3_000_000
@@ -103,120 +103,99 @@ def report(
     tell = told(progress)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
     entries, predicted = checked_inputs(data, scores, predictions, tell)
-    page = _Page(data, entries, predicted, sample)
-    page.read_pictures(tell)
-    written = page.html()
-    file = Path(out)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(file, written)
-    headings = tuple(section.heading for section in page.sections)
-    return Report(file, tuple(e.label for e in entries), data.digest, headings, len(page.pictures), len(written))
+    found, unpaired = differences(entries)
+    failures = Failures({label: one for label, one in predicted.items() if CLEAN in one.outcomes}, data.samples, data.classes)
+    failed_sets = failures.shown(data)
+    index = _sample(data, sample, failures)
+    panels = panel_rows(entries, [s for s in data.manifest.sets if s.id in data], index)
+    images = dict[Place, Pixels]()
+    places = [*panel_places(panels), *failed_places(failed_sets, CLEAN in data)]
+    for number, place in enumerate(places, 1):
+        if place not in images:
+            images[place] = read_picture(data, place)
+        tell("reading pictures", number, len(places))
 
-
-class _Page:
-    """What the page shows."""
-
-    def __init__(self, data: DataSet, entries: Sequence[Entry], predicted: Mapping[str, Predictions], sample: str | None) -> None:
-        self._data = data
-        self._entries = entries
-        self._differences = differences(entries)
-        self.sections = sections(entries, self._differences[0], MOST_CELLS)
-        with_clean = {label: one for label, one in predicted.items() if CLEAN in one.outcomes}
-        self._failures = failed.Failures(with_clean, data.samples, data.classes) if with_clean else None
-        self._failed_sets = [] if self._failures is None else self._failures.shown(data)
-        self._without_clean = [label for label in predicted if label not in with_clean]
-        self._index = self._sample(sample)
-        self._panels = panels.panel_rows(entries, [s for s in data.manifest.sets if s.id in data], self._index)
-        self.pictures = Pictures(data)
-
-    def read_pictures(self, tell: Callable[[str, int, int], None]) -> None:
-        """Read every image that the page shows."""
-        places = [*panels.places(self._panels), *failed.places(self._failed_sets, CLEAN in self._data)]
-        for number, place in enumerate(places, 1):
-            self.pictures.add(place)
-            tell("reading pictures", number, len(places))
-
-    def html(self) -> bytes:
-        """Return the page, with pictures as good as it has room for."""
-        for cells in CUTS:
-            self.sections = sections(self._entries, self._differences[0], cells)
-            words = len(self._render(self.pictures.empty(), cells))
-            if words <= WORDS:
-                break
-        room = MOST_BYTES - words - WRAPPER * len(self.pictures)
-        return self._render(self.pictures.encoded(room), cells)
-
-    def _sample(self, wanted: str | None) -> int:
-        """Return the index of the sample of the panels."""
-        if wanted is not None:
-            places = {s.id: s.index for s in self._data.samples}
-            if wanted not in places:
-                raise ParameterError(f"{self._data.path} has no sample {wanted!r}.{suggest(wanted, places)} samples.jsonl lists them.")
-            return places[wanted]
-        right = None if self._failures is None else self._failures.right_when_clean()
-        return int(np.argmax(right)) if right is not None else 0
-
-    def _render(self, pictures: Mapping[Any, Any], cells: int) -> bytes:
-        manifest = self._data.manifest
+    def page(shown: Sequence[Section], pictures: Mapping[Place, StoredPicture], cells: int) -> bytes:
         return render(
             "report.html",
             f"{__package__}.results_page",
-            m=manifest,
-            title=manifest.recipe.get("title") or "",
-            models=[{"label": e.label, "look": look(n), "marker": marker(n)} for n, e in enumerate(self._entries)],
-            sections=self.sections,
-            panel_rows=self._panels,
-            sample=self._data.samples[self._index],
+            m=data.manifest,
+            title=data.manifest.recipe.get("title") or "",
+            models=[e.label for e in entries],
+            look=look,
+            marker=marker,
+            sections=shown,
+            panel_rows=panels,
+            sample=data.samples[index],
             pictures=pictures,
-            failures=None if self._failures is None else page_table(self._failures.table(), cells),
-            failed_sets=self._failed_sets,
-            failure_notes=self._failure_notes(),
-            has_clean=CLEAN in self._data,
+            failures=page_table(failures.table(), cells) if failures.labels else None,
+            failed_sets=failed_sets,
+            failure_notes=_failure_notes(entries, failures, predicted),
+            has_clean=CLEAN in data,
             clean_id=CLEAN,
-            notes=self._notes(),
-            made=page_table(self._made(), cells),
+            notes=_notes(entries, unpaired),
+            made=page_table(_made(entries), cells),
         )
 
-    def _failure_notes(self) -> list[str]:
-        notes = [
-            f"The predictions of {label} have no clean images, without which nobody knows which images flip."
-            for label in self._without_clean
-        ]
-        missing = [e.label for e in self._entries if self._failures is None or e.label not in self._failures.labels]
-        missing = [label for label in missing if label not in self._without_clean]
-        if missing:
-            notes.append(
-                f"Scores files do not say which images a model has right, so that nothing is shown here of {', '.join(missing)}: give "
-                "corruptset report the predictions too, --predictions PATH (or NAME=PATH) for each model."
-            )
-        return notes
+    for cells in CUTS:
+        shown = sections(entries, found, cells)
+        words = len(page(shown, empty(images), cells))
+        if words <= WORDS:
+            break
+    room = MOST_BYTES - words - WRAPPER * len(images)
+    written = page(shown, encoded(images, room), cells)
+    file = Path(out)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(file, written)
+    headings = tuple(section.heading for section in shown)
+    return Report(file, tuple(e.label for e in entries), data.digest, headings, len(images), len(written))
 
-    def _notes(self) -> list[tuple[str, Sequence[str]]]:
-        """Return the notes of each model, those that all have once."""
-        shared = [note for note in self._entries[0].scores.notes if all(note in e.scores.notes for e in self._entries)]
-        own = [(e.label, [note for note in e.scores.notes if note not in shared]) for e in self._entries]
-        groups = [("All models", [*shared, *self._differences[1]]), *own]
-        return [(heading, lines) for heading, lines in groups if lines]
 
-    def _made(self) -> Table:
-        """Return how each model's scores came about."""
-        columns = [
-            Column("model", "text"),
-            Column("images", "whole"),
-            Column("which images count", "text"),
-            Column("baseline of CE", "text"),
+def _sample(data: DataSet, wanted: str | None, failures: Failures) -> int:
+    """Return the index of the sample of the panels."""
+    if wanted is None:
+        return int(np.argmax(failures.right_when_clean()))
+    places = {s.id: s.index for s in data.samples}
+    if wanted not in places:
+        raise ParameterError(f"{data.path} has no sample {wanted!r}.{suggest(wanted, places)} samples.jsonl lists them.")
+    return places[wanted]
+
+
+def _failure_notes(entries: Sequence[Entry], failures: Failures, predicted: Mapping[str, Predictions]) -> list[str]:
+    notes = [
+        f"The predictions of {label} have no clean images, without which nobody knows which images flip."
+        for label in predicted
+        if label not in failures.labels
+    ]
+    if missing := [e.label for e in entries if e.label not in predicted]:
+        notes.append(
+            f"Scores files do not say which images a model has right, so that nothing is shown here of {', '.join(missing)}: give "
+            "corruptset report the predictions too, --predictions PATH (or NAME=PATH) for each model."
+        )
+    return notes
+
+
+def _notes(entries: Sequence[Entry], unpaired: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
+    """Return the notes of each model, those that all have once."""
+    shared = [note for note in entries[0].scores.notes if all(note in e.scores.notes for e in entries)]
+    own = [(e.label, [note for note in e.scores.notes if note not in shared]) for e in entries]
+    return [(heading, lines) for heading, lines in [("All models", [*shared, *unpaired]), *own] if lines]
+
+
+def _made(entries: Sequence[Entry]) -> Table:
+    """Return how each model's scores came about."""
+    columns = [Column("model", "text"), Column("images", "whole"), Column("which images count", "text")]
+    columns += [Column("baseline of CE", "text"), *(Column(title, "whole") for title in ("resamples", "seed", "sets"))]
+    rows = [
+        [
+            e.label,
+            e.scores.samples,
+            e.scores.condition or "all",
+            e.scores.baseline or "none",
+            *((None, None) if (r := e.scores.resamples) is None else (max(map(len, r.values.values()), default=0), r.seed)),
+            len(e.scores.sets),
+            hashlib.sha256(scores_bytes(e.scores)).hexdigest(),
         ]
-        columns += [Column("resamples", "whole"), Column("seed", "whole"), Column("sets", "whole"), Column("scores file, sha256", "text")]
-        rows = [
-            [
-                e.label,
-                e.scores.samples,
-                e.scores.condition or "all",
-                e.scores.baseline or "none",
-                *((None, None) if (r := e.scores.resamples) is None else (max(map(len, r.values.values()), default=0), r.seed)),
-                len(e.scores.sets),
-                hashlib.sha256(scores_bytes(e.scores)).hexdigest(),
-            ]
-            for e in self._entries
-        ]
-        return Table("made", "The scores of each model", columns, rows)
+        for e in entries
+    ]
+    return Table("made", "The scores of each model", [*columns, Column("scores file, sha256", "text")], rows)

@@ -120,16 +120,12 @@ def _predictions(data: DataSet, given: str | Path | Predictions, *, sets: Sequen
     outcomes = {name: outcome for name, outcome in given.outcomes.items() if name in wanted or name == CLEAN}
     lengths = {len(outcome) for outcome in outcomes.values()} - {len(data.samples)}
     missing = sorted(wanted - outcomes.keys())
-    if missing or lengths or given.digest not in (None, data.digest):
-        what = (
-            f"lack the sets {first_few(missing)}"
-            if missing
-            else f"have {lengths.pop()} rows a set"
-            if lengths
-            else f"are of {given.digest}"
-        )
+
+    wrong = [f"lack the sets {first_few(missing)}"] * bool(missing) + [f"have {length} rows a set" for length in lengths]
+    wrong += [f"are of {given.digest}"] * (given.digest not in (None, data.digest))
+    if wrong:
         raise PredictionError(
-            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): they {what}."
+            f"The predictions of {given.model} are not of {data.path} ({data.digest}, {len(data.samples)} images): they {wrong[0]}."
         )
     return replace(given, outcomes=outcomes)
 
@@ -146,7 +142,7 @@ def _scored(
     tables = {"aude": curves.aude(), "ce": curves.ce(reference), "relative_ce": curves.relative_ce(reference)}
     styles = style_accuracies(evaluation)
     two_factors = two_factor_estimates(evaluation)
-    numbers = _error_numbers(curves, tables) | _means(evaluation) | {"style_gap": style_gap(styles)}
+    numbers = _numbers(evaluation, curves, tables) | {"style_gap": style_gap(styles)}
     estimates = {name: estimate for name, estimate in numbers.items() if estimate is not None}
     estimates |= {f"two_factor.{name}": estimate for name, estimate in two_factors.items()}
     profiles, fragile = degradations.profiles(), _fragile(evaluation, condition)
@@ -191,22 +187,15 @@ def _fragile(evaluation: Evaluation, condition: str | None) -> FragileScores:
     return measure_fragile(evaluation.data, evaluation.outcomes, evaluation.images.bootstrap.seed)
 
 
-def _error_numbers(curves: ErrorCurves, tables: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate | None]:
-    """Return the means over the fifteen corruptions of ImageNet-C."""
+def _numbers(evaluation: Evaluation, curves: ErrorCurves, tables: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate | None]:
+    """Return the means over the fifteen corruptions of ImageNet-C, and the scores over all sets to test on, and of the clean images."""
+    clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
     maude = curves.mean(tables["aude"])
-    relative = None if maude is None or curves.clean is None else maude - curves.clean
     return {
         "maude": maude,
-        "relative_maude": relative,
+        "relative_maude": None if maude is None or curves.clean is None else maude - curves.clean,
         "mce": curves.mean(tables["ce"]),
         "relative_mce": curves.mean(tables["relative_ce"]),
-    }
-
-
-def _means(evaluation: Evaluation) -> dict[str, Estimate | None]:
-    """Return the scores over all sets to test on, and of the clean images."""
-    clean, tests = evaluation.clean, [evaluation.accuracies[record.id] for record in evaluation.tests]
-    return {
         "clean_accuracy": clean,
         "mean_accuracy": np.asarray(np.mean(tests, axis=0)) if tests else None,
         "rb_index": rb_index(clean, tests) if tests and clean is not None else None,
@@ -225,8 +214,7 @@ def _families(evaluation: Evaluation) -> dict[str, float]:
 
 def _values(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Return what has a finite value."""
-    values = {name: value(estimate) for name, estimate in estimates.items()}
-    return {name: one for name, one in values.items() if one is not None}
+    return {name: one for name, estimate in estimates.items() if (one := value(estimate)) is not None}
 
 
 def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
@@ -239,6 +227,5 @@ def _undefined(tables: Mapping[str, Mapping[str, Estimate]]) -> list[str]:
 
 
 def _resamples(images: Images, estimates: Mapping[str, Estimate]) -> Resamples:
-    values = {name: replicates(estimate) for name, estimate in estimates.items()}
-    kept = {name: rows for name, rows in values.items() if rows is not None}
-    return Resamples(seed=images.bootstrap.seed, units=images.bootstrap.units, values=kept)
+    values = {name: rows for name, estimate in estimates.items() if (rows := replicates(estimate)) is not None}
+    return Resamples(seed=images.bootstrap.seed, units=images.bootstrap.units, values=values)

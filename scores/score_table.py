@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from pydantic import ConfigDict, FiniteFloat, TypeAdapter, ValidationError
 
 from ..errors import ScoreError, first_few, mistakes, suggest
 from ..files import read_text, reason
 from ..manifests.disk.atomic import write_atomic
 from ..manifests.records.models import Record
+from ..manifests.records.parsing import field_mistakes
 from .comparison.tables import Column, Table
 from .outcomes import CLEAN
 from .published import FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
@@ -23,6 +26,7 @@ MOST_BYTES = 64 << 20
 
 Metrics = Mapping[str, Mapping[str, float]]
 """Set id -> metric -> value."""
+METRICS = TypeAdapter(dict[str, dict[str, FiniteFloat]], config=ConfigDict(strict=True))
 
 
 class Performance(Record):
@@ -108,8 +112,8 @@ def score_table(
     >>> round(scores.metrics["AP"].mpc, 4), round(scores.metrics["AP"].rpc, 4)
     (0.25, 0.625)
     """
-    where, values = ("The table", table) if isinstance(table, Mapping) else _read(Path(table))
-    checked = _checked(where, values)
+    where = "The table" if isinstance(table, Mapping) else f"The table {table}"
+    checked = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
     over = list(dict.fromkeys(FIFTEEN if corruptions is None else corruptions))
     wanted = {name: [f"{name}/{severity}" for severity in SEVERITIES] for name in over}
     known = {set_id for ids in wanted.values() for set_id in ids} | {CLEAN}
@@ -143,40 +147,36 @@ def _scores(value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]]) 
     """Return the scores of one metric from its value of each set."""
     clean = value_of.get(CLEAN)
 
-    def relative(mean: float | None) -> float | None:
-        return None if mean is None or not clean else mean / clean
+    def performance(values: Sequence[float | None]) -> Performance:
+        known = [value for value in values if value is not None]
+        mean = math.fsum(known) / len(known) if known and len(known) == len(values) else None
+        return Performance(mean=mean, relative=mean / clean if mean is not None and clean else None)
 
-    means = {name: _mean([value_of.get(set_id) for set_id in ids]) for name, ids in wanted.items()}
-    present = [*FAMILIES, *(["other"] if set(means) - FAMILY_OF.keys() else [])]
-    families = {family: [mean for name, mean in means.items() if FAMILY_OF.get(name, "other") == family] for family in present}
-    of_family = {family: _mean(values) for family, values in families.items() if values}
-    mpc = _mean(list(means.values()))
+    of = {name: performance([value_of.get(set_id) for set_id in ids]) for name, ids in wanted.items()}
+    families: dict[str, list[float | None]] = {family: [] for family in (*FAMILIES, "other")}
+    for name, one in of.items():
+        families[FAMILY_OF.get(name, "other")].append(one.mean)
+    over_all = performance([one.mean for one in of.values()])
     return MetricScores(
         clean=clean,
-        mpc=mpc,
-        rpc=relative(mpc),
-        families={family: Performance(mean=mean, relative=relative(mean)) for family, mean in of_family.items()},
-        corruptions={name: Performance(mean=mean, relative=relative(mean)) for name, mean in means.items()},
+        mpc=over_all.mean,
+        rpc=over_all.relative,
+        families={family: performance(means) for family, means in families.items() if means},
+        corruptions=of,
         missing=[set_id for set_id in [CLEAN, *(s for ids in wanted.values() for s in ids)] if set_id not in value_of],
     )
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
-
-
-def _read(path: Path) -> tuple[str, Any]:
-    """Return what errors call a table, and its sets."""
-    where = f"The table {path}"
+def _read(where: str, path: Path) -> Any:
+    """Return what a file says of sets."""
     try:
         text = read_text(path, MOST_BYTES)
     except OSError as e:
         raise ScoreError(f"{where} cannot be read: {reason(e)}.") from None
     if path.suffix.lower() == ".csv":
-        return where, _from_csv(where, text)
+        return _from_csv(where, text)
     try:
-        return where, json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as e:
         raise ScoreError(f"{where} is not JSON: {e}. Give a CSV (.csv) or a JSON file; docs/detection.md says how they look.") from None
 
@@ -203,45 +203,45 @@ def _from_csv(where: str, text: str) -> dict[str, dict[str, Any]]:
     return sets
 
 
-def _number(text: str | None) -> float | str:
+def _number(text: str) -> float | str:
     try:
-        return float(text or "")
+        return float(text)
     except ValueError:
-        return text or ""
+        return text
 
 
 def _checked(where: str, values: Any) -> Metrics:
     """Return the metrics by set, or raise with all that is no finite number."""
-    problems, sets = [], dict[str, dict[str, float]]()
     if not isinstance(values, Mapping) or not values:
         raise ScoreError(f"{where} names no set; expected set id -> metric -> value, such as {{'fog/3': {{'AP': 0.31}}}}.")
+    problems, sets = [], dict[str, Mapping[str, float]]()
     for set_id, metrics in _flat(values):
-        if not isinstance(metrics, Mapping):
-            problems.append(f"{set_id}: is {metrics!r}; expected metrics with their values")
-            continue
         if set_id in sets and sets[set_id] != metrics:
             problems.append(f"{set_id}: is there twice, with other values")
-        for name, value in metrics.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                problems.append(f"{set_id}: {name} is {value!r}; expected a finite number")
-        sets[set_id] = dict(metrics)
+        sets[set_id] = metrics
+    try:
+        METRICS.validate_python(sets)
+    except ValidationError as e:
+        problems += field_mistakes(e)
     if problems:
         raise ScoreError(mistakes(where, problems))
     return sets
 
 
-def _flat(values: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    """Return (set id, metrics), also of corruption -> severity -> metrics; metrics of a kind (``bbox``) are called by it."""
-    sets: list[tuple[str, Any]] = []
+def _flat(values: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield (set id, metrics), also of corruption -> severity -> metrics."""
     for name, inner in values.items():
         if isinstance(inner, Mapping) and inner and all(str(key).isdecimal() for key in inner):
-            sets += [(CLEAN if str(severity) == "0" else f"{name}/{severity}", metrics) for severity, metrics in inner.items()]
+            for severity, metrics in inner.items():
+                yield CLEAN if str(severity) == "0" else f"{name}/{severity}", _metrics(metrics)
         else:
-            sets.append((str(name), inner))
-    return [(set_id, _metrics(of) if isinstance(of, Mapping) else of) for set_id, of in sets]
+            yield str(name), _metrics(inner)
 
 
-def _metrics(of_set: Mapping[Any, Any]) -> dict[str, Any]:
+def _metrics(of_set: Any) -> Any:
+    """Return metric -> value; metrics of a kind (``bbox``) are called by it."""
+    if not isinstance(of_set, Mapping):
+        return of_set
     flat: dict[str, Any] = {}
     for name, value in of_set.items():
         flat |= {f"{name} {metric}": one for metric, one in value.items()} if isinstance(value, Mapping) else {str(name): value}

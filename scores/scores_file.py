@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 from ..errors import ScoreError, listed
@@ -32,7 +33,7 @@ def load_scores(path: str | Path) -> Scores:
     ScoreError
         It cannot be read, or is no scores file; with every field that is wrong.
     """
-    file = Path(path) / SCORES if Path(path).is_dir() else Path(path)
+    file = Path(path) / SCORES if os.path.isdir(path) else Path(path)
     try:
         data = read_regular(file, MOST_BYTES)
     except OSError as e:

@@ -6,6 +6,7 @@ Dai & Berleant 2021, "Benchmarking Robustness of Deep Learning Classifiers Using
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -41,17 +42,10 @@ def two_factor(evaluation: Evaluation, estimates: dict[str, Estimate]) -> TwoFac
     if not estimates:
         return None
     counted = _counted(evaluation)
-    return TwoFactor(
-        names=sum(times for _, times in counted),
-        distinct=len(counted),
-        mean_accuracy=value(estimates["mean_accuracy"]) or 0.0,
-        cv_percent=value(estimates["cv_percent"]),
-        mean_accuracy_interval=interval_of(estimates["mean_accuracy"]),
-        cv_percent_interval=interval_of(estimates["cv_percent"]),
-        distinct_mean_accuracy=value(estimates["distinct_mean_accuracy"]) or 0.0,
-        distinct_cv_percent=value(estimates["distinct_cv_percent"]),
-        order_effects=list(_order_effects(evaluation)),
-    )
+    scores: dict[str, Any] = {name: value(estimate) for name, estimate in estimates.items()}
+    scores |= {f"{name}_interval": interval_of(estimates[name]) for name in ("mean_accuracy", "cv_percent")}
+    names = sum(times for _, times in counted)
+    return TwoFactor(names=names, distinct=len(counted), **scores, order_effects=list(_order_effects(evaluation)))
 
 
 def times_named(record: SetRecord) -> int:

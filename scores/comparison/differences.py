@@ -40,15 +40,15 @@ def differences(entries: Sequence[Entry]) -> tuple[list[Difference], list[str]]:
         reason = why_not_paired(a.scores, b.scores)
         if reason is not None:
             notes.append(f"{a.label} and {b.label} are not paired, so that their differences have no intervals: {reason}.")
-        points = point_scores(a.scores), point_scores(b.scores)
+        points = [point_scores(e.scores) for e in (a, b)]
         replicates = [{} if reason or e.scores.resamples is None else e.scores.resamples.values for e in (a, b)]
-        for name in points[0]:
-            if name in points[1]:
-                values = [np.array(own[name]) for own in replicates if name in own]
-                bounds = interval((values[0] - values[1]) / (100 if name.endswith(PERCENT) else 1)) if len(values) == 2 else None
-                low, high = bounds or (None, None)
-                exceeds = None if bounds is None else bounds[0] > 0 or bounds[1] < 0
-                found.append(Difference(name, a.label, b.label, points[0][name] - points[1][name], low, high, exceeds))
+        for name in [name for name in points[0] if name in points[1]]:
+            unit = 100 if name.endswith(PERCENT) else 1
+            first, second = (own[name] / unit for own in points)
+            values = [np.array(own[name]) for own in replicates if name in own]
+            low, high = (interval((values[0] - values[1]) / unit) if len(values) == 2 else None) or (None, None)
+            exceeds = None if low is None or high is None else low > 0 or high < 0
+            found.append(Difference(name, a.label, b.label, first - second, low, high, exceeds))
     return found, notes
 
 
@@ -71,19 +71,15 @@ def why_not_paired(a: Scores, b: Scores) -> str | None:
 
 HEADLINES = ("maude", "relative_maude", "mce", "relative_mce", "mean_accuracy", "rb_index", "style_gap")
 """Scores of a scores file that are one number each; the resamples have them by these names."""
+TWO_FACTOR = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
 PERCENT = ("cv_percent", "distinct_cv_percent")
 """Fields of the two-factor scores that are no fractions."""
 
 
 def point_scores(scores: Scores) -> dict[str, float]:
-    """Return the scores that are one number each, as fractions, by the name that they have among the resamples."""
-    clean = scores.sets.get("clean")
-    named: dict[str, float | None] = {"clean_accuracy": None if clean is None else clean.accuracy}
+    """Return the scores that are one number each, by the name that they have among the resamples."""
+    named: dict[str, float | None] = {"clean_accuracy": scores.clean}
     named |= {name: getattr(scores, name) for name in HEADLINES}
-    if scores.two_factor is not None:
-        fields = ("mean_accuracy", "cv_percent", "distinct_mean_accuracy", "distinct_cv_percent")
-        named |= {f"two_factor.{name}": getattr(scores.two_factor, name) for name in fields}
-    for group, fragile in scores.fragile.items():
-        rates = {name: getattr(fragile, name) for name in type(fragile).model_fields}
-        named |= {f"fragile.{group}.{name}": None if rate is None else rate.rate for name, rate in rates.items()}
-    return {name: value / 100 if name.endswith(PERCENT) else value for name, value in named.items() if value is not None}
+    named |= {f"two_factor.{name}": getattr(scores.two_factor, name, None) for name in TWO_FACTOR}
+    named |= {f"fragile.{group}.{name}": rate.rate for group, rates in scores.fragile.items() for name, rate in rates if rate is not None}
+    return {name: value for name, value in named.items() if value is not None}

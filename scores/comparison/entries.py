@@ -27,8 +27,7 @@ class Entry:
     @property
     def clean(self) -> float | None:
         """Accuracy on the clean images."""
-        found = self.scores.sets.get("clean")
-        return None if found is None else found.accuracy
+        return self.scores.clean
 
 
 def gather(given: Iterable[str | Path | Scores], *, any_data: bool = False) -> list[Entry]:
@@ -65,8 +64,8 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
             continue
         try:
             found.append((str(one), load_scores(one)))
-        except (ScoreError, OSError) as e:
-            problems.append(_why(one, e))
+        except ScoreError as e:
+            problems.append(str(e).replace("\n", "\n  "))
     labels = _labels([scores for _, scores in found], any_data)
     problems += _doubles(labels, [file for file, _ in found])
     if not found and not problems:
@@ -85,12 +84,6 @@ def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
     return labels
 
 
-def _why(file: str | Path, error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, ScoreError):
-        return f"{file} cannot be read: {error.strerror or error}"
-    return str(error).replace("\n", "\n  ")
-
-
 def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:
     of_label: dict[str, list[str]] = {}
     for label, file in zip(labels, files, strict=True):
@@ -103,12 +96,12 @@ def _doubles(labels: Sequence[str], files: Sequence[str]) -> list[str]:
 
 
 def _others(entries: Sequence[Entry]) -> list[str]:
-    first = entries[0] if entries else None
     return [
         f"{e.file} has scores of another data set, {e.scores.name} ({_short(e.scores)}), than {first.file}, {first.scores.name} "
         f"({_short(first.scores)}): score both models on one data set, or put different ones side by side with --any-data"
+        for first in entries[:1]
         for e in entries
-        if first is not None and e.scores.digest != first.scores.digest
+        if e.scores.digest != first.scores.digest
     ]
 
 

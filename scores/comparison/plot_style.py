@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...manifests.disk.atomic import write_atomic
 from ...pages.sheets.style import INK, LINE, PAPER, SOFT
+from .curves import look_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,10 +71,9 @@ class Look(NamedTuple):
 
 
 def look(number: int) -> Look:
-    """Return the look of a model by its place: the first eight differ in colour and marker, the next eight also in the line, and so on."""
-    turn = number // len(COLOURS)
-    marker = MARKERS[(number + turn) % len(MARKERS)]
-    return Look(COLOURS[number % len(COLOURS)], marker, DASHES[(number + turn) % len(DASHES)])
+    """Return the look of a model by its place."""
+    colour, marker, dash = look_of(number)
+    return Look(COLOURS[colour], MARKERS[marker], DASHES[dash])
 
 
 def short(name: str) -> str:

@@ -43,17 +43,23 @@ class Column:
             return MISSING
         if isinstance(cell, str) or self.kind in ("text", "whole"):
             return str(cell)
-        scaled = 100 * cell if self.kind in ("percent", "points") else cell
-        text = f"{scaled:+.{DIGITS[self.kind]}f}" if self.kind == "points" else f"{scaled:.{DIGITS[self.kind]}f}"
+        text = f"{self._factor * cell:{'+' if self.kind == 'points' else ''}.{DIGITS[self.kind]}f}"
         return text.replace("-0.00", "0.00") if float(text) == 0 else text
 
     def exact(self, cell: Cell) -> str:
         """Return a cell for programs: empty where there is no value."""
-        if cell is None:
-            return ""
-        if isinstance(cell, str) or self.kind in ("text", "whole"):
-            return str(cell)
-        return f"{100 * cell if self.kind in ('percent', 'points') else cell:.12g}"
+        if cell is None or isinstance(cell, str) or self.kind in ("text", "whole"):
+            return "" if cell is None else str(cell)
+        return f"{self._factor * cell:.12g}"
+
+    @property
+    def _factor(self) -> int:
+        return 100 if self.kind in ("percent", "points") else 1
+
+
+def texts(*titles: str) -> list[Column]:
+    """Return columns of text."""
+    return [Column(title, "text") for title in titles]
 
 
 @dataclass(frozen=True)
@@ -65,9 +71,6 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = field(default=())
-
-    def __post_init__(self) -> None:
-        assert all(len(row) == len(self.columns) for row in self.rows), self.name
 
     def csv(self) -> str:
         """Return the table as CSV: one line of headings, a comma between cells, empty where there is no value."""
@@ -109,26 +112,28 @@ class Table:
         return [[escape(column.shown(cell)) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    # after the end of a row, LaTeX takes these for an argument and a variant of it
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "''",
+        # after the end of a row, LaTeX takes these for an argument and a variant of it
+        "[": "{[}",
+        "]": "{]}",
+        "*": "{*}",
+    }
+)
 
 
 def latex_text(text: str) -> str:
@@ -139,7 +144,7 @@ def latex_text(text: str) -> str:
     >>> latex_text("a_b & 5 %")
     'a\\\\_b \\\\& 5 \\\\%'
     """
-    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
+    return printable(text).translate(_LATEX)
 
 
 def _latex_cell(text: str) -> str:

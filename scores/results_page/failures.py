@@ -44,7 +44,7 @@ class Failures:
     """Where the models whose predictions are known flip; predictions are by the model's label, and all have ``clean``."""
 
     def __init__(self, predictions: Mapping[str, Predictions], samples: Sequence[SampleRecord], classes: Sequence[ClassRecord]) -> None:
-        self._predictions = predictions
+        self._predictions, self.labels = predictions, list(predictions)
         self._samples = samples
         self._names = {c.index: c.name for c in classes}
         self._clean = {label: one.outcomes[CLEAN].correct for label, one in predictions.items()}
@@ -54,7 +54,7 @@ class Failures:
 
     def table(self) -> Table:
         """Return how many images flip in each set, for each model."""
-        columns, rows = [Column("set", "text")], [list[Cell]([name]) for name in self.set_ids]
+        columns, rows = [Column("set", "text")], {name: list[Cell]([name]) for name in self.set_ids}
         for label, predicted in self._predictions.items():
             columns += [
                 Column(f"{label}: right when clean, wrong here", "whole"),
@@ -62,15 +62,14 @@ class Failures:
                 Column(f"{label}: wrong when clean, right here", "whole"),
             ]
             was_right = self._clean[label]
-            for row in rows:
-                outcome = predicted.outcomes.get(str(row[0]))
-                row += [None] * 3 if outcome is None else _counts(was_right, outcome.correct)
-        return Table("failures", "Images that flip, by set", columns, rows)
-
-    @property
-    def labels(self) -> list[str]:
-        """Of the models."""
-        return list(self._predictions)
+            for name, row in rows.items():
+                if name in predicted.outcomes:
+                    is_right, total = predicted.outcomes[name].correct, int(was_right.sum())
+                    lost = int((was_right & ~is_right).sum())
+                    row += [lost, lost / total if total else None, int((~was_right & is_right).sum())]
+                else:
+                    row += [None] * 3
+        return Table("failures", "Images that flip, by set", columns, list(rows.values()))
 
     def shown(self, stored: Container[str]) -> list[FailedSet]:
         """Return some of the images that flip, by stored set: those that flip for most models, and of these those least often elsewhere."""
@@ -108,15 +107,10 @@ class Failures:
         return f"{label}: {said}" + ("" if self._clean[label][index] else " (wrong when clean too)")
 
 
-def places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:
+def failed_places(shown: Sequence[FailedSet], with_clean: bool) -> Iterator[Place]:
     """Yield the images that are shown: each under its set, and clean where the data set has it."""
     for failed in shown:
         for image in failed.images:
             if with_clean:
                 yield Place(CLEAN, image.place.sample)
             yield image.place
-
-
-def _counts(was_right: NDArray[np.bool_], is_right: NDArray[np.bool_]) -> list[Cell]:
-    lost, total = int((was_right & ~is_right).sum()), int(was_right.sum())
-    return [lost, lost / total if total else None, int((~was_right & is_right).sum())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ _SAME = 1e-6
 
 
 def checked_inputs(
-    data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[[str, int, int], None]
+    data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
     """Return the models, and the predictions of those that have some by label.
 
@@ -32,7 +33,8 @@ def checked_inputs(
     entries, problems = read_entries(scores)
     problems += _other_data(data, entries)
     predicted = dict[str, Predictions]()
-    for name, given in _named(predictions, entries):
+    named = list(predictions.items()) if isinstance(predictions, Mapping) else [_named(one, entries) for one in predictions]
+    for name, given in named:
         try:
             entry, read = _predictions_of(data, entries, name, given, tell)
         except CorruptsetError as e:
@@ -47,21 +49,14 @@ def checked_inputs(
     return entries, {entry.label: predicted[entry.label] for entry in entries if entry.label in predicted}
 
 
-def _named(predictions: GivenPredictions, entries: Sequence[Entry]) -> list[tuple[str | None, str | Path | Predictions]]:
-    """Return what was given, each with the name of its model, where one was given."""
-    if isinstance(predictions, Mapping):
-        return list(predictions.items())
-    return [_split(one, entries) if isinstance(one, str) else (None, one) for one in predictions]
-
-
-def _split(given: str, entries: Sequence[Entry]) -> tuple[str | None, str]:
-    """Return the name and the path of ``NAME=PATH``, or the path alone; a name and a path may have an equals sign in them."""
-    parts = given.split("=")
+def _named(given: str | Path | Predictions, entries: Sequence[Entry]) -> tuple[str | None, str | Path | Predictions]:
+    """Return the name and the path of ``NAME=PATH``, or what was given alone; a name and a path may have an equals sign in them."""
+    parts = given.split("=") if isinstance(given, str) else []
     cuts = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
     known = [(name, path) for name, path in cuts if _entry(entries, name) is not None]
     if known:
         return known[0]
-    return (None, given) if not cuts or Path(given).exists() else cuts[0]
+    return cuts[0] if cuts and not os.path.exists(str(given)) else (None, given)
 
 
 def _other_data(data: DataSet, entries: Sequence[Entry]) -> list[str]:
@@ -79,7 +74,7 @@ def _predictions_of(
     entries: Sequence[Entry],
     name: str | None,
     given: str | Path | Predictions,
-    tell: Callable[[str, int, int], None],
+    tell: Callable[..., None],
 ) -> tuple[Entry, Predictions]:
     """Return whose predictions these are, and them."""
     entry = None if name is None else _entry(entries, name)
@@ -93,7 +88,7 @@ def _predictions_of(
         read = read_predictions(given, data, sets=sets, progress=tell)
     entry = entry or _entry(entries, read.model)
     if entry is None:
-        where = "the predictions" if isinstance(given, Predictions) else str(given)
+        where = "the predictions" if isinstance(given, Predictions) else given
         raise PredictionError(f"{where} are of {read.model!r}, which is none of the models ({_models(entries)}): name it, as NAME=PATH")
     return entry, read
 
@@ -109,15 +104,13 @@ def _models(entries: Sequence[Entry]) -> str:
 
 def _not_scored(entry: Entry, read: Predictions) -> list[str]:
     """Return that predictions are not those that were scored, where their accuracy differs: a condition counts other images."""
-    if entry.scores.condition is not None:
-        return []
-    scored = {id: one.accuracy for id, one in entry.scores.sets.items() if id in read.outcomes}
-    other = {id: float(np.mean(read.outcomes[id].correct)) for id in scored}
-    differing = [id for id in scored if abs(scored[id] - other[id]) > _SAME]
-    if not differing:
+    scored = entry.scores.sets
+    accuracy = {id: float(np.mean(read.outcomes[id].correct)) for id in scored if id in read.outcomes}
+    differing = [id for id, own in accuracy.items() if abs(scored[id].accuracy - own) > _SAME]
+    if entry.scores.condition is not None or not differing:
         return []
     id = differing[0]
     return [
-        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is {other[id]:.4f}, the scores file's "
-        f"{scored[id]:.4f}, and so with {len(differing)} of {len(scored)} sets: score them again"
+        f"the predictions of {entry.label!r} are not those that were scored: their accuracy on {id} is {accuracy[id]:.4f}, the scores "
+        f"file's {scored[id].accuracy:.4f}, and so with {len(differing)} of {len(accuracy)} sets: score them again"
     ]

@@ -45,56 +45,40 @@ class StoredPicture:
     small: bool
 
 
-class Pictures:
-    """The images that the page shows, read once each."""
-
-    def __init__(self, data: DataSet) -> None:
-        self._data = data
-        self._images: dict[Place, Pixels] = {}
-
-    def add(self, place: Place) -> None:
-        """Read an image, if it was not read before."""
-        if place not in self._images:
-            self._images[place] = resized(self._data[place.set_id].single(place.sample), RUNGS[0].side)
-
-    def __len__(self) -> int:
-        return len(self._images)
-
-    def encoded(self, room: int) -> Mapping[Place, StoredPicture]:
-        """Return all pictures in at most so many bytes of a page, as far as the least of them allow; the same for the same images."""
-        is_small = all(max(image.shape[:2]) <= SMALL for image in self._images.values())
-        rungs = SMALL_RUNGS if is_small else RUNGS
-        for rung in rungs[:-1]:
-            if self._fits(rung, room, self._probed()) and self._fits(rung, room, self._images):
-                break
-        else:
-            rung = rungs[-1]
-        return {place: _stored(place, image, rung, is_small) for place, image in self._images.items()}
-
-    def empty(self) -> Mapping[Place, StoredPicture]:
-        """Return the pictures without their data: by them the page finds out how much room there is."""
-        return {place: StoredPicture(_name(place), "", 1, 1, False) for place in self._images}
-
-    def _probed(self) -> dict[Place, Pixels]:
-        places = list(self._images)
-        step = max(1, len(places) // _PROBED)
-        return {place: self._images[place] for place in places[::step]}
-
-    def _fits(self, rung: Rung, room: int, images: Mapping[Place, Pixels]) -> bool:
-        """Whether pictures fit, guessed from some of them."""
-        if not images:
-            return True
-        taken = sum(4 * -(-len(_encoded(image, rung)) // 3) for image in images.values())
-        return taken * len(self._images) / len(images) <= room
+Images = Mapping[Place, Pixels]
 
 
-def _encoded(image: Pixels, rung: Rung) -> bytes:
+def read_picture(data: DataSet, place: Place) -> Pixels:
+    """Return an image of a data set, no larger than a page shows it."""
+    return resized(data[place.set_id].single(place.sample), RUNGS[0].side)
+
+
+def encoded(images: Images, room: int) -> dict[Place, StoredPicture]:
+    """Return pictures in at most so many bytes of a page, as far as the least of them allow; the same for the same images."""
+    small = all(max(image.shape[:2]) <= SMALL for image in images.values())
+    probed = dict([*images.items()][:: max(1, len(images) // _PROBED)])
+    for rung in SMALL_RUNGS if small else RUNGS:
+        if all(_taken(some, rung) * len(images) <= room * len(some) for some in (probed, images)):
+            break
+    stored = {}
+    for place, image in images.items():
+        height, width = resized(image, rung.side).shape[:2]
+        stored[place] = StoredPicture(_name(place), data_uri(_jpeg(image, rung)), width, height, small)
+    return stored
+
+
+def empty(images: Images) -> dict[Place, StoredPicture]:
+    """Return the pictures without their data: by them the page finds out how much room there is."""
+    return {place: StoredPicture(_name(place), "", 1, 1, False) for place in images}
+
+
+def _taken(images: Images, rung: Rung) -> int:
+    """Return the bytes of pictures in a page."""
+    return sum(4 * -(-len(_jpeg(image, rung)) // 3) for image in images.values())
+
+
+def _jpeg(image: Pixels, rung: Rung) -> bytes:
     return jpeg(resized(image, rung.side), rung.quality, fine=max(image.shape[:2]) <= SMALL)
-
-
-def _stored(place: Place, image: Pixels, rung: Rung, is_small: bool) -> StoredPicture:
-    height, width = resized(image, rung.side).shape[:2]
-    return StoredPicture(_name(place), data_uri(_encoded(image, rung)), width, height, is_small)
 
 
 def _name(place: Place) -> str:

@@ -29,11 +29,6 @@ class PanelPicture:
     change: str
     """What the level does."""
 
-    @property
-    def caption(self) -> str:
-        """What stands below it."""
-        return f"{self.degradation}, level {self.level}: {self.change}; accuracy {self.accuracy}"
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -70,15 +65,13 @@ def panel_rows(entries: Sequence[Entry], records: Sequence[SetRecord], index: in
     if any(s.id == CLEAN for s in records):
         ids |= {(name, 0): CLEAN for name, _ in list(ids)}
     shown = [entry for entry in entries if entry.scores.profiles]
-    if not shown:
-        return []
     return [
         PanelRow(f"{threshold:.0%}".replace("%", " %"), [_panel(entry, threshold, ids, index) for entry in shown])
-        for threshold in THRESHOLDS
+        for threshold in (THRESHOLDS if shown else ())
     ]
 
 
-def places(rows: Sequence[PanelRow]) -> Iterator[Place]:
+def panel_places(rows: Sequence[PanelRow]) -> Iterator[Place]:
     """Yield the images that panels show."""
     for row in rows:
         for panel in row.panels:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from ..comparison.curves import profile_names, profiles_of, severity_errors
+from ...pages.document import text_file
+from ..comparison.curves import (
+    MEASURES,
+    RATES,
+    Lines,
+    fragile_lines,
+    maude_areas,
+    profile_lines,
+    severity_errors,
+    stage_orders,
+    two_factor_spots,
+)
 from ..comparison.differences import Difference
 from ..comparison.entries import Entry
-from ..comparison.layouts import tables
-from ..comparison.tables import Cell, Column, Table
-from .charts import Bar, LineChart, QuadrantChart
-from .figures import MEASURES, fragile_charts, maude_bars, order_matrix, profile_charts, quadrant_charts, severity_charts
+from ..comparison.layouts import by_model, tables
+from ..comparison.tables import Column, Kind, Table, texts
+from .charts import Bars, Chart, Line, line_chart, quadrant_chart
 from .page_tables import PageTable, page_table
 
 STEPS = 3
 """Shades of an order effect to either side of none."""
 MOST_STAGES = 24
 """Of a matrix of orders; more are in the table alone."""
+PER_CENT = (0.0, 100.0)
 
 
-@dataclass(frozen=True)
-class Matrix:
+class Matrix(NamedTuple):
     """The order effects of one model."""
 
     label: str
@@ -30,12 +42,11 @@ class Matrix:
     """Text and shade of each cell: first stage down, second across."""
 
 
-@dataclass(frozen=True)
-class ChartGroup:
+class ChartGroup(NamedTuple):
     """Charts with one heading."""
 
     heading: str
-    charts: Sequence[LineChart]
+    charts: Sequence[Chart]
 
 
 @dataclass(frozen=True)
@@ -45,125 +56,94 @@ class Section:
     id: str
     """Its anchor."""
     heading: str
-    about: Sequence[str]
+    about: str
     tables: Sequence[PageTable]
-    bars: Sequence[Bar] = ()
-    groups: Sequence[ChartGroup] = ()
-    quadrants: Sequence[QuadrantChart] = ()
-    matrices: Sequence[Matrix] = field(default=())
+    groups: Sequence[ChartGroup]
+    bars: Bars | None = None
+    quadrants: Sequence[Chart] = ()
+    matrices: Sequence[Matrix] = ()
 
 
 def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -> list[Section]:
     """Return the sections that models have scores for, their tables with so many cells at most."""
-    made = {table.name: table for table in [*tables(entries, found), *own_tables(entries)] if table.rows}
-    charts = {
-        "severity": [ChartGroup("Error against severity", severity_charts(entries))],
+    errors, profiles = severity_errors(entries), {measure: profile_lines(entries, measure) for measure in MEASURES}
+    made = {table.name: table for table in [*tables(entries, found), *_own_tables(entries, errors, profiles)] if table.rows}
+    groups = {
+        "severity": [ChartGroup("Error against severity", _charts(entries, errors, "severity", "error, %", PER_CENT))],
         "profiles": [
-            ChartGroup(f"{MEASURES[measure]} against level".capitalize(), profile_charts(entries, measure)) for measure in MEASURES
+            ChartGroup(
+                f"{words} against level".capitalize(),
+                _charts(entries, profiles[measure], "level", words, _from_zero(profiles[measure]) if measure == "rank" else PER_CENT),
+            )
+            for measure, words in MEASURES.items()
         ],
-        "fragile": [ChartGroup("Fragile rates against size", fragile_charts(entries))],
+        "fragile": [ChartGroup("Fragile rates against size", _fragile_charts(entries))],
     }
-    planned = {name for _, _, _, names in PLAN for name in names}
-    others = ("others", "Other tables", (), [name for name in made if name not in planned])
-    shown_sections = []
-    for id, heading, about, names in [*PLAN, others]:
-        shown = [page_table(made[name], most) for name in names if name in made]
-        if shown:
-            groups = [group for group in charts.get(id, []) if group.charts]
-            bars = maude_bars(entries) if id == "maude" else []
-            quadrants = quadrant_charts(entries) if id == "two-factor" else []
-            matrices = order_matrices(entries) if id == "orders" else []
-            shown_sections.append(Section(id, heading, about, shown, bars, groups, quadrants, matrices))
-    return shown_sections
-
-
-PLAN: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
-    (
-        "summary",
-        "Scores that are one number",
-        ["Below a value: the middle 95 % of its values over resamples of the images."],
-        ["summary", "differences"],
-    ),
-    (
-        "maude",
-        "Error by corruption",
-        [
-            "AUDE is the area under the error against severity, the clean images at its left end; mAUDE is the mean over the fifteen "
-            "corruptions of ImageNet-C (Hendrycks and Dietterich 2018). CE is the error relative to a baseline’s (2019). Lower is better."
-        ],
-        ["aude", "ce", "relative_ce", "aude_others", "families"],
-    ),
-    ("severity", "Error against severity", ["Error in per cent of each corruption; severity 0 is the clean images."], ["severity"]),
-    (
-        "profiles",
-        "Degradation profiles",
-        [
-            "What a model still recognises at each level of a gradual degradation (Swingler 2022). Level 0 is the clean images; rank is "
-            "the number of classes scored above the true one."
-        ],
-        ["degradation", "degradation_levels", *(f"profile_{measure}" for measure in MEASURES)],
-    ),
-    (
-        "two-factor",
-        "Two factors: accuracy and its variation",
-        [
-            "Mean accuracy over all sets, clean included, and its coefficient of variation (Dai and Berleant 2021). The best models are in "
-            "quadrant I: high accuracy that varies little."
-        ],
-        ["two_factor", "correlations"],
-    ),
-    (
-        "orders",
-        "Order effects",
-        [
-            "Accuracy where one corruption comes first less that of the other order, on the same images, in points. In a matrix, what "
-            "comes first is down and what comes second is across."
-        ],
-        ["order_effects"],
-    ),
-    (
-        "fragile",
-        "Fragile recognition",
-        [
-            "How often a small shift or shrink of a region flips whether a model is right (Srivastava, Ben-Yosef and Boix 2019). Positive: "
-            "right, where a neighbour is wrong; negative: wrong, where a neighbour is right."
-        ],
-        ["fragile", "fragile_parts"],
-    ),
-    ("style", "Groups of samples", ["Accuracy of each group of the source, such as the style of an icon."], ["style"]),
-    ("sets", "Every set", ["Accuracy side by side, then all that is known of each set and model."], ["accuracy", "sets"]),
-)
-"""Of each section: anchor, heading, paragraphs, tables. The panels and failures have templates of their own."""
-
-
-def own_tables(entries: Sequence[Entry]) -> list[Table]:
-    """Return the tables that a comparison does not have: the numbers of the charts, and every set in full."""
-    models = [Column(entry.label) for entry in entries]
-    severity = [
-        [name, s, *(None if (errors := of_model.get(n)) is None or s not in errors else errors[s] / 100 for n in range(len(entries)))]
-        for name, of_model in severity_errors(entries).items()
-        for s in sorted({s for errors in of_model.values() for s in errors})
+    drawn: dict[str, dict[str, Any]] = {
+        "maude": {"bars": Bars(areas) if (areas := maude_areas(entries)) else None},
+        "two-factor": {"quadrants": _quadrant_charts(entries)},
+        "orders": {"matrices": _order_matrices(entries)},
+    }
+    plan = tomllib.loads(text_file("sections.toml", __package__))["section"]
+    return [
+        Section(one["id"], one["heading"], one["about"], shown, groups.get(one["id"], []), **drawn.get(one["id"], {}))
+        for one in plan
+        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made])
     ]
-    columns = [Column("corruption", "text"), Column("severity", "whole")]
-    made = [Table("severity", "Error by corruption and severity", [*columns, *models], severity)]
-    columns = [Column("degradation", "text"), Column("level", "whole")]
+
+
+def _charts(
+    entries: Sequence[Entry],
+    lines: Lines,
+    x_name: str,
+    y_name: str,
+    y_range: tuple[float, float],
+    x_texts: Mapping[float, str] | None = None,
+) -> list[Chart]:
+    return [
+        line_chart(name, x_name, y_name, [Line(n, entries[n].label, points) for n, points in own.items()], y_range, x_texts)
+        for name, own in lines.items()
+    ]
+
+
+def _from_zero(lines: Lines) -> tuple[float, float]:
+    values = [end for own in lines.values() for points in own.values() for p in points for end in (p.y, *(p.ends or ()))]
+    # an axis has a length
+    return 0.0, max(values, default=0.0) or 1.0
+
+
+def _fragile_charts(entries: Sequence[Entry]) -> list[Chart]:
+    lines, sizes = fragile_lines(entries)
+    named = [{RATES[kind]: own} for kind, own in lines.items()]
+    texts = {float(place): size for place, size in enumerate(sizes)}
+    return [chart for one in named for chart in _charts(entries, one, "side of the regions", "fragile, %", _from_zero(one), texts)]
+
+
+def _quadrant_charts(entries: Sequence[Entry]) -> list[Chart]:
+    spots, reference = two_factor_spots(entries)
+    if reference is None:
+        return []
+    names = ("coefficient of variation over the sets, %", "mean accuracy over the sets, %")
+    return [quadrant_chart("Accuracy and its variation", *names, spots, (reference[0], 100 * reference[1]))]
+
+
+def _own_tables(entries: Sequence[Entry], errors: Lines, profiles: Mapping[str, Lines]) -> list[Table]:
+    """Return the tables that a comparison does not have: the numbers of the charts, and every set in full."""
+    heads = [Column("corruption", "text"), Column("severity", "whole")]
+    made = [_of_lines("severity", "Error by corruption and severity", heads, entries, errors)]
+    heads = [Column("degradation", "text"), Column("level", "whole")]
     for measure, words in MEASURES.items():
-        of_models = models if measure != "rank" else [Column(entry.label, "number") for entry in entries]
-        title = f"Profiles: {words.removesuffix(', %')}"
-        made.append(Table(f"profile_{measure}", title, [*columns, *of_models], _profile_rows(entries, measure)))
+        kind: Kind = "number" if measure == "rank" else "percent"
+        made.append(_of_lines(f"profile_{measure}", f"Profiles: {words.removesuffix(', %')}", heads, entries, profiles[measure], kind))
     return [*made, sets_in_full(entries)]
 
 
-def _profile_rows(entries: Sequence[Entry], measure: str) -> list[list[Cell]]:
-    rows: list[list[Cell]] = []
-    for name in profile_names(entries):
-        values: list[dict[int, float]] = []
-        for entry in entries:
-            profile = profiles_of(entry).get(name)
-            known = None if profile is None else getattr(profile, measure)
-            values.append({} if profile is None or known is None else dict(zip(profile.levels, known, strict=True)))
-        rows += [[name, level, *(own.get(level) for own in values)] for level in sorted({level for own in values for level in own})]
-    return rows
+def _of_lines(name: str, title: str, heads: Sequence[Column], entries: Sequence[Entry], lines: Lines, kind: Kind = "percent") -> Table:
+    """Return a row a chart and place on its x axis, a column a model."""
+    factor = 100 if kind == "percent" else 1
+    values = [{(line, p.x): p.y / factor for line, own in lines.items() for p in own.get(n, ())} for n in range(len(entries))]
+    rows = [(line, x) for line, own in lines.items() for x in sorted({p.x for points in own.values() for p in points})]
+    return by_model(name, title, heads, entries, values, kind, rows)
 
 
 def sets_in_full(entries: Sequence[Entry]) -> Table:
@@ -181,25 +161,22 @@ def sets_in_full(entries: Sequence[Entry]) -> Table:
     order = {name: place for place, name in enumerate(dict.fromkeys(row["set"] for _, row in rows))}
     rows.sort(key=lambda one: order[one[1]["set"]])
     kept = [name for name in fields if any(row[name] is not None for _, row in rows)]
-    columns = [Column("set", "text"), Column("model", "text"), *(fields[name] for name in kept)]
+    columns = [*texts("set", "model"), *(fields[name] for name in kept)]
     return Table(
         "sets", "Every set and model in full", columns, [[row["set"], label, *(row[name] for name in kept)] for label, row in rows]
     )
 
 
-def order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
+def _order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
     """Return the order effects of each model as a matrix, where it can be looked at."""
+    effects = {e.label: stage_orders(e) for e in entries}
+    most = max((value for own in effects.values() for value in own.values()), default=0.0)
     matrices = []
-    effects = {
-        e.label: {(o.first, o.second): o.difference for o in e.scores.two_factor.order_effects if o.first.count("+") == 1}
-        for e in entries
-        if e.scores.two_factor is not None
-    }
-    most = max((abs(difference) for own in effects.values() for difference in own.values()), default=0.0)
     for label, own in effects.items():
-        stages, rows = order_matrix(own)
+        stages = list(dict.fromkeys(stage for stage, _ in own))
         if 0 < len(stages) <= MOST_STAGES:
-            matrices.append(Matrix(label, stages, [[_shaded(value, most) for value in row] for row in rows]))
+            rows = [[_shaded(own.get((down, across)), most) for across in stages] for down in stages]
+            matrices.append(Matrix(label, stages, rows))
     return matrices
 
 
@@ -209,4 +186,4 @@ def _shaded(difference: float | None, most: float) -> tuple[str, str]:
         return "", ""
     step = round(STEPS * abs(difference) / most) if most else 0
     shade = "" if step == 0 else f"{'up' if difference > 0 else 'down'}-{step}"
-    return Column("", "points").shown(difference), shade
+    return Column("", "points").shown(difference / 100), shade

@@ -12,7 +12,7 @@ import corruptset
 from corruptset.manifests.reader import DataSet
 from corruptset.published_frost import PUBLISHED_FROST
 from corruptset.scores.comparability import comparability_notes, why_not_alexnet
-from corruptset.scores.published import BENCHMARKS
+from corruptset.scores.published import benchmark
 
 VALIDATION = 50_000
 FROST = [{"name": f"frost{i}.png", "sha256": sha256} for i, sha256 in enumerate(PUBLISHED_FROST)]
@@ -109,7 +109,7 @@ def test_imagenet_at_another_size(tmp_path):
 
 def test_remarks_stand_beside_the_scores_of_their_recipe(tmp_path):
     for name in ("flageval-noise", "two-factor-69", "image-degrade-30", "icons50-apple"):
-        assert BENCHMARKS[name].remark in notes(unbuilt.data_set(tmp_path / name, name, 20))
+        assert benchmark(name).remark in notes(unbuilt.data_set(tmp_path / name, name, 20))
 
 
 @pytest.fixture(scope="module")

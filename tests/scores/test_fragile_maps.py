@@ -68,7 +68,7 @@ def test_crops_of_a_table():
 def test_what_has_no_maps():
     records = exhaustive("a", 9, [4])
     outcome = outcome_of(len(records))
-    for name, side, said in [("b", 4, "no regions of an image 'b'"), ("a", 5, "has none of side 5"), ("a", 2, "has none of side 2")]:
+    for name, side, said in [("b", 4, "no regions of an image 'b'"), ("a", 5, "has 0 of side 5"), ("a", 2, "has 0 of side 2")]:
         with pytest.raises(ParameterError, match=said):
             fragile_maps(data_of(records), {"clean": outcome}, name, side)
     block = [region("a", 4, y, x, anchor=y == x == 3) for y in (2, 3, 4) for x in (2, 3, 4)]

@@ -8,20 +8,20 @@ import unbuilt
 from corruptset.corruptions.registry import get_corruption
 from corruptset.generate.recipes.recipe import load_recipe, recipe_names
 from corruptset.scores.published import (
-    ALEXNET_ERRORS,
-    BENCHMARKS,
     EXTRA,
     FAMILY_OF,
     FIFTEEN,
     IMAGENET_C,
+    benchmark,
     definition,
     encoding_of,
+    published,
 )
 
 
 def test_the_fifteen_and_the_four():
     assert len(FIFTEEN) == 15
-    assert set(ALEXNET_ERRORS) == set(FIFTEEN)
+    assert set(published()["alexnet"]) == {*FIFTEEN, "clean"}
     for name, family in FAMILY_OF.items():
         corruption = get_corruption(name)
         assert corruption.role == ("validation" if name in EXTRA else "test")
@@ -52,12 +52,12 @@ def test_the_definition_is_of_parameters_scale_preprocessing_and_encoding(tmp_pa
         assert definition(manifest.model_copy(update=change)) == IMAGENET_C
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+@pytest.mark.parametrize("name", sorted(published()["benchmarks"]))
 def test_benchmarks_are_as_their_recipes(name, tmp_path):
     assert name in recipe_names()
-    recipe, benchmark = load_recipe(name), BENCHMARKS[name]
-    assert (benchmark.versions[-1], benchmark.calibration) == (recipe.version, recipe.calibration)
-    assert benchmark.encoding == encoding_of(unbuilt.data_set(tmp_path, name).manifest)
-    if benchmark.images is not None:
+    recipe, found = load_recipe(name), benchmark(name)
+    assert (found.versions[-1], found.calibration) == (recipe.version, recipe.calibration)
+    assert found.encoding == encoding_of(unbuilt.data_set(tmp_path, name).manifest)
+    if found.images is not None:
         assert recipe.published is not None
-        assert benchmark.images == recipe.published.images
+        assert found.images == recipe.published.images

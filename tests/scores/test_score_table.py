@@ -99,10 +99,10 @@ def test_every_form_of_a_table_scores_the_same(tmp_path: Path) -> None:
         ("t.csv", "name,AP\nclean,1\n", "has the columns name, AP; expected set"),
         ("t.csv", "set\nclean\n", "expected set, and then one for each metric"),
         ("t.csv", "set,AP\nclean,1\nclean,2\n,3\nfog/1,2,3\n", r"(?s)3: the set clean is.*twice.*4: has no set id.*5: has more"),
-        ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean: AP is 'much'.*fog/1: AP is nan"),
+        ("t.csv", "set,AP\nclean,much\nfog/1,nan\n", r"(?s)clean\.AP: .*valid number.*'much'.*fog/1\.AP: .*finite number"),
         ("t.json", "{", "is not JSON"),
         ("t.json", "[1]", "names no set"),
-        ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: is 1; expected metrics.*AP is True"),
+        ("t.json", '{"clean": 1, "fog/1": {"AP": true}}', r"(?s)clean: .*valid dictionary \(given: 1\).*fog/1\.AP: .*given: True"),
         ("t.json", '{"fog": {"0": {"AP": 1}}, "snow": {"0": {"AP": 2}}}', "clean: is there twice, with other values"),
     ],
 )  # fmt: skip

@@ -6,36 +6,49 @@ import re
 from importlib import resources
 from itertools import pairwise
 
+import jinja2
 import pytest
 
-from corruptset.scores.results_page.charts import Line, LineChart, Point, QuadrantChart, Spot, apart, look, marker
+from corruptset.scores.comparison.curves import Point, Spot, apart
+from corruptset.scores.results_page.charts import Chart, Line, line_chart, look, marker, quadrant_chart
 
 STYLE = resources.files("corruptset.pages").joinpath("templates/page.css").read_text("utf-8") + resources.files(
     "corruptset.scores.results_page"
 ).joinpath("templates/own.css").read_text("utf-8")
 
 
-def chart(*models: list[Point], **options: object) -> LineChart:
+def chart(*models: list[Point], x_texts: dict[float, str] | None = None) -> Chart:
     lines = [Line(n, f"net-{n}", points) for n, points in enumerate(models)]
-    return LineChart("fog", "severity", "error, %", lines, (0, 100), **options)  # type: ignore[arg-type]
+    return line_chart("fog", "severity", "error, %", lines, (0, 100), x_texts)
+
+
+def drawn(shown: Chart) -> str:
+    """Return a chart of lines as the template writes it."""
+    environment = jinja2.Environment(loader=jinja2.PackageLoader("corruptset.scores.results_page"), trim_blocks=True)
+    template = environment.get_template("charts.html")
+    return str(template.make_module({"look": look, "marker": marker}).lines(shown))  # type: ignore[attr-defined]
 
 
 def test_lines_marks_and_intervals() -> None:
-    (drawn,) = chart([Point(0, 0), Point(5, 50, 25, 75), Point(10, 100)]).drawn
-    assert drawn.path == "M48.0 138.0L144.0 74.0L240.0 10.0"
-    assert drawn.marks == [("48.0", "138.0"), ("144.0", "74.0"), ("240.0", "10.0")]
-    assert drawn.arms == ["M144.0 106.0V42.0"]
-    (many,) = chart([Point(level, level) for level in range(31)]).drawn
-    assert len(many.path.split("L")) == 31
-    assert len(many.marks) == 7
+    text = drawn(chart([Point(0, 0), Point(5, 50, (25, 75)), Point(10, 100)]))
+    assert 'd="M48.0 138.0L144.0 74.0L240.0 10.0"' in text
+    assert re.findall(r'<use class="spot m0 d0" href="#marker-0" x="([\d.]+)" y="([\d.]+)"', text) == [
+        ("48.0", "138.0"),
+        ("144.0", "74.0"),
+        ("240.0", "10.0"),
+    ]
+    assert re.findall(r'<path class="arm m0 d0" d="(.*?)"', text) == ["M144.0 106.0V42.0"]
+    many = drawn(chart([Point(level, level) for level in range(31)]))
+    assert len(re.findall(r'class="line m0 d0" d="(.*?)"', many)[0].split("L")) == 31
+    assert many.count("<use") == 7
 
 
 def test_axes() -> None:
     shown = chart([Point(level, level) for level in range(31)])
-    assert [text for _, text in shown.x_ticks] == ["0", "10", "20", "30"]
+    assert list(shown.x_texts.values()) == ["0", "10", "20", "30"]
     assert [(y, text) for y, text in shown.y_ticks][:2] == [("138.0", "0"), ("106.0", "25")]
-    sizes = chart([Point(0.08, 1), Point(1.08, 2)], x_labels={0.0: "12", 1.0: "16"})
-    assert sizes.x_ticks == [("48.0", "12"), ("240.0", "16")]
+    sizes = chart([Point(0.08, 1), Point(1.08, 2)], x_texts={0.0: "12", 1.0: "16"})
+    assert [(sizes.x(x), text) for x, text in sizes.x_texts.items()] == [("48.0", "12"), ("240.0", "16")]
     assert sizes.summary == "fog: error, % against severity. net-0 begins at 1.0 at 12 and rises to 2.0 at 16."
 
 
@@ -43,14 +56,15 @@ def test_what_is_said_of_many_models() -> None:
     said = chart(*([Point(0, 1), Point(1, 1)] for _ in range(8))).summary
     assert said.endswith("net-5 begins at 1.0 at 0 and stays at 1.0 at 1; 2 more models in the table.")
     spots = [Spot(n, f"net-{n}", n, n, None, None, "I") for n in range(7)]
-    assert QuadrantChart("t", "x", "y", spots, (3, 3)).summary.endswith("net-5 at 5.00 and 5.0, quadrant I; 1 more model in the table.")
+    assert quadrant_chart("t", "x", "y", spots, (3, 3)).summary.endswith("net-5 at 5.00 and 5.0, quadrant I; 1 more model in the table.")
 
 
 def test_models_with_one_score_have_a_chart() -> None:
     spot = Spot(0, "net", 3, 90, None, None, "I")
-    shown = QuadrantChart("t", "x", "y", [spot], (3, 90))
-    assert shown.middle == (shown.drawn[0].x, shown.drawn[0].y) == ("197.0", "136.0")
-    assert chart([Point(0, 5)]).drawn[0].path == "M144.0 131.6"
+    shown = quadrant_chart("t", "x", "y", [spot], (3, 90))
+    assert shown.middle == (3, 90)
+    assert (shown.x(3), shown.y(90)) == ("197.0", "136.0")
+    assert 'd="M144.0 131.6"' in drawn(chart([Point(0, 5)]))
 
 
 def test_models_look_different() -> None:
