@@ -79,11 +79,6 @@ def schedule(
 
     The digest of the order is the same on every machine. What is drawn follows from the seed, the kind and the number of samples, and of
     correlated from their labels. `selection`: samples, per_class and ids.
-
-    Raises
-    ------
-    ScheduleError, SourceError
-        The data set lacks sets or samples for it, or options do not go together.
     """
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
@@ -101,13 +96,13 @@ def schedule(
     if not right or not all((name != "delta") <= value < 1e9 for name, value in given.items()):
         raise ScheduleError(f"There is no schedule {kind!r} with reset {reset!r} and {given}. The kinds, and own options: {usual}.")
     settings = usual[kind] | given
-    chosen = select(data.samples, **selection)
+    chosen = select(data.samples, **selection)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
     specs = _sets(data, split_globs(sets), severity, climbs)
     visits = [(0, each and not (climbs and at % len(UP_AND_DOWN)), spec) for at, spec in enumerate(specs)]  # order, reset, set
     if kind == "random-orders":
-        orders = [_shuffled(key, f"order {order}", specs) for order in range(settings["orders"])]
-        visits = [(order, each or not at, spec) for order, way in enumerate(orders) for at, spec in enumerate(way)]
+        ways = [_shuffled(key, f"order {order}", specs) for order in range(settings["orders"])]
+        visits = [(order, each or not at, spec) for order, way in enumerate(ways) for at, spec in enumerate(way)]
     names = list(dict.fromkeys(spec.id for *_, spec in visits))
     shifts: list[dict[str, Any]] = []
     for number, (order, mark, spec) in enumerate(visits):
@@ -211,11 +206,7 @@ class Stream(MapStyle[StreamItem]):
 
     ``len(s)``; ``s[i]`` and iteration give `StreamItem`; a slice gives a stream: ``s[k:]`` goes on at image k. It may be pickled, and
     used in forked or spawned workers. `transform` is given each image as a PIL image, as torchvision's data sets give it.
-
-    Raises
-    ------
-    ScheduleError
-        The schedule cannot be read, or is another data set's.
+    A schedule that cannot be read, or is another data set's, is a `ScheduleError`.
     """
 
     def __init__(self, data: DataSet, schedule: Schedule | str | Path, transform: Any = None) -> None:

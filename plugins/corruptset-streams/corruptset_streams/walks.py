@@ -56,15 +56,7 @@ class StreamTable(RecipeTable):
 def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, StreamTable]:
     """Return the recipe of the sets of one corruption that a stream is made of, and its table with other values (`changes`).
 
-    Parameters
-    ----------
-    recipe : str or path
-        The name of a stream that comes with the package, or a file.
-
-    Raises
-    ------
-    RecipeError
-        There is no such recipe, or it has mistakes.
+    `recipe` is the name of a stream that comes with the package, or a file; a `RecipeError` names its mistakes.
     """
     path, where = SHIPPED / f"{recipe}.toml", f"The stream {recipe}"
     path = path if path.exists() else Path(recipe)
