@@ -41,5 +41,5 @@ def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...],
 def cropped(image: Any, box: Any, flipped: bool, size: tuple[int, int], interpolation: str) -> Any:
     """Return a crop of an (H, W, C) image, resized by Pillow to (width, height), then flipped."""
     picture = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).crop(box)
-    out = np.asarray(picture.resize(size, Image.Resampling[interpolation.upper()])).reshape(size[1], size[0], -1)
+    out = np.asarray(picture.resize(size, Image.Resampling[interpolation.upper()])).reshape(*size[::-1], -1)
     return out[:, ::-1] if flipped else out

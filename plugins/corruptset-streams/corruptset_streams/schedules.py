@@ -42,9 +42,9 @@ class Schedule(NamedTuple):
     shifts: list[dict[str, Any]]
 
     @property
-    def digest(self) -> str:
+    def digest(self) -> Any:
         """The schedule's name: the sha256 of its file without the head's key `digest`."""
-        return str(self.head["digest"])
+        return self.head["digest"]
 
 
 def read_schedule(path: str | Path) -> Schedule:
@@ -104,11 +104,9 @@ def schedule(
         ways = [_shuffled(key, f"order {order}", specs) for order in range(settings["orders"])]
         visits = [(order, each or not at, spec) for order, way in enumerate(ways) for at, spec in enumerate(way)]
     names = list(dict.fromkeys(spec.id for *_, spec in visits))
-    shifts: list[dict[str, Any]] = []
+    every, shifts = [*range(len(chosen))], list[dict[str, Any]]()
     for number, (order, mark, spec) in enumerate(visits):
-        places = list(range(len(chosen)))
-        if shuffle:
-            places = _shuffled(key, f"samples {number}", places)
+        places = _shuffled(key, f"samples {number}", every) if shuffle else every
         if kind == "correlated":
             places = _in_runs(key, [sample.class_index for sample in chosen], places, number, **settings)
         shifts.append({"order": order, "reset": mark or not number, "set": names.index(spec.id), "samples": places})

@@ -26,8 +26,7 @@ from corruptset.generate.sources.check import check
 from corruptset.generate.views.writer import Writer
 from corruptset.generate.work import accepted, environment, warm_up, worker
 from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
-from corruptset.manifests.disk.atomic import replacing, write_atomic
-from corruptset.manifests.disk.mirror import on_disk
+from corruptset.manifests.disk import atomic, mirror
 from corruptset.manifests.records import digests, models
 from corruptset.pixels import pixel_digest
 from corruptset.progress import shows_progress, told
@@ -84,7 +83,7 @@ def stream(
     """
     if wrong := sorted(options.keys() - STREAM.keys()):
         raise TypeError(f"stream() takes no {first_few(wrong)}")
-    on_disk(out, "streams are written")
+    mirror.on_disk(out, "streams are written")
     settings, table = load_stream(recipe, speed=speed, length=length)
     used = accuracies_of(table, accuracies)
     with interruption.resumable(Path(out)) as place:
@@ -115,7 +114,7 @@ def stream(
             made = 0
             with locks.locked(directory):
                 if digest is None:
-                    write_atomic(directory / BEGUN, json.dumps(record).encode())
+                    atomic.write_atomic(directory / BEGUN, json.dumps(record).encode())
                     missing = [tar for tar in tars if not (tar.exists() and tar.with_suffix(".part").exists())]
                     warm_up.warm_up(job, workers)
                     if workers.most > 1 and len(missing) > 1:
@@ -135,7 +134,7 @@ def _finished(directory: Path, record: dict[str, Any]) -> str | None:
     files = sorted(path.name for path in directory.glob("[!.]*"))
     finished = "SHA256SUMS" in files
     there = directory / ("stream.json" if finished else BEGUN)
-    present: dict[str, Any] = {}
+    present: Any = {}
     if there.exists():
         with suppress(ValueError, TypeError):
             present = dict(json.loads(there.read_bytes()))
@@ -183,14 +182,14 @@ def make_tar(job: Any, recipe: Any, table: StreamTable, sets: list[str], tar: Pa
                 yield f"sample_{place:08d}.output.cls", str(label).encode()
 
     writer = Writer(tar.parent, print, 0)
-    with replacing(tar) as part:
+    with atomic.replacing(tar) as part:
         writer.tar(part.name, members())
     record = writer.files[0].model_dump() | {"path": tar.name}
-    write_atomic(tar.with_suffix(".part"), json.dumps([record, made]).encode())
+    atomic.write_atomic(tar.with_suffix(".part"), json.dumps([record, made]).encode())
     return len(made)
 
 
-def _finish(directory: Path, tars: Any, build: Any, record: dict[str, Any]) -> str:
+def _finish(directory: Path, tars: Any, build: Any, record: dict[str, Any]) -> Any:
     """Write samples.jsonl, stream.json, and SHA256SUMS last; return the stream's digest."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of)
@@ -205,4 +204,4 @@ def _finish(directory: Path, tars: Any, build: Any, record: dict[str, Any]) -> s
     lines = ",\n".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in record.items())
     last.add("SHA256SUMS", sha256sums_bytes([*files, last.add("stream.json", f"{{\n{lines}\n}}\n".encode())]))
     last.finish()
-    return str(record["digest"])
+    return record["digest"]

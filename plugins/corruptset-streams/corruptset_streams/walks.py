@@ -118,10 +118,10 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
     try:
         text = read_text(Path(path or ""))
         if text.lstrip().startswith("{"):
-            rows = [(name, record["accuracy"]) for name, record in json.loads(text)["sets"].items()]
+            rows = [*json.loads(text)["sets"].items()]
         else:
-            rows = [(row["set"], row["accuracy"]) for row in csv.DictReader(text.splitlines())]
-        found = {name: 100 * float(value) for name, value in rows}
+            rows = [(row["set"], row) for row in csv.DictReader(text.splitlines())]
+        found = {name: 100 * float(row["accuracy"]) for name, row in rows}
         if len(found) < len(rows) or not all(0 <= value <= 100 for value in found.values()):
             raise ValueError("a set stands there twice, or a value is not from 0 to 1")
     except Exception as e:  # whatever a file of another form raises
@@ -138,7 +138,7 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
     return {name: found[name] for name in cells}
 
 
-def find_path(accuracy: list[list[float]], baseline: float) -> list[tuple[int, int]]:
+def find_path(accuracy: list[list[float]], baseline: float) -> Any:
     """Return the cells (i, j) of the path through a grid whose mean accuracy is near to a baseline.
 
     A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j + 1): to the one whose
@@ -156,7 +156,7 @@ def find_path(accuracy: list[list[float]], baseline: float) -> list[tuple[int, i
         ways = [best[step] for step in ((i, j + 1), (i - 1, j)) if step in best] if i else [(0.0, [])]
         if i or j:
             best[i, j] = nearest([(total + accuracy[i][j], [(i, j), *path]) for total, path in ways])
-    return list(nearest([best[i, 0] for i in range(1, size)])[1])
+    return nearest([best[i, 0] for i in range(1, size)])[1]
 
 
 def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
