@@ -129,8 +129,8 @@ def stream(
     return Streamed(directory, digest, table.length, made, len(steps), len(tars), sum(tar.stat().st_size for tar in tars))
 
 
-def _finished(directory: Path, record: dict[str, Any]) -> str | None:
-    """Return the digest of the stream where a directory holds all of it; refuse one that holds another, or anything else."""
+def _finished(directory: Path, record: dict[str, Any]) -> Any:
+    """Return the digest of the stream where a directory holds all of it, else None; refuse one that holds another, or anything else."""
     files = sorted(path.name for path in directory.glob("[!.]*"))
     finished = "SHA256SUMS" in files
     there = directory / ("stream.json" if finished else BEGUN)
