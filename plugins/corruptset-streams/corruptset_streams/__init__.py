@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from .schedules import Schedule, ScheduleError, Stream, StreamItem, read_schedule, schedule
-from .streams import Streamed, stream
+from importlib import import_module
+from typing import Any
 
 __all__ = ["Schedule", "ScheduleError", "Stream", "StreamItem", "Streamed", "read_schedule", "schedule", "stream"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: the help of the command line does without it."""
+    return getattr(import_module(".streams" if name in ("Streamed", "stream") else ".schedules", __name__), name)

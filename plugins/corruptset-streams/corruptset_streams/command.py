@@ -1,62 +1,98 @@
-"""`corruptset stream` and `corruptset schedule`: the options are those of the functions in Python."""
+"""`corruptset stream` and `corruptset schedule`: what they need is imported when they run, so that help comes at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from corruptset.cli.options import AsJson, option, with_options
+from corruptset.cli.options import BUILD_OPTIONS, AsJson, Force, Source, argument, option, with_options
 from corruptset.cli.output import progress_of, put, put_json
-from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.quantities import size
 
-from .schedules import schedule as make_schedule
-from .streams import stream as make_stream
-from .walks import grid_recipe, load_stream
+Kind = Literal["continual", "gradual", "mixed", "correlated", "random-orders"]
 
-GRID = {
-    "grid": (Annotated[Path | None, option("--grid FILE", "Write the recipe of the sets whose accuracies are needed, and no more.")], None)
+
+def _own(kind: Any, words: str, help: str, default: Any = None) -> tuple[Any, Any]:
+    """Return an option, as `with_options` takes it."""
+    return Annotated[kind, option(words, help)], default
+
+
+SCHEDULE = {
+    "kind": _own(
+        Kind, "--kind", "Set after set; up and down the severities; all shuffled into one; labels in runs; several orders.", "continual"
+    ),
+    "out": _own(Path, "--out -o FILE", "The file to write.", "schedule.jsonl"),
+    "force": (Force, False),
+    "severity": _own(int | None, "--severity 1-5", "Of the sets; 5 by default, and for gradual all."),
+    "reset": _own(Literal["never", "shift"], "--reset", "Whether the model is put back at every shift; the marks say so.", "never"),
+    "shuffle": _own(bool, "--shuffle/--no-shuffle", "Shuffle the samples of each set.", True),
+    "delta": _own(
+        float | None,
+        "--delta X",
+        "For correlated: of the Dirichlet distribution; 0.1 by default, 0.01 from 1,000 classes on; 0 is one run a class.",
+    ),
+    "slots": _own(int | None, "--slots N", "For correlated: stretches of a set; by default one a class."),
+    "orders": _own(int | None, "--orders N", "For random-orders: how many; 10 by default."),
 }
+STREAM = {
+    "source": (Source, "sample"),
+    "out": _own(Path, "--out -o DIR", "The tars go to DIR/<recipe>-<version>/baseline_..._seed_....", "corruptset-out"),
+    "accuracies": _own(
+        Path | None,
+        "--accuracies FILE",
+        "A reference model's accuracy of every set of the grid: the scores.json of score, or a CSV with columns set, accuracy.",
+    ),
+    "speed": _own(int | None, "--speed N", "Images before the severities change; by default the recipe's."),
+    "length": _own(int | None, "--length N", "Images of the whole stream; by default the recipe's."),
+}
+SCHEDULE |= {name: BUILD_OPTIONS[name] for name in "sets seed samples per_class ids".split()}
+STREAM |= {name: BUILD_OPTIONS[name] for name in "seed jobs samples per_class labels skip_bad".split()}
 
 
-def _options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    return {p.name: (p.annotation, p.default) for p in signature(function, eval_str=True).parameters.values() if p.name != "progress"}
+def _tell(as_json: bool, told: dict[str, Any], text: str) -> None:
+    put_json({"ok": True, **told}) if as_json else put(text.format(**told))
 
 
-@with_options(_options(make_schedule))
-def schedule(as_json: AsJson = False, *, given: Mapping[str, Any]) -> None:
+@with_options(SCHEDULE)
+def schedule(
+    directory: Annotated[Path, argument("DIR", "A data set; its images need not be there.")],
+    as_json: AsJson = False,
+    *,
+    given: dict[str, Any],
+) -> None:
     """Write an order over the sets of a data set, for models that adapt while they are tested.
 
     The file has ids and no pixels; corruptset.open(DIR).stream(FILE) iterates. The digest names the order.
     """
-    out = given["out"] or Path("schedule.jsonl")
-    head, shifts = make_schedule(**{**given, "out": out})
-    counts = {"length": head["length"], "shifts": len(shifts), "resets": sum(shift["reset"] for shift in shifts)}
-    counts |= {name: len(head[name]) for name in ("sets", "samples")}
-    if as_json:
-        return put_json({"ok": True, "path": str(out), **{key: head[key] for key in ("kind", "digest", "parameters")}, **counts})
-    put("{}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets".format(out, **head | counts))
-    put(f"Digest: {head['digest']}")
+    from .schedules import schedule as make
+
+    head, shifts = make(directory, **given)
+    told = head | {"path": given["out"], "sets": len(head["sets"]), "samples": len(head["samples"])}
+    told |= {"shifts": len(shifts), "resets": sum(shift["reset"] for shift in shifts)}
+    line = "{path}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets"
+    _tell(as_json, told, line + "\nDigest: {digest}")
 
 
-@with_options(_options(make_stream) | GRID)
-def stream(as_json: AsJson = False, *, given: Mapping[str, Any]) -> None:
+@with_options(STREAM)
+def stream(
+    recipe: Annotated[str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")],
+    grid: Annotated[Path | None, option("--grid FILE", "Write the recipe of the sets whose accuracies are needed, and no more.")] = None,
+    as_json: AsJson = False,
+    *,
+    given: dict[str, Any],
+) -> None:
     """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near to a baseline.
 
     The same command resumes one that was stopped, and checks the files of one that is finished.
     """
-    options = dict(given)
-    if (grid := options.pop("grid")) is not None:
-        chosen = load_stream(options["recipe"])
-        write_atomic(grid, grid_recipe(*chosen).encode())
-        cells = len(chosen[1].cells)
-        return put_json({"ok": True, "path": str(grid), "sets": cells}) if as_json else put(f"{grid}: a recipe of {cells} sets")
+    from .streams import stream as make
+    from .walks import grid_recipe, load_stream
+
+    if grid is not None:
+        settings, table = load_stream(recipe)
+        grid.write_text(grid_recipe(settings, table), "utf-8")
+        return _tell(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:
-        made = make_stream(**options, progress=progress)
-    if as_json:
-        return put_json({"ok": True, **made._asdict()})
-    put(f"{made.images} images in {made.steps} steps, {made.tars} tars, {size(made.bytes)}; {made.made} images made by this call")
-    put(f"Directory: {made.directory}")
-    put(f"Digest:    {made.digest}", style="green")
+        made = make(recipe, **given, progress=progress)
+    line = f"{{images}} images in {{steps}} steps, {{tars}} tars, {size(made.bytes)}; {{made}} images made by this call"
+    _tell(as_json, made._asdict(), line + "\nDirectory: {directory}\nDigest:    {digest}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 from itertools import count, permutations, product
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, PositiveInt, ValidationError
 
 from corruptset.corruptions.fractional import severity_number
 from corruptset.corruptions.keys import hash64
@@ -28,23 +28,18 @@ from corruptset.toml import parse_toml
 SHIPPED = Path(__file__).with_name("recipes")
 STREAM_VERSION = 1
 """Of everything that is drawn for a stream; part of every key."""
-MALFORMED = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""What reading a file of another form raises."""
-Whole = Annotated[int, Field(strict=True, ge=1, le=2**53 - 1)]
-Way = tuple[float, list[tuple[int, int]]]
-"""The sum of accuracies along a part of a path, and its cells."""
 
 
 class StreamTable(RecipeTable):
     """``[stream]``; the README says what each key means."""
 
-    corruptions: Annotated[tuple[CorruptionName, ...], Field(min_length=2)]
-    baseline: Annotated[float, Field(ge=0, le=100)]
-    step: Annotated[float, Field(ge=0.25, le=1, multiple_of=0.25)] = 0.25
-    speed: Whole = 1000
-    length: Whole = 7_500_000
+    corruptions: tuple[CorruptionName, ...] = Field(min_length=2)
+    baseline: float = Field(ge=0, le=100)
+    step: float = Field(0.25, gt=0, le=1, multiple_of=0.25)
+    speed: PositiveInt = 1000
+    length: PositiveInt = 7_500_000
     crops: Literal["random", "preprocessing"] = "random"
-    tar: Whole = 25_000
+    tar: PositiveInt = 25_000
 
     @property
     def severities(self) -> list[float]:
@@ -61,15 +56,7 @@ class StreamTable(RecipeTable):
 def load_stream(recipe: str | Path, **changes: int | None) -> tuple[Recipe, StreamTable]:
     """Return the recipe of the sets of one corruption that a stream is made of, and its table with other values (`changes`).
 
-    Parameters
-    ----------
-    recipe : str or path
-        The name of a stream that comes with the package, or a file.
-
-    Raises
-    ------
-    RecipeError
-        There is no such recipe, or it has mistakes.
+    `recipe` is the name of a stream that comes with the package, or a file; a `RecipeError` names its mistakes.
     """
     path, where = SHIPPED / f"{recipe}.toml", f"The stream {recipe}"
     path = path if path.exists() else Path(recipe)
@@ -131,13 +118,13 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
     try:
         text = read_text(Path(path or ""))
         if text.lstrip().startswith("{"):
-            rows = [(name, record["accuracy"]) for name, record in json.loads(text)["sets"].items()]
+            rows = [*json.loads(text)["sets"].items()]
         else:
-            rows = [(row["set"], row["accuracy"]) for row in csv.DictReader(text.splitlines())]
-        found = {name: 100 * float(value) for name, value in rows}
+            rows = [(row["set"], row) for row in csv.DictReader(text.splitlines())]
+        found = {name: 100 * float(row["accuracy"]) for name, row in rows}
         if len(found) < len(rows) or not all(0 <= value <= 100 for value in found.values()):
             raise ValueError("a set stands there twice, or a value is not from 0 to 1")
-    except MALFORMED as e:
+    except Exception as e:  # whatever a file of another form raises
         raise RecipeError(
             f"--accuracies {path} cannot be taken ({type(e).__name__}: {e}). Expected the scores.json of `corruptset score` of a reference "
             "model, or a CSV with the columns set and accuracy, from 0 to 1. --grid FILE.toml writes the recipe of the sets."
@@ -151,7 +138,7 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
     return {name: found[name] for name in cells}
 
 
-def find_path(accuracy: Sequence[Sequence[float]], baseline: float) -> list[tuple[int, int]]:
+def find_path(accuracy: list[list[float]], baseline: float) -> Any:
     """Return the cells (i, j) of the path through a grid whose mean accuracy is near to a baseline.
 
     A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j + 1): to the one whose
@@ -160,24 +147,20 @@ def find_path(accuracy: Sequence[Sequence[float]], baseline: float) -> list[tupl
     second at severity j, in steps of the grid.
     """
     size = len(accuracy)
+    best: Any = {}  # the sum of accuracies along the best path from a cell on, and its cells
 
-    def nearest(ways: list[Way]) -> Way:
+    def nearest(ways: Any) -> Any:
         return min(ways, key=lambda way: abs(way[0] / len(way[1]) - baseline))
 
-    @cache
-    def onward(i: int, j: int) -> Way:
-        steps = [(i, j + 1)] * (j + 1 < size) + [(i - 1, j)] * (i + j > 1)
-        ways = [onward(*step) for step in steps] if i else [(0.0, [])]
-        return nearest([(total + accuracy[i][j], [(i, j), *path]) for total, path in ways])
-
-    return nearest([onward(i, 0) for i in range(1, size)])[1]
+    for i, j in product(range(size), reversed(range(size))):
+        ways = [best[step] for step in ((i, j + 1), (i - 1, j)) if step in best] if i else [(0.0, [])]
+        if i or j:
+            best[i, j] = nearest([(total + accuracy[i][j], [(i, j), *path]) for total, path in ways])
+    return nearest([best[i, 0] for i in range(1, size)])[1]
 
 
-def walk(table: StreamTable, accuracies: Mapping[str, float], seed: int) -> Iterator[str]:
+def walk(table: StreamTable, accuracies: dict[str, float], seed: int) -> Iterator[str]:
     """Yield the sets of a stream's steps: along the path of a pair, then from its second corruption to a new one, drawn from the seed."""
-
-    def drawn(names: Sequence[str], draw: int) -> str:
-        return names[int(hash64(["stream", STREAM_VERSION, seed, "walk", draw])) * len(names) >> 64]
 
     @cache
     def path(one: str, two: str) -> list[str]:
@@ -185,8 +168,9 @@ def walk(table: StreamTable, accuracies: Mapping[str, float], seed: int) -> Iter
         grid = [[accuracies.get(cell, 0.0) for cell in row] for row in cells]  # the clean images have none
         return [cells[i][j] for i, j in find_path(grid, table.baseline)]
 
-    one = drawn(table.corruptions, 0)
-    for draw in count(1):
-        two = drawn([name for name in table.corruptions if name != one], draw)
-        yield from path(one, two)
+    one = ""
+    for draw in count():
+        others = [name for name in table.corruptions if name != one]
+        two = others[int(hash64(["stream", STREAM_VERSION, seed, "walk", draw])) * len(others) >> 64]
+        yield from path(one, two) if one else ()
         one = two

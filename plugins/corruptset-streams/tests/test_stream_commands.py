@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +36,7 @@ def test_mistakes_are_exit_code_2(run: Any, tmp_path: Path) -> None:
     unbuilt.write_data_set(tmp_path / "data", count=2)
     (tmp_path / "there.jsonl").write_text("")
     for arguments, sentence in (
-        (["--delta", "1"], "Own options of the kinds"),
+        (["--delta", "1"], "The kinds, and own options"),
         (["--sets", "fgo/*"], "Did you mean 'fog/*'"),
         (["--out", "there.jsonl"], "--force"),
         (["--ids", "none.txt"], "none.txt"),
@@ -43,6 +46,17 @@ def test_mistakes_are_exit_code_2(run: Any, tmp_path: Path) -> None:
         assert sentence in done.err
     assert run("schedule", "data", "--out", "there.jsonl", "--force").code == 0
     assert run("schedule", "nowhere").code in (1, 2)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import json, sys; from corruptset.cli.app import run; sys.argv = ['corruptset', *sys.argv[1:]]; run(); "
+        "print(json.dumps([name for name in 'numba numpy pydantic PIL cv2 scipy'.split() if name in sys.modules]))"
+    )
+    for arguments in ([], ["stream"], ["schedule"]):
+        told = subprocess.run([sys.executable, "-c", code, *arguments, "--help"], check=True, capture_output=True, text=True).stdout
+        assert all(name in told for name in arguments or ["stream", "schedule"])
+        assert json.loads(told.splitlines()[-1]) == []
 
 
 def test_a_grid_then_a_stream(run: Any, tmp_path: Path) -> None:

@@ -74,11 +74,11 @@ def test_the_digest_is_the_same_for_ever(made: Streamed) -> None:
 def test_jobs_and_interruptions_change_no_byte(made: Streamed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, done = streams.make_tar, []
 
-    def failing(job: Any, number: int) -> int:
+    def failing(*given: Any) -> int:
         if len(done) == 3:
             raise OSError(28, "No space left on device", "here")
-        done.append(number)
-        return real(job, number)
+        done.append(given)
+        return real(*given)
 
     monkeypatch.setattr(streams, "make_tar", failing)
     with pytest.raises(MachineError, match="No space left"):
@@ -122,6 +122,22 @@ def test_the_core_says_what_reads_a_stream(made: Streamed) -> None:
 def test_streams_go_to_a_disk() -> None:
     with pytest.raises(StoreError, match="streams are written on a disk only"):
         stream("ccc-hard", out="s3://b/c")
+
+
+@pytest.mark.parametrize("name", ["serial_00000.tar", "stream.json", "SHA256SUMS", "photo.jpg"])
+def test_a_folder_with_other_files_is_refused(made: Streamed, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / made.directory.parts[-2] / made.directory.parts[-1]
+    folder.mkdir(parents=True)
+    (folder / name).write_text("[1]")
+    with pytest.raises(BuildError, match=r"(is not empty and holds no stream|holds another stream: ).*\. Choose another"):
+        make(tmp_path, seed=43)
+    assert tree(folder) == {name: b"[1]"}
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_options_of_other_builds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="takes no scale, sets"):
+        make(tmp_path, scale="side", sets=["fog/*"])
 
 
 def test_speed_and_length_in_place_of_the_recipes(tmp_path: Path) -> None:
