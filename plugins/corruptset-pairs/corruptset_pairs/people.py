@@ -58,9 +58,8 @@ class People:
         with np.errstate(invalid="ignore"):
             return right.sum(axis=0) / given.sum(axis=0), (people @ right) / (people @ given)
 
-    def _mean(self, values: tuple[Floats, Floats]) -> tuple[float | None, Floats]:
+    def _mean(self, share: Floats, shares: Floats) -> tuple[float | None, Floats]:
         """Return the mean over units that have a value, and the same in each resample."""
-        share, shares = values
         known = ~np.isnan(shares)
         weights = self._weights[1] * known
         with np.errstate(invalid="ignore"):
@@ -69,7 +68,7 @@ class People:
 
     def rate(self, wanted: Wanted) -> Rate:
         """Return how often people are right about some pictures."""
-        accuracy, replicates = self._mean(self._accuracies(wanted))
+        accuracy, replicates = self._mean(*self._accuracies(wanted))
         answers = [answer for _, trial, answer in self.answers if wanted(trial)]
         return Rate(
             answers=len(answers),
@@ -82,26 +81,25 @@ class People:
     def gap(self, better: Wanted, worse: Wanted) -> Gap:
         """Return how much more often people are right about some pictures than about others of the same units."""
         (first, firsts), (second, seconds) = self._accuracies(better), self._accuracies(worse)
-        difference, replicates = self._mean((first - second, firsts - seconds))
-        return Gap(pairs=int((~np.isnan(first - second)).sum()), difference=difference, interval=interval(replicates))
+        return self._gap(first - second, firsts - seconds)
 
     def confidence_gap(self, better: Wanted, worse: Wanted) -> Gap | None:
         """Return how much more confident the model is of some pictures than of others of the same units, of units with answers to both."""
-        known = ~np.isnan(self._accuracies(better)[0] - self._accuracies(worse)[0])
-        gaps = np.zeros(len(known))
+        gaps = self._accuracies(better)[0] - self._accuracies(worse)[0]
+        gaps[~np.isnan(gaps)] = 0
         for trial in self.key.trials:
             if trial.confidence is None:
                 return None
             gaps[trial.unit] += trial.confidence * (int(better(trial)) - int(worse(trial)))
-        weights = self._weights[1] * known
-        with np.errstate(invalid="ignore"):
-            replicates = (weights * gaps).sum(axis=1) / weights.sum(axis=1)
-        difference = float(gaps[known].mean()) if known.any() else None
-        return Gap(pairs=int(known.sum()), difference=difference, interval=interval(replicates))
+        return self._gap(gaps, np.broadcast_to(gaps, self._weights[1].shape))
+
+    def _gap(self, gaps: Floats, replicates: Floats) -> Gap:
+        difference, means = self._mean(gaps, replicates)
+        return Gap(pairs=int((~np.isnan(gaps)).sum()), difference=difference, interval=interval(means))
 
     def first_below(self, levels: Sequence[int], wanted: Wanted) -> dict[str, PeopleBelow]:
         """Return, for each threshold, the first of some levels at which people's accuracy is below it, of some pictures."""
-        found = [self._mean(self._accuracies(lambda trial, level=level: trial.level == level and wanted(trial))) for level in levels]  # type: ignore[misc]
+        found = [self._mean(*self._accuracies(lambda trial, level=level: trial.level == level and wanted(trial))) for level in levels]  # type: ignore[misc]
         means = np.array([np.nan if mean is None else mean for mean, _ in found])
         replicates = np.stack([values for _, values in found], axis=1)
         return {str(t): _below(levels, means, replicates, t) for t in THRESHOLDS}

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corruptset.errors import StudyError, suggest
-from corruptset.manifests.layout import REGIONS
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import RegionRecord
 from corruptset.manifests.regions.grids import region_id
 from corruptset.scores.places import SHIFTS, SHRINKS, Step
 
-from .draw import Draw, Pixels, hash_of, in_turn, shuffled
-from .study_records import Change, Group, Trial
+from .draw import Draw, Pixels
+from .study_records import Change, Trial
 
 STEPS: dict[Change, tuple[Step, ...]] = {"shift": SHIFTS, "shrink": SHRINKS}
 """From an anchor to its partners."""
@@ -36,7 +34,7 @@ class SourceRegions:
 
     records: Sequence[RegionRecord]
     image: Callable[[int], Pixels]
-    right: NDArray[np.bool_] | None
+    right: NDArray[np.bool_] | None = None
     """Which of them the model has right."""
     confidence: NDArray[np.float32] | None = None
     """The model's probability of the true class of each."""
@@ -55,118 +53,85 @@ class SourceRegions:
                         found.setdefault((change, r.group), []).append((i, j))
         return found
 
+    def named(self, place: Place) -> str:
+        """Return the words of a pair that the draw goes by."""
+        return "\0".join(f"{r.side} {r.y} {r.x}" for r in (self.records[i] for i in place))
+
 
 @dataclass(frozen=True)
-class Pair:
-    """An anchor and its partner."""
-
-    source: str
-    category: str
-    change: Change
-    regions: SourceRegions
-    place: Place
-
-    def members(self) -> list[int]:
-        """Return the numbers of both, the one that the model has right before the other; without a model, the anchor first."""
-        right = self.regions.right
-        return sorted(self.place, key=lambda i: not right[i]) if right is not None else list(self.place)
-
-
 class RegionPairs:
-    """The pairs of a data set of regions, shown as a set has them; `right`, (N,), says which a model has right, `sizes` are as ``p40``."""
+    """The pairs of a data set of regions, shown as a set has them."""
 
-    def __init__(
-        self,
-        data: DataSet,
-        set_id: str,
-        right: NDArray[np.bool_] | None,
-        changes: Sequence[Change],
-        sizes: Sequence[str] | None,
-        confidence: NDArray[np.float32] | None = None,
-    ) -> None:
-        self._data, self._set, self._right, self._changes, self._sizes = data, set_id, right, changes, sizes
-        self._confidence = confidence
-        self._table = any(file.path == REGIONS for file in data.manifest.files)
-        if self._table and right is not None:
-            raise StudyError(
-                f"{data.path} has a table of regions in place of their images, so predictions of it are of whole images and not of "
-                "regions. Build it with --store images, or draw pairs at random, without --predictions."
-            )
+    data: DataSet
+    set_id: str
+    table: bool
+    """Whether the data set has a table in place of the regions' images."""
+    changes: Sequence[Change]
+    sizes: Sequence[str] | None
+    """Groups such as ``p40``; None is all."""
+    right: NDArray[np.bool_] | None = None
+    """(N,): which samples the model has right."""
+    confidence: NDArray[np.float32] | None = None
 
-    @cached_property
-    def _rows(self) -> dict[str, list[int]]:
-        rows: dict[str, list[int]] = {}
-        for sample in self._data.samples:
-            rows.setdefault(sample.id if sample.region is None else sample.region.source, []).append(sample.index)
-        return rows
-
-    def drawn(self, count: int, draw: Draw) -> list[Pair]:
-        """Return so many pairs, one of a source image at most, and about as many of each category.
+    def trials(self, count: int, draw: Draw) -> Iterator[tuple[Trial, Pixels]]:
+        """Yield the pictures of both groups: nobody sees both of a pair, and half of the members that are right go to each group.
 
         Raises
         ------
         StudyError
-            There are fewer, or no regions of a size that was asked for.
+            There are fewer pairs, of a source image one at most, or no regions of a size that was asked for.
         """
-        label_of = {source: self._data.samples[rows[0]].class_index for source, rows in self._rows.items()}
-        streams = [self._pairs(sources, label_of, draw) for sources in draw.sources_of_categories(label_of)]
-        pairs = [pair for pair, _ in zip(in_turn(streams), range(count), strict=False)]
-        if len(pairs) < count:
-            self._check_sizes()
-            what = " that is fragile for this model" if self._right is not None else ""
-            instead = f"--n {len(pairs)} will do." if pairs else "Give another model, set, --change or --sizes."
-            raise StudyError(
-                f"{self._data.path} has {len(label_of)} source images, and {len(pairs)} of them have a pair{what}; {count} pairs were "
-                f"asked for, each of another image. {instead}"
-            )
-        return pairs
+        rows: dict[str, list[int]] = {}
+        for sample in self.data.samples:
+            rows.setdefault(sample.id if sample.region is None else sample.region.source, []).append(sample.index)
+        label_of = {source: self.data.samples[of[0]].class_index for source, of in rows.items()}
 
-    def _check_sizes(self) -> None:
-        if self._sizes is None or self._table:
-            return
-        known = sorted({s.region.group for s in self._data.samples if s.region is not None})
-        for size in self._sizes:
+        def drawn(source: str) -> Iterator[tuple[str, Change, Place, SourceRegions]]:
+            regions = self._regions(source, rows[source])
+            if found := regions.candidates(self.changes, self.sizes):
+                change = min({change for change, _ in found}, key=draw.order(f"change {source}"))
+                size = min((size for c, size in found if c == change), key=draw.order(f"size {source}"))
+                yield source, change, min(found[change, size], key=draw.order(f"pair\0{source}", regions.named)), regions
+
+        pairs = draw.taken(count, label_of, drawn)
+        if len(pairs) < count:
+            self._refuse(count, len(pairs), len(label_of))
+        for unit, (source, change, place, regions) in enumerate(sorted(pairs, key=draw.order("groups", lambda pair: pair[0]))):
+            right, confidence = regions.right, regions.confidence
+            members = place if right is None else sorted(place, key=lambda i: not right[i])
+            for group, member in zip("AB" if unit < (count + 1) // 2 else "BA", members, strict=True):
+                r = regions.records[member]
+                trial = draw.trial(
+                    group,
+                    self.set_id,
+                    region_id(source, r.side, r.y, r.x),
+                    unit=unit,
+                    source=source,
+                    category=draw.choices.of_label[label_of[source]],
+                    change=change,
+                    member="anchor" if member == place[0] else "partner",
+                    right=None if right is None else bool(right[member]),
+                    confidence=None if confidence is None else float(confidence[member]),
+                )
+                yield trial, regions.image(member)
+
+    def _regions(self, source: str, rows: list[int]) -> SourceRegions:
+        if self.table:
+            crops = self.data.crops(source)
+            return SourceRegions(list(crops.regions()), crops.__getitem__)
+        rows = [row for row in rows if self.data.samples[row].region is not None]
+        records = [region for row in rows if (region := self.data.samples[row].region) is not None]
+        told = (None if of is None else of[rows] for of in (self.right, self.confidence))
+        return SourceRegions(records, lambda i: self.data[self.set_id].image(rows[i]), *told)
+
+    def _refuse(self, count: int, there: int, sources: int) -> None:
+        known = sorted({sample.region.group for sample in self.data.samples if sample.region is not None})
+        for size in () if self.table else self.sizes or ():
             if size not in known:
                 raise StudyError(f"There are no regions of the group {size!r}.{suggest(size, known)} Known here: {', '.join(known)}.")
-
-    def _pairs(self, sources: Sequence[str], label_of: dict[str, int], draw: Draw) -> Iterator[Pair]:
-        """Yield one pair of each source image that has one."""
-        for source in sources:
-            regions = self._regions(source)
-            found = regions.candidates(self._changes, self._sizes)
-            if not found:
-                continue
-            change = shuffled({change for change, _ in found}, draw.seed, f"change {source}")[0]
-            size = shuffled((size for c, size in found if c == change), draw.seed, f"size {source}")[0]
-            names = (str(draw.seed), "pair", source)
-            place = min(found[change, size], key=lambda place: hash_of(*names, *(_place_name(regions.records[i]) for i in place)))
-            yield Pair(source, draw.choices.of_label[label_of[source]], change, regions, place)
-
-    def _regions(self, source: str) -> SourceRegions:
-        if self._table:
-            crops = self._data.crops(source)
-            return SourceRegions(list(crops.regions()), crops.__getitem__, None)
-        rows = [row for row in self._rows[source] if self._data.samples[row].region is not None]
-        records = [region for row in rows if (region := self._data.samples[row].region) is not None]
-        images = self._data[self._set]
-        return SourceRegions(
-            records, lambda i: images.image(rows[i]), *(None if of is None else of[rows] for of in (self._right, self._confidence))
+        what = " that is fragile for this model" if self.right is not None else ""
+        instead = f"--n {there} will do." if there else "Give another model, set, --change or --sizes."
+        raise StudyError(
+            f"{self.data.path} has {sources} source images, and {there} of them have a pair{what}; {count} pairs were "
+            f"asked for, each of another image. {instead}"
         )
-
-    def trials(self, pairs: Sequence[Pair], draw: Draw) -> Iterator[tuple[Trial, Pixels]]:
-        """Yield the pictures of both groups: nobody sees both of a pair, and half of the members that are right go to each group."""
-        order = shuffled(pairs, draw.seed, "groups", lambda pair: pair.source)
-        for unit, pair in enumerate(order):
-            groups: tuple[Group, Group] = ("A", "B") if unit < (len(order) + 1) // 2 else ("B", "A")
-            for group, member in zip(groups, pair.members(), strict=True):
-                record = pair.regions.records[member]
-                sample = region_id(pair.source, record.side, record.y, record.x)
-                known = {"unit": unit, "source": pair.source, "category": pair.category, "change": pair.change}
-                known["member"] = "anchor" if member == pair.place[0] else "partner"
-                right = None if pair.regions.right is None else bool(pair.regions.right[member])
-                known["confidence"] = None if pair.regions.confidence is None else float(pair.regions.confidence[member])
-                yield draw.trial(group, self._set, sample, **known, right=right), pair.regions.image(member)
-
-
-def _place_name(record: RegionRecord) -> str:
-    return f"{record.side} {record.y} {record.x}"

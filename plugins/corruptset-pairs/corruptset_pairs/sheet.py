@@ -22,16 +22,14 @@ from corruptset.scores.scores_file import load_scores
 from corruptset.scores.set_choice import choose
 
 from .answer_choices import answer_choices
-from .draw import Draw, Pixels
-from .level_pictures import LevelPictures
-from .region_pairs import RegionPairs
-from .sheet_page import Instructions, read_instructions, sheet_page
-from .study_records import STUDY_VERSION, StudyKey, Trial
+from .draw import Draw
+from .level_pictures import Levels, level_pictures, levels_of
+from .region_pairs import STEPS, RegionPairs
+from .sheet_page import read_instructions, sheet_page
+from .study_records import STUDY_VERSION, StudyKey
 
 SHOWN = 256
 """Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page of 320."""
-
-Drawn = list[tuple[Trial, Pixels]]
 
 
 @dataclass(frozen=True)
@@ -124,48 +122,6 @@ def pairs_sheet(
     """
     page = Path(out)
     data = directory if isinstance(directory, DataSet) else open_data_set(directory)
-    _check(data, page, n, seed, enlargement)
-    if top5 and predictions is None:
-        raise StudyError("--correct top5 says when a model has an image right, and there are no --predictions.")
-    instructions = read_instructions(text)
-    choices = answer_choices(data, categories)
-    draw = Draw(data.digest, seed, choices)
-    tell = told(progress)
-    of_regions = any(file.path == REGIONS for file in data.manifest.files) or any(sample.region for sample in data.samples)
-    model, model_accuracy = None, dict[str, dict[str, float]]()
-    if of_regions:
-        _refuse(data, "regions", {"--scores": scores, "--levels": levels}, "--predictions says which regions a model has right")
-        set_id = _one_set(data, sets)
-        right = confidence = None
-        if predictions is not None:
-            read = read_predictions(predictions, data, sets=[set_id], progress=tell)
-            model, right = read.model, read.outcomes[set_id].top5 if top5 else read.outcomes[set_id].correct
-            confidence = read.outcomes[set_id].probability
-            if right is None:
-                raise StudyError(
-                    "These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs."
-                )
-        tell("drawing pairs", 0, 0)
-        regions = RegionPairs(data, set_id, right, (change,) if change != "both" else ("shift", "shrink"), sizes, confidence)
-        drawn = list(regions.trials(regions.drawn(n, draw), draw))
-    else:
-        changes = None if change == "both" else change
-        _refuse(data, "levels", {"--predictions": predictions, "--change": changes, "--sizes": sizes}, "--scores has a model's profile")
-        pictures = LevelPictures(data, choose(data, sets), levels)
-        if not pictures:
-            raise StudyError(
-                f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is made of a build of "
-                "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30: docs/pairs.md."
-            )
-        if scores is not None:
-            model, model_accuracy = _profiles(scores, data, pictures)
-        drawn = list(pictures.trials(n, draw))
-    key = _key(data, drawn, draw, instructions, model, model_accuracy, enlargement, smooth)
-    return _write(page, key, instructions, drawn)
-
-
-def _check(data: DataSet, page: Path, n: int, seed: int, enlargement: int | None) -> None:
-    """Refuse numbers that mean nothing, and places that a page cannot lie in."""
     if n < 1 or not 0 <= seed < 2**53 or (enlargement is not None and enlargement < 1):
         raise StudyError(f"n is {n}, the seed {seed}, the enlargement {enlargement}: whole numbers, from 1, from 0, and from 1 upwards.")
     if page.suffix.lower() not in (".html", ".htm"):
@@ -174,6 +130,80 @@ def _check(data: DataSet, page: Path, n: int, seed: int, enlargement: int | None
         raise StudyError(
             f"{page} lies in the data set, where `corruptset verify` would find a file too many. Give another place with --out."
         )
+    if top5 and predictions is None:
+        raise StudyError("--correct top5 says when a model has an image right, and there are no --predictions.")
+    text_shown = read_instructions(text)
+    draw = Draw(data.digest, seed, answer_choices(data, categories))
+    tell = told(progress)
+    table = any(file.path == REGIONS for file in data.manifest.files)
+    model, accuracy = None, dict[str, dict[str, float]]()
+    if table or any(sample.region for sample in data.samples):
+        _refuse(data, "regions", {"--scores": scores, "--levels": levels}, "--predictions says which regions a model has right")
+        if table and predictions is not None:
+            raise StudyError(
+                f"{data.path} has a table of regions in place of their images, so predictions of it are of whole images and not of "
+                "regions. Build it with --store images, or draw pairs at random, without --predictions."
+            )
+        set_id, right, confidence = _one_set(data, sets), None, None
+        if predictions is not None:
+            read = read_predictions(predictions, data, sets=[set_id], progress=tell)
+            outcome, model = read.outcomes[set_id], read.model
+            right, confidence = outcome.top5 if top5 else outcome.correct, outcome.probability
+            if right is None:
+                raise StudyError(
+                    "These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs."
+                )
+        tell("drawing pairs", 0, 0)
+        changes = list(STEPS) if change == "both" else [change]
+        drawn = list(RegionPairs(data, set_id, table, changes, sizes, right, confidence).trials(n, draw))
+    else:
+        given = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
+        _refuse(data, "levels", given, "--scores has a model's profile")
+        sets_at = levels_of(data, choose(data, sets), levels)
+        if not any(sets_at):
+            raise StudyError(
+                f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is made of a build of "
+                "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
+            )
+        if scores is not None:
+            model, accuracy = _profiles(scores, data, sets_at)
+        drawn = list(level_pictures(data, sets_at, n, draw))
+    shown = {
+        "categories": list(draw.choices.names),
+        "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in drawn)),
+        "smooth": smooth,
+    }
+    # the study id is a hash of what people see
+    seen = shown | {
+        "version": STUDY_VERSION,
+        "text": [text_shown.title, list(text_shown.before), list(text_shown.after)],
+        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in drawn),
+    }
+    key = StudyKey(
+        schema_version=STUDY_VERSION,
+        study=canonical_sha256(seen),
+        kind="levels" if drawn[0][0].member is None else "pairs",
+        digest=data.digest,
+        name=f"{data.manifest.name} {data.manifest.version}",
+        model=model,
+        seed=seed,
+        classes=len(data.classes),
+        trials=sorted((trial for trial, _ in drawn), key=lambda trial: (trial.unit, trial.group)),
+        model_accuracy=accuracy,
+        **shown,
+    )
+    key_file = page.with_name(f"{page.stem}-key.json")
+    files = {
+        key_file: (key.model_dump_json(indent=1) + "\n").encode(),
+        page: sheet_page(key, text_shown, {trial.id: image for trial, image in drawn}),
+    }
+    for file, content in files.items():
+        if file.exists() and file.read_bytes() != content:
+            raise StudyError(f"{file} is there already, and is another one. People may have answered it: give another --out, or delete it.")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    for file, content in files.items():
+        write_atomic(file, content)
+    return Sheet(page, key_file, key, len(files[page]))
 
 
 def _refuse(data: DataSet, what: str, given: Mapping[str, object], instead: str) -> None:
@@ -191,66 +221,14 @@ def _one_set(data: DataSet, sets: Sequence[str] | None) -> str:
     return chosen[0]
 
 
-def _profiles(scores: str | Path | Scores, data: DataSet, pictures: LevelPictures) -> tuple[str, dict[str, dict[str, float]]]:
+def _profiles(scores: str | Path | Scores, data: DataSet, levels: Levels) -> tuple[str, dict[str, dict[str, float]]]:
     """Return a model's name, and its accuracy at every level of every degradation that is shown."""
     read = scores if isinstance(scores, Scores) else load_scores(scores)
     if read.digest != data.digest:
         raise StudyError(f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}.")
     found: dict[str, dict[str, float]] = {}
-    for level, ids in sorted(pictures.sets_at.items()):
-        for set_id in ids:
+    for level, sets in sorted(levels.items()):
+        for set_id, corruption in sets.items():
             if set_id in read.sets:
-                found.setdefault(pictures.corruption_of[set_id] or CLEAN, {})[str(level)] = read.sets[set_id].accuracy
+                found.setdefault(corruption or CLEAN, {})[str(level)] = read.sets[set_id].accuracy
     return read.model, found
-
-
-def _key(
-    data: DataSet,
-    drawn: Drawn,
-    draw: Draw,
-    text: Instructions,
-    model: str | None,
-    model_accuracy: dict[str, dict[str, float]],
-    enlargement: int | None,
-    smooth: bool,
-) -> StudyKey:
-    """Return the key; its study id is a hash of what people see."""
-    factor = enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in drawn))
-    shown = {
-        "version": STUDY_VERSION,
-        "categories": list(draw.choices.names),
-        "enlargement": factor,
-        "smooth": smooth,
-        "text": [text.title, list(text.before), list(text.after)],
-        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in drawn),
-    }
-    return StudyKey(
-        schema_version=STUDY_VERSION,
-        study=canonical_sha256(shown),
-        kind="levels" if drawn[0][0].member is None else "pairs",
-        digest=data.digest,
-        name=f"{data.manifest.name} {data.manifest.version}",
-        model=model,
-        seed=draw.seed,
-        categories=list(draw.choices.names),
-        classes=len(data.classes),
-        enlargement=factor,
-        smooth=smooth,
-        trials=sorted((trial for trial, _ in drawn), key=lambda trial: (trial.unit, trial.group)),
-        model_accuracy=model_accuracy,
-    )
-
-
-def _write(page: Path, key: StudyKey, text: Instructions, drawn: Drawn) -> Sheet:
-    key_file = page.with_name(f"{page.stem}-key.json")
-    files = {
-        key_file: (key.model_dump_json(indent=1) + "\n").encode(),
-        page: sheet_page(key, text, {trial.id: image for trial, image in drawn}),
-    }
-    for file, content in files.items():
-        if file.exists() and file.read_bytes() != content:
-            raise StudyError(f"{file} is there already, and is another one. People may have answered it: give another --out, or delete it.")
-    page.parent.mkdir(parents=True, exist_ok=True)
-    for file, content in files.items():
-        write_atomic(file, content)
-    return Sheet(page, key_file, key, len(files[page]))

@@ -78,7 +78,7 @@ def test_damaged_files_and_those_of_another_study_do_not_count(key: StudyKey, le
         "short": (good | {"answers": good["answers"][:5]}, "is damaged: it says finished: true, with 5 of 10 answers"),
         "ms": (changed(good, 2, ms=-1), "is damaged, or no file of answers: answers[2].ms: "),
         "more": (good | {"accuracy": 1}, "is damaged, or no file of answers: accuracy: "),
-        "version": (good | {"schema_version": 2}, "is damaged, or no file of answers: schema_version: "),
+        "version": (good | {"schema_version": 2}, "is damaged, or no file of answers: schema_version is 2"),
     }
     for name, (sheet, _) in cases.items():
         save(tmp_path, sheet | {"person": name}, name)
