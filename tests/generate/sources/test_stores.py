@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,7 @@ def test_a_copy_is_fetched_once_and_again_when_the_object_is_another(both, proxy
 
 def test_failing_requests_are_tried_again(both, proxy, monkeypatch):
     monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.001)
-    stores.bucket("elsewhere").pipe_file("data/crops/new.txt", b"so that the copy is another one")
+    stores.bucket("elsewhere").pipe_file("data/crops/new.txt", os.urandom(8))  # so that the copy is another one than any in the cache
     proxy.reset(lambda number, *_: {0: "503", 3: "cut"}.get(number % 6))
     far = open_source(both["folder"][1])
     assert proxy.done["503"]
