@@ -114,7 +114,7 @@ def pairs_score(
     Intervals are over resamples of both people and images. Files that do not count are listed, with the reason.
     """
     with progress_of("pairs-score"):
-        from .pairs_score import pairs_score as run
+        from .people_score import pairs_score as run
 
         scored = run(key, answers, unfinished=unfinished, seed=seed)
     if as_json:

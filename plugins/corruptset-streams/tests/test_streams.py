@@ -120,7 +120,7 @@ def test_the_core_says_what_reads_a_stream(made: Streamed) -> None:
 
 
 def test_streams_go_to_a_disk() -> None:
-    with pytest.raises(StoreError, match="streams are written on a disk only"):
+    with pytest.raises(StoreError, match="streams are written to a local folder"):
         stream("ccc-hard", out="s3://b/c")
 
 
