@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,6 +58,18 @@ def test_from_a_data_set_to_the_gap(run: Any, regions: Path, tmp_path: Path) -> 
     scored = run("pairs-score", "study/pairs-key.json", "answers", "--json").json
     assert (scored["gap"]["difference"], scored["people"]) == (1, {"A": 2, "B": 2})
     assert [one["file"] for one in scored["refused"]] == ["answers/broken.json"]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from corruptset.cli.app import run\n"
+        "try: run()\n"
+        "finally: print([name for name in 'numba numpy pydantic PIL cv2 scipy'.split() if name in sys.modules])"
+    )
+    for arguments in ([], ["pairs-sheet"], ["pairs-score"]):
+        done = subprocess.run([sys.executable, "-c", code, *arguments, "--help"], capture_output=True, text=True)
+        assert "pairs-s" in done.stdout
+        assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_every_option_is_handed_on(run: Any, regions: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
