@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import foreign
 from ..errors import CorruptsetWarning, PluginError, suggest
+from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
 from .add_ons import installed
@@ -77,6 +78,8 @@ def load_plugin(name: str | Path) -> Plugin:
         There is no such module; it raises, with its file and line; it registers no corruption, or one whose name is taken; or its source
         has changed since it was loaded.
     """
+    if "\0" in str(name):
+        raise PluginError(f"The plugin {str(name)!r} cannot be loaded: {NUL}.")
     by_path = isinstance(name, Path) or name.endswith(".py")
     if by_path:
         place = str(Path(name).resolve())

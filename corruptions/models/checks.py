@@ -65,6 +65,9 @@ def _check_outputs(raw: Any, file: ModelFile, who: str, shape: str, batch: int) 
             f"{who} returns {got.removeprefix('torch.')} for a batch of shape {shape}; expected one tensor of floats ({batch}, classes), "
             "with two classes or more. Give a factory whose model returns that tensor alone."
         )
+    if raw.layout != torch.strided or raw.is_meta:
+        kind = "without values (of the device meta)" if raw.is_meta else f"of the layout {str(raw.layout).removeprefix('torch.')}"
+        raise ModelError(f"{who} returns a tensor {kind} for a batch; expected a dense one, as .to_dense() gives it.")
     values = raw.double().cpu().numpy()
     if not np.isfinite(values).all():
         raise ModelError(f"{who} gives values that are not finite on noise. Check the weights, and mean and std of its input.")

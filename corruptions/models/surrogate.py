@@ -147,7 +147,7 @@ class Surrogate:
             Images or labels are not the model's, or a gradient is not finite.
         """
         self._check_images(images)
-        outputs = self._outputs_of(labels)
+        outputs = self._outputs_of(labels, len(images))
         with self.running() as network:
             losses, gradient = np.empty(len(images), np.float32), np.empty(images.shape, np.float32)
             for at in range(0, len(images), self.batch):
@@ -164,7 +164,9 @@ class Surrogate:
 
     def check_accuracy(self, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> float:
         """Return the model's accuracy on clean images, or raise `ModelError` where it is below the file's `least_accuracy`."""
-        outputs = self._outputs_of(labels)
+        outputs = self._outputs_of(labels, len(images))
+        if not len(images):
+            raise ModelError(f"The model {self.name} was shown no images to measure its accuracy on.")
         accuracy = float((replace(self, folders=None).logits(images).argmax(axis=1) == outputs).mean())
         if accuracy < self.file.least_accuracy:
             raise ModelError(
@@ -196,7 +198,12 @@ class Surrogate:
         places = {folder: output for output, folder in enumerate(self.order)}
         return np.array([places[folder] for folder in folders], np.int64)
 
-    def _outputs_of(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _outputs_of(self, labels: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        labels = np.asarray(labels)
+        if labels.shape != (count,) or labels.dtype.kind not in "iu":
+            raise ModelError(
+                f"labels is {labels.dtype} of shape {labels.shape}; expected int64 of shape ({count},): a class for each image."
+            )
         most = self.outputs if self.folders is None else len(self.folders)
         fits = (labels >= 0) & (labels < most)
         if not fits.all():
@@ -205,7 +212,7 @@ class Surrogate:
                 f"The model {self.name} has classes 0 to {most - 1}, and there are labels beyond: "
                 f"{', '.join(map(str, beyond[:MOST_LISTED]))}{', ...' * (len(beyond) > MOST_LISTED)}."
             )
-        return labels if self.folders is None else self._outputs_of_labels[labels]
+        return labels.astype(np.int64) if self.folders is None else self._outputs_of_labels[labels]
 
     def _check_images(self, images: NDArray[Any]) -> None:
         height, width = self.size

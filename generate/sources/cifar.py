@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ...errors import SourceError, listed
 from .labels import check_labels, named_classes
 from .pickles import MOST_BYTES, Array, Refused, load_fields, texts, whole_numbers
-from .places import Place, opened
+from .places import PIECE, Place, opened
 from .rows import RowSource, Table, pickled_table, wanted_splits
 from .tarred import list_tar
 
@@ -224,8 +224,11 @@ def _read_binary(data_set: DataSet, place: Place, file: BinaryIO, split: str, wh
     rows, over = divmod(place.size, stride)
     if over or not rows or place.size > MOST_BYTES:
         raise Refused(f"has {place.size:,} bytes, which are no whole rows of {stride}: it is cut, or of another data set")
-    data = file.read(place.size)
-    if len(data) < place.size:
-        raise Refused("is cut")
-    labels = np.frombuffer(data, np.uint8)[0 if which == "coarse" else data_set.label_bytes - 1 :: stride].astype(np.int64)
+    labels = np.empty(rows, np.int64)
+    for first in range(0, rows, PIECE // stride):
+        part = labels[first : first + PIECE // stride]
+        data = file.read(len(part) * stride)
+        if len(data) < len(part) * stride:
+            raise Refused("is cut")
+        part[:] = np.frombuffer(data, np.uint8)[0 if which == "coarse" else data_set.label_bytes - 1 :: stride]
     return Table(split, place, rows, SHAPE, skip=data_set.label_bytes, planes=True), labels

@@ -10,6 +10,7 @@ Python's ``pickletools`` documents the format; numpy.lib.format that of .npy fil
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import pickle
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...files import open_regular
-from .places import Place, read_place
+from .places import PIECE, Place, read_place
 
 LONG = 255
 """Bytes of a string, or of a line, that is held."""
@@ -50,7 +51,14 @@ class Span:
     """Whether it is text in UTF-8; of bytes that protocol 2 wrote as text, each letter is a byte."""
 
     def read(self) -> bytes:
-        return read_place(self.place).decode().encode("latin-1") if self.text else read_place(self.place)
+        """Return the bytes; text is decoded piece by piece, as beside each other its forms take four times their size."""
+        if not self.text:
+            return read_place(self.place)
+        decoder, data = codecs.getincrementaldecoder("utf-8")(), bytearray()
+        for start in range(0, self.place.size, PIECE):
+            piece = read_place(self.place.part(start, min(PIECE, self.place.size - start)))
+            data += decoder.decode(piece, start + PIECE >= self.place.size).encode("latin-1")
+        return data
 
 
 @dataclass(slots=True)

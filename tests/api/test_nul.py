@@ -24,6 +24,7 @@ CALLS: dict[str, Callable[[Path], Any]] = {
     "labels": lambda out: corruptset.plan("imagenet-c", f"folder:{out}", labels=NUL),
     "groups": lambda out: corruptset.plan("imagenet-c", f"folder:{out}", groups=NUL),
     "super-categories": lambda out: corruptset.plan("imagenet-c", per_super_category=NUL),
+    "plugin": lambda out: corruptset.plan("imagenet-c", plugins=[f"{NUL}.py"]),
     "disjoint from": lambda out: corruptset.build("imagenet-c", "sample", out, disjoint_from=[NUL], **ONE),
     "plan out": lambda out: corruptset.plan("imagenet-c", out=NUL, **ONE),
     "open": lambda out: corruptset.open(NUL),

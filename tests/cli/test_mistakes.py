@@ -100,6 +100,13 @@ def test_pairs_that_leave_nothing_are_a_mistake_of_the_recipe(run: Any, tmp_path
     assert (done.code, "[[pairs]] leave no set" in done.err) == (2, True), done.err
 
 
+@pytest.mark.parametrize("key", ['surrogate = {file = "a\\u0000b.toml"}', 'plugins = ["a\\u0000b.py"]', 'calibration = "a\\u0000b.toml"'])
+def test_a_nul_character_in_a_recipe_is_a_mistake(run: Any, tmp_path: Path, key: str) -> None:
+    (tmp_path / "x.toml").write_text(key + "\n" + PAIRS.format("snow") + ENDS)
+    done = run("plan", "x.toml")
+    assert (done.code, "has a NUL character" in done.err or "is not TOML" in done.err) == (2, True), done.err
+
+
 OUTS = [["build", "imagenet-c", "--sets", "contrast/1"], ["pack"], ["export", "imagefolder"], ["rebuild"]]
 
 

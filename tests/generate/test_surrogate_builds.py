@@ -224,7 +224,7 @@ def test_rederive_counts_what_differs(chains: Any, model: Path, source: str, tmp
 def test_a_model_that_does_not_know_the_images_is_refused(model: Path, source: str, tmp_path: Path) -> None:
     wrong = model.with_name("wrong.toml")
     wrong.write_text(model.read_text().replace("mean = 0.5", "mean = 3.0"))
-    with pytest.raises(ModelError, match=r"clean images right; .* asks for 90\.0% or more"):
+    with pytest.raises(ModelError, match=r"clean images right; .*wrong\.toml asks for 90\.0% or more"):
         corruptset.build("pgd-5", source, tmp_path / "out", surrogate=wrong, jobs=1)
     assert not (tmp_path / "out").exists()
     fewer = write_digits(tmp_path / "few", 3)

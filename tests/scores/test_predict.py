@@ -233,5 +233,5 @@ def test_a_network_from_its_file(directory, model_file, tmp_path):
     with pytest.raises(PredictionError, match="classes 'index' in place of 'sha256:"):
         corruptset.predict(directory, changed, tmp_path / "p")
     changed.write_text(model_file.read_text() + "least_accuracy = 1\n")
-    with pytest.raises(ModelError, match=r"of 20 clean images right; .* asks for 100\.0%"):
+    with pytest.raises(ModelError, match=r"of 20 clean images right; .*model\.toml asks for 100\.0%"):
         corruptset.predict(directory, changed, tmp_path / "r")

@@ -74,6 +74,16 @@ class NoGradient(Logits):
         return super().forward(pixels) + torch.sqrt((pixels - pixels) ** 2).mean(dim=(1, 2, 3))[:, None]
 
 
+class Sparse(Logits):
+    def forward(self, pixels):
+        return super().forward(pixels).to_sparse()
+
+
+class Meta(Logits):
+    def forward(self, pixels):
+        return super().forward(pixels).to("meta")
+
+
 class Probabilities(Logits):
     def forward(self, pixels):
         return super().forward(pixels).softmax(1)
@@ -93,6 +103,8 @@ def file_of(folder, net, **keys):
         ("Map", {}, "returns float32 (1, 8, 8, 8) for a batch of shape (1, 1, 8, 8); expected one tensor of floats (1, classes)"),
         ("One", {}, "returns float32 (1, 1) for a batch"),
         ("Whole", {}, "returns int64 (1, 10) for a batch"),
+        ("Sparse", {}, "returns a tensor of the layout sparse_coo for a batch; expected a dense one, as .to_dense() gives it"),
+        ("Meta", {}, "returns a tensor without values (of the device meta) for a batch; expected a dense one"),
         ("Random", {}, "gives other outputs when it sees the same images again: it draws something at random"),
         ("Counting", {}, "gives other outputs when it sees the same images again"),
         ("Rounding", {}, "The gradient of small by its pixels is 0 everywhere"),
@@ -144,6 +156,8 @@ def test_a_model_below_its_least_accuracy_is_refused_and_a_file_of_folders_mends
     file = write_model(tmp_path, trained.network, 8, "small_nets:Plain", channels="grey", least_accuracy=0.9, classes="folders.txt")
     model = corruptset.load_surrogate(file).for_classes(in_order)
     assert model.check_accuracy(trained.images, turned) > 0.95
+    with pytest.raises(ModelError, match="was shown no images"):
+        model.check_accuracy(trained.images[:0], turned[:0])
 
 
 def test_a_class_file_has_a_line_for_each_output(tmp_path):

@@ -30,7 +30,7 @@ FOLDERS = tuple("abcdefghij")
 
 def test_outputs_in_the_data_sets_order_are_as_many_as_its_classes():
     model = unloaded().for_classes(FOLDERS)
-    assert model._outputs_of(np.array([0, 9])).tolist() == [0, 9]
+    assert model._outputs_of(np.array([0, 9]), 2).tolist() == [0, 9]
     for folders in (FOLDERS[:9], (*FOLDERS, "k")):
         with pytest.raises(ModelError, match=rf"has 10 outputs, and the data set has {len(folders)} classes; with classes = 'index'"):
             unloaded().for_classes(folders)
@@ -38,7 +38,7 @@ def test_outputs_in_the_data_sets_order_are_as_many_as_its_classes():
 
 def test_outputs_by_name_are_found_in_any_order_and_may_be_more():
     model = unloaded(classes="folders.txt").for_classes(("a", "b", "j"))
-    assert model._outputs_of(np.array([0, 1, 2, 0])).tolist() == [2, 0, 9, 2]
+    assert model._outputs_of(np.array([0, 1, 2, 0]), 4).tolist() == [2, 0, 9, 2]
     with pytest.raises(ModelError) as caught:
         unloaded(classes="folders.txt").for_classes(("a", "x", "b", "y"))
     assert "has no output for 2 of the data set's 4 classes" in str(caught.value)
@@ -50,6 +50,8 @@ def test_outputs_by_name_are_found_in_any_order_and_may_be_more():
     [
         ([0, 10], "has classes 0 to 9, and there are labels beyond: 10"),
         ([-1, 3], "beyond: -1"),
+        ([1], r"labels is int64 of shape \(1,\); expected int64 of shape \(2,\)"),
+        ([0.0, 1.0], "labels is float64"),
     ],
 )
 def test_labels_beyond_the_outputs_are_refused(labels, says):
