@@ -1,7 +1,7 @@
 """The sources ``cifar10:PATH`` and ``cifar100:PATH``: the python or the binary version, the tar.gz or the folder.
 
 Rows keep the order of the files. Every form gives the same samples: ids, labels, and the sha256 of the pixels. A batch is
-read for its labels and for where its rows lie; each process reads the rows that it needs.
+read for its labels and for where its rows lie, while an archive is listed; each process reads the rows that it needs.
 
 References
 ----------
@@ -10,6 +10,7 @@ Krizhevsky, Learning Multiple Layers of Features from Tiny Images (2009); https:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from .labels import check_labels, named_classes
 from .pickles import MOST_BYTES, Array, Refused, load_fields, texts, whole_numbers
 from .places import PIECE, Place, opened
 from .rows import RowSource, Table, pickled_table, wanted_splits
-from .tarred import list_tar
+from .tarred import Look, list_tar
 
 SHAPE = (32, 32, 3)
 PIXELS = 3 * 32 * 32
@@ -50,6 +51,10 @@ class DataSet:
     """In front of a row of the binary version."""
     names: Mapping[str, str]
     """Which labels -> their key in the pickled meta."""
+
+    def pattern(self, split: str) -> str:
+        """Return what the names of a split's batches match, in both versions."""
+        return (self.test if split == "test" else self.train.replace("{}", "[1-9][0-9]?")) + r"(\.bin)?"
 
 
 TEN = DataSet(
@@ -97,7 +102,19 @@ def open_hundred(rest: str, *, labels: Path | None = None, split: str | None = N
 
 def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSource:
     splits = wanted_splits(split)
-    path, files = _files(data_set, rest)
+    batches: dict[str, Batch | SourceError] = {}
+
+    def look(member: str, place: Place, file: BinaryIO) -> None:
+        """Read a batch while an archive is listed: another pass over CIFAR-100's would be 6 % of a whole build."""
+        name = member.rpartition("/")[2]
+        of = next((one for one in splits if re.fullmatch(data_set.pattern(one), name)), None)
+        if of is not None and name not in batches:
+            try:
+                batches[name] = _batch(data_set, name, place, file, of, which)
+            except SourceError as e:
+                batches[name] = e  # raised below, once the archive is known to be whole and this file to be wanted
+
+    path, files = _files(data_set, rest, look)
     form = next((f for f in ("python", "binary") if data_set.meta[f] in files), None)
     if form is None:
         raise SourceError(
@@ -111,7 +128,13 @@ def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSou
     tables, labels = [], []
     for one in splits:
         for name in _batch_names(data_set, form, files, one, path):
-            table, values = _batch(data_set, name, files[name], one, which)
+            if name not in batches:
+                with opened(files[name]) as file:
+                    batches[name] = _batch(data_set, name, files[name], file, one, which)
+            batch = batches[name]
+            if isinstance(batch, SourceError):
+                raise batch
+            table, values = batch
             if batch_rows is not None and table.rows != batch_rows:
                 raise SourceError(
                     f"{path}: {name} has {table.rows} rows, and {meta} says {batch_rows} a batch. Download the archive again."
@@ -125,7 +148,7 @@ def _open(data_set: DataSet, rest: str, which: str, split: str | None) -> RowSou
     return RowSource(data_set.scheme, tables, labels, classes)
 
 
-def _files(data_set: DataSet, rest: str) -> tuple[Path, dict[str, Place]]:
+def _files(data_set: DataSet, rest: str, look: Look) -> tuple[Path, dict[str, Place]]:
     """Return where a source lies, and its files by name."""
     scheme = data_set.scheme
     if not rest:
@@ -139,7 +162,7 @@ def _files(data_set: DataSet, rest: str) -> tuple[Path, dict[str, Place]]:
         return path, {p.name: Place(p, 0, p.stat().st_size) for p in sorted(path.iterdir()) if p.is_file()}
     if not path.exists():
         raise SourceError(f"The source {scheme}:{rest}: {path} is not there. Expected {data_set.archives[0]} or its extracted folder.")
-    tar = list_tar(path)
+    tar = list_tar(path, look)
     files: dict[str, Place] = {}
     for member, place in tar.files.items():
         name = member.rpartition("/")[2]
@@ -173,7 +196,7 @@ def _class_names(data_set: DataSet, files: Mapping[str, Place], which: str, form
     name = "coarse_label_names.txt" if form == "binary" and which == "coarse" else data_set.meta[form]
     if name not in files:
         raise SourceError(f"{data_set.title} has no {name} beside its batches, which holds the class names. Download the archive again.")
-    with _reading_batch(files[name], name) as file:
+    with _as_published(files[name], name), opened(files[name]) as file:
         if files[name].size > MOST_META_BYTES:
             raise Refused(f"has {files[name].size:,} bytes; expected a few hundred")
         if form == "binary":
@@ -188,17 +211,17 @@ def _class_names(data_set: DataSet, files: Mapping[str, Place], which: str, form
 
 
 @contextmanager
-def _reading_batch(place: Place, name: str) -> Iterator[BinaryIO]:
-    """Open a file of the data set; say of one that is not as it is published where it lies."""
+def _as_published(place: Place, name: str) -> Iterator[None]:
+    """Say of a file that is not as it is published where it lies."""
     try:
-        with opened(place) as file:
-            yield file
+        yield
     except Refused as e:
         raise SourceError(f"{place.path}: {name} {e}. Download it again from where it is published.") from None
 
 
-def _batch(data_set: DataSet, name: str, place: Place, split: str, which: str) -> Batch:
-    with _reading_batch(place, f"the batch {name}") as file:
+def _batch(data_set: DataSet, name: str, place: Place, file: BinaryIO, split: str, which: str) -> Batch:
+    """Return the batch that a file stands at."""
+    with _as_published(place, f"the batch {name}"):
         return (_read_binary if name.endswith(".bin") else _read_pickle)(data_set, place, file, split, which)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from ...errors import SourceError
 from ...files import open_regular
@@ -17,6 +18,9 @@ from .listing import IMAGE_SUFFIXES, Listing, ignored
 from .places import Place, check_expanded, is_zipped, open_bytes, read_to_end, reading
 
 BLOCK = 512
+
+Look = Callable[[str, Place, BinaryIO], None]
+"""(path inside the tar, where the file's bytes lie, the archive standing at them): reads what it needs of a file."""
 
 
 @dataclass
@@ -41,8 +45,14 @@ def _reading_tar(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} is not a tar archive, or is cut or damaged: {e}. Download it again.") from None
 
 
-def list_tar(path: Path) -> Tar:
+def list_tar(path: Path, look: Look | None = None) -> Tar:
     """List a tar, gzipped or not, in one pass over its headers.
+
+    Parameters
+    ----------
+    path : Path
+    look : callable, optional
+        Given every file in the order of the archive. Whether the archive is whole is known only after the last.
 
     Raises
     ------
@@ -67,6 +77,9 @@ def list_tar(path: Path) -> Tar:
                 if zipped:
                     check_expanded(path, member.offset_data + member.size)
                 tar.files[name] = Place(path, member.offset_data, member.size, zipped)
+                if look is not None:
+                    file.seek(member.offset_data)
+                    look(name, tar.files[name], file)
         end = read_to_end(path, file) if zipped else path.stat().st_size
     beyond = next((name for name, place in tar.files.items() if place.offset + place.size > end), None)
     if beyond is not None:
