@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
 from corruptset.corruptions.calibrations import Calibration, get_calibration, parse_table
 from corruptset.corruptions.fractional import row_between
 from corruptset.corruptions.keys import sample_keys
-from corruptset.corruptions.registry import get_corruption
-from corruptset.corruptions.stages import Stage, apply_stage, chain_keys
+from corruptset.corruptions.registry import Images, get_corruption
+from corruptset.corruptions.stages import Scale, Stage, apply_stage, chain_keys
 from corruptset.errors import ParameterError
 from corruptset.generate.pixels.metrics import ssim
 from corruptset.generate.pixels.ms_ssim import LEAST_SIDE, ms_ssim
@@ -33,12 +34,14 @@ from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.records.digests import source_digest
 
 Metric = Literal["ms-ssim", "ssim"]
-METRICS = {"ms-ssim": (ms_ssim, LEAST_SIDE), "ssim": (ssim, 8)}
+METRICS: Mapping[Metric, tuple[Callable[[Images, Images], float | None], int]] = {"ms-ssim": (ms_ssim, LEAST_SIDE), "ssim": (ssim, 8)}
 """Metric -> its function, and the pixels of a side that it needs."""
 
 
-GRAIN, FARTHEST = 32, 10
-"""Parts of a severity that a place on the path is found to; severities to which the path is followed."""
+GRAIN = 32
+"""Parts of a severity that a place on the path is found to."""
+FARTHEST = 10
+"""Severities from 0 to which the path is followed; above the last row it is a line."""
 
 
 class Search:
@@ -122,8 +125,14 @@ class Calibrated:
         return {way: fmean(abs(getattr(level, field) - level.target) for level in levels) for way, field in ways.items()}
 
 
-def _quality(  # type: ignore[no-untyped-def]
-    images, keys, metric, name, side, parameters, scale="none"
+def _quality(
+    images: Sequence[Images],
+    keys: NDArray[np.uint64],
+    metric: Metric,
+    name: str,
+    side: int,
+    parameters: Mapping[str, Any],
+    scale: Scale = "none",
 ) -> float:
     """Return the mean similarity of corrupted and clean images; all parameters have the same random draws.
 
@@ -208,7 +217,7 @@ def calibrate(
         square = ResizeCrop(kind="resize-crop", resize=side, crop=side)
         images = [load_clean(opened, one, square) for one in chosen]
         qualities.append(functools.partial(_quality, images, keys, metric))
-    found = {}
+    found: dict[str, list[Level]] = {}
     workers = Parallel(n_jobs=min(jobs, len(names)), return_as="generator")
     for levels in workers(delayed(_levels)(name, table, *qualities) for name in names):
         found[names[len(found)]] = levels

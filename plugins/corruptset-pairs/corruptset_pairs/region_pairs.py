@@ -121,8 +121,9 @@ class RegionPairs:
             return SourceRegions(list(crops.regions()), crops.__getitem__)
         rows = [row for row in rows if self.data.samples[row].region is not None]
         records = [region for row in rows if (region := self.data.samples[row].region) is not None]
-        told = (None if of is None else of[rows] for of in (self.right, self.confidence))
-        return SourceRegions(records, lambda i: self.data[self.set_id].image(rows[i]), *told)
+        right = None if self.right is None else self.right[rows]
+        confidence = None if self.confidence is None else self.confidence[rows]
+        return SourceRegions(records, lambda i: self.data[self.set_id].image(rows[i]), right, confidence)
 
     def _refuse(self, count: int, there: int, sources: int) -> None:
         known = sorted({sample.region.group for sample in self.data.samples if sample.region is not None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from corruptset.canonical import canonical_sha256
 from corruptset.errors import StudyError
@@ -168,7 +168,7 @@ def pairs_sheet(
         if scores is not None:
             model, accuracy = _profiles(scores, data, sets_at)
         drawn = list(level_pictures(data, sets_at, n, draw))
-    shown = {
+    shown: dict[str, Any] = {
         "categories": list(draw.choices.names),
         "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in drawn)),
         "smooth": smooth,

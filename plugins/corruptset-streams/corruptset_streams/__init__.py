@@ -10,4 +10,6 @@ __all__ = ["Schedule", "ScheduleError", "Stream", "StreamItem", "Streamed", "rea
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for: the help of the command line does without it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(".streams" if name in ("Streamed", "stream") else ".schedules", __name__), name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corruptset.canonical import canonical
 from corruptset.cli.options import split_globs
@@ -42,9 +43,9 @@ class Schedule(NamedTuple):
     shifts: list[dict[str, Any]]
 
     @property
-    def digest(self) -> Any:
+    def digest(self) -> str:
         """The schedule's name: the sha256 of its file without the head's key `digest`."""
-        return self.head["digest"]
+        return str(self.head["digest"])
 
 
 def read_schedule(path: str | Path) -> Schedule:
@@ -84,7 +85,7 @@ def schedule(
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
     data = DataSet(directory)
     classes, each, climbs = len(data.classes), reset == "shift", kind == "gradual"
-    usual: Any = {
+    usual: dict[str, dict[str, Any]] = {
         "continual": {},
         "gradual": {},
         "mixed": {},
@@ -150,19 +151,19 @@ def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list
         raise ScheduleError(f"gradual goes through severities 1 to 5, and {e} is not there. Leave the corruption out (--sets).") from None
 
 
-def _words(key: Any, name: str, count: int) -> Any:
+def _words(key: np.uint64, name: str, count: int) -> NDArray[np.uint64]:
     """Return random whole numbers below 2**64, counter-based: equal on every machine."""
     words = np.empty(2 * count, np.uint32)
     fill_words(words, 0, key, sample_key(name), 0)
     return words[::2].astype(np.uint64) << np.uint64(32) | words[1::2]
 
 
-def _shuffled(key: Any, name: str, items: list[Any]) -> list[Any]:
+def _shuffled(key: np.uint64, name: str, items: list[Any]) -> list[Any]:
     """Return items in a random order."""
     return [items[n] for n in np.argsort(_words(key, name, len(items)), kind="stable")]
 
 
-def _in_runs(key: Any, labels: list[int], places: list[int], visit: int, delta: float, slots: int) -> list[int]:
+def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, delta: float, slots: int) -> list[int]:
     """Return samples so that labels come in runs.
 
     Each class has proportions over `slots`, drawn from a symmetric Dirichlet distribution of concentration `delta`; each of its
@@ -170,8 +171,8 @@ def _in_runs(key: Any, labels: list[int], places: list[int], visit: int, delta: 
     proportions are never made: a Polya urn draws the same slots. A sample falls into a slot at random with weight slots * delta,
     and with weight 1 into that of each sample of its class before it.
     """
-    filled: Any = defaultdict(list)
-    stretches: Any = defaultdict(list)
+    filled: dict[int, list[int]] = defaultdict(list)
+    stretches: dict[tuple[int, int], list[int]] = defaultdict(list)
     new = slots * delta
     for place, word in zip(places, _words(key, f"slots {visit}", len(places)).tolist(), strict=True):
         uniform, before = (word >> 11) * 2.0**-53, filled[labels[place]]
@@ -210,14 +211,19 @@ class Stream(MapStyle[StreamItem]):
     def __init__(self, data: DataSet, schedule: Schedule | str | Path, transform: Any = None) -> None:
         self.schedule = schedule if isinstance(schedule, Schedule) else read_schedule(schedule)
         head, shifts = self.schedule
-        if head["data_set"]["digest"] != data.digest:
-            raise ScheduleError(f"The schedule is of {head['data_set']}; this data set is {data!r}. Make one for it: corruptset schedule.")
+        of = head.get("data_set")
+        if not isinstance(of, dict) or of.get("digest") != data.digest:
+            raise ScheduleError(f"The schedule is of {of}; this data set is {data!r}. Make one for it: corruptset schedule.")
         index = {sample.id: number for number, sample in enumerate(data.samples)}
-        self._index, self._sets = [index[id] for id in head["samples"]], [data.torch(name, transform) for name in head["sets"]]
-        columns = [(number, range(len(shift["samples"])), shift["set"], shift["samples"]) for number, shift in enumerate(shifts)]
-        self._rows = np.concatenate([np.stack(np.broadcast_arrays(*shift), 1) for shift in columns])
-        if self._rows.min() < 0 or (self._rows.max(0)[2:] >= [len(self._sets), len(self._index)]).any():
-            raise ScheduleError("The schedule's shifts name sets or samples that its first line does not.")
+        try:
+            self._index, self._sets = [index[id] for id in head["samples"]], [data.torch(name, transform) for name in head["sets"]]
+            columns = [(number, range(len(shift["samples"])), shift["set"], shift["samples"]) for number, shift in enumerate(shifts)]
+            self._rows = np.concatenate([np.stack(np.broadcast_arrays(*shift), 1) for shift in columns])
+            inside = self._rows.min() >= 0 and (self._rows.max(0)[2:] < [len(self._sets), len(self._index)]).all()
+        except (LookupError, TypeError, ValueError):  # a file of another form, with a digest that fits
+            inside = False
+        if not inside:
+            raise ScheduleError("The schedule's lines name sets or samples that its first line does not, or the data set does not.")
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import corruptset
 from corruptset.canonical import canonical_sha256
@@ -20,8 +22,11 @@ from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit import interruption, locks
 from corruptset.generate.commit.last_files import LastFiles
 from corruptset.generate.pixels.preprocessing import Unchanged
+from corruptset.generate.plan.checked_build import CheckedBuild
+from corruptset.generate.plan.job import Job
 from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
+from corruptset.generate.recipes.recipe import Recipe
 from corruptset.generate.sources.check import check
 from corruptset.generate.views.writer import Writer
 from corruptset.generate.work import accepted, environment, warm_up, worker
@@ -69,7 +74,7 @@ def stream(
     accuracies: str | Path | None = None,
     speed: int | None = None,
     length: int | None = None,
-    progress: Any = None,
+    progress: Callable[[str, int, int], None] | bool | None = None,
     **options: Any,
 ) -> Streamed:
     """Write a stream of images whose corruptions change while the accuracy of a reference model stays near to a baseline.
@@ -78,8 +83,7 @@ def stream(
     step, then from the second corruption to a new one. Every visit to an image has a key of its own, ``<sample id>@<place>``, from which
     its crop, its flip and the draws of its corruptions follow. The same call resumes a stream that was stopped, and checks the files of
     one that is finished. `source` and `options` (seed, jobs, samples, per_class, labels, skip_bad) are as of `corruptset.build`, and so are
-    errors; of files of a finished stream that
-    are missing or changed it is a `VerificationError`.
+    errors; of files of a finished stream that are missing or changed it is a `VerificationError`.
     """
     if wrong := sorted(options.keys() - STREAM.keys()):
         raise TypeError(f"stream() takes no {first_few(wrong)}")
@@ -129,12 +133,12 @@ def stream(
     return Streamed(directory, digest, table.length, made, len(steps), len(tars), sum(tar.stat().st_size for tar in tars))
 
 
-def _finished(directory: Path, record: dict[str, Any]) -> Any:
+def _finished(directory: Path, record: Mapping[str, Any]) -> str | None:
     """Return the digest of the stream where a directory holds all of it, else None; refuse one that holds another, or anything else."""
     files = sorted(path.name for path in directory.glob("[!.]*"))
     finished = "SHA256SUMS" in files
     there = directory / ("stream.json" if finished else BEGUN)
-    present: Any = {}
+    present: dict[str, Any] = {}
     if there.exists():
         with suppress(ValueError, TypeError):
             present = dict(json.loads(there.read_bytes()))
@@ -148,20 +152,20 @@ def _finished(directory: Path, record: dict[str, Any]) -> Any:
     return present.get("digest")
 
 
-def make_tar(job: Any, recipe: Any, table: StreamTable, sets: list[str], tar: Path, places: range) -> int:
+def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar: Path, places: range) -> int:
     """Make and commit a tar of the images of some places in the stream, and return how many it has."""
     seed, samples, spec, made = job.maker.seed, job.samples, job.preprocessing, list[str]()
     keys = sample_keys(chosen.sample.id for chosen in samples)
     random = table.crops == "random"
-    whole = Unchanged(kind="none", channels=spec.channels) if random else spec
+    whole = Unchanged(kind="none", channels="keep" if spec.channels == "keep" else "rgb") if random else spec
 
     @cache
-    def order(*turn: int) -> Any:
+    def order(*turn: int) -> NDArray[np.intp]:
         """Return the samples in the order of a step's turn: each image comes once, then each once again."""
         key = hash64(["stream", STREAM_VERSION, seed, "order", *turn])
         return np.argsort(uniforms(key, keys, np.uint32(0), 0.0, 1.0), kind="stable")
 
-    def members() -> Any:
+    def members() -> Iterator[tuple[str, bytes]]:
         for place in places:
             step, at = divmod(place, table.speed)
             turn, at = divmod(at, len(samples))
@@ -181,7 +185,7 @@ def make_tar(job: Any, recipe: Any, table: StreamTable, sets: list[str], tar: Pa
             if label is not None:
                 yield f"sample_{place:08d}.output.cls", str(label).encode()
 
-    writer = Writer(tar.parent, print, 0)
+    writer = Writer(tar.parent, lambda *_: None, 0)
     with atomic.replacing(tar) as part:
         writer.tar(part.name, members())
     record = writer.files[0].model_dump() | {"path": tar.name}
@@ -189,7 +193,7 @@ def make_tar(job: Any, recipe: Any, table: StreamTable, sets: list[str], tar: Pa
     return len(made)
 
 
-def _finish(directory: Path, tars: Any, build: Any, record: dict[str, Any]) -> Any:
+def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, record: dict[str, Any]) -> str:
     """Write samples.jsonl, stream.json, and SHA256SUMS last; return the stream's digest."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of)
@@ -204,4 +208,4 @@ def _finish(directory: Path, tars: Any, build: Any, record: dict[str, Any]) -> A
     lines = ",\n".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in record.items())
     last.add("SHA256SUMS", sha256sums_bytes([*files, last.add("stream.json", f"{{\n{lines}\n}}\n".encode())]))
     last.finish()
-    return record["digest"]
+    return str(record["digest"])

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import count, permutations, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, PositiveInt, ValidationError
 
@@ -138,7 +138,12 @@ def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, floa
     return {name: found[name] for name in cells}
 
 
-def find_path(accuracy: list[list[float]], baseline: float) -> Any:
+Cell = tuple[int, int]
+Way = tuple[float, list[Cell]]
+"""The sum of accuracies along a path, and its cells."""
+
+
+def find_path(accuracy: list[list[float]], baseline: float) -> list[Cell]:
     """Return the cells (i, j) of the path through a grid whose mean accuracy is near to a baseline.
 
     A path begins at some (i, 0), i > 0, and ends at some (0, j), j > 0; from (i, j) it goes to (i - 1, j) or (i, j + 1): to the one whose
@@ -147,9 +152,9 @@ def find_path(accuracy: list[list[float]], baseline: float) -> Any:
     second at severity j, in steps of the grid.
     """
     size = len(accuracy)
-    best: Any = {}  # the sum of accuracies along the best path from a cell on, and its cells
+    best: dict[Cell, Way] = {}  # from a cell on
 
-    def nearest(ways: Any) -> Any:
+    def nearest(ways: list[Way]) -> Way:
         return min(ways, key=lambda way: abs(way[0] / len(way[1]) - baseline))
 
     for i, j in product(range(size), reversed(range(size))):

@@ -14,8 +14,11 @@ from corruptset_streams import Schedule, ScheduleError, Stream, StreamItem, sche
 from packs import packed
 
 import corruptset
+from corruptset.canonical import canonical
+from corruptset.errors import CorruptsetError
 from corruptset.generate.again import release_folder
 from corruptset.manifests.reader import DataSet
+from corruptset.manifests.records.digests import sha256_bytes
 
 SETS = ["contrast/*", "brightness/*", "clean"]
 
@@ -79,6 +82,20 @@ def test_places_that_are_not_there_are_refused(stored: DataSet, name: str, place
     made.shifts[1][name] = places
     with pytest.raises(ScheduleError, match="its first line does not"):
         stored.stream(made)
+
+
+@pytest.mark.parametrize(
+    "head", [{"samples": ["x"]}, {"samples": None}, {"sets": 3}, {"sets": ["fog/9"]}, {"data_set": []}, {"data_set": None}]
+)
+def test_a_file_of_another_form_is_refused(stored: DataSet, tmp_path: Path, head: dict[str, object]) -> None:
+    """Its digest fits: whoever wrote it made it so."""
+    made = schedule(stored.path, sets=["contrast/1"], samples=2)
+    record = {name: value for name, value in (made.head | head).items() if name != "digest"}
+    rest = canonical(made.shifts[0]) + b"\n"
+    digest = sha256_bytes(canonical(record) + b"\n" + rest)
+    (tmp_path / "s.jsonl").write_bytes(canonical(record | {"digest": digest}) + b"\n" + rest)
+    with pytest.raises(CorruptsetError, match=r"first line does not|The schedule is of|matches no set|no set"):
+        stored.stream(tmp_path / "s.jsonl")
 
 
 def test_it_may_be_pickled_and_transformed(stored: DataSet, mixed: Schedule) -> None:
