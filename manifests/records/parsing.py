@@ -21,7 +21,7 @@ def field_mistakes(error: ValidationError) -> list[str]:
     for e in error.errors(include_url=False):
         if e["loc"] == ("schema_version",) and type(e["input"]) is int:
             (reads,) = e["ctx"].values()
-            return [f"schema_version is {e['input']}, and this release reads {reads}: use the release of corruptset that wrote it"]
+            return [f"schema_version is {e['input']!s:.20}, and this release reads {reads}: use the release of corruptset that wrote it"]
         where = printable("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip("."))
         given = repr(e["input"])
         given = given if len(given) <= 80 else given[:77] + "..."
