@@ -50,7 +50,7 @@ class Span:
     text: bool = False
     """Whether it is text in UTF-8; of bytes that protocol 2 wrote as text, each letter is a byte."""
 
-    def read(self) -> bytes:
+    def read(self) -> bytes | bytearray:
         """Return the bytes; text is decoded piece by piece, as beside each other its forms take four times their size."""
         if not self.text:
             return read_place(self.place)

@@ -58,14 +58,14 @@ class Table:
         return np.array(pixels.reshape(channels, height, width).transpose(1, 2, 0), order="C")
 
 
-def held_bytes(place: Place, *, latin: bool) -> bytes:
+def held_bytes(place: Place, *, latin: bool) -> bytes | bytearray:
     """Return the bytes of a place, which are held until another place is asked for; raise `SourceError` or UnicodeError."""
     with reading(place.path):
         return _held_bytes(place, latin, stamp(place.path))
 
 
 @functools.lru_cache(maxsize=1)
-def _held_bytes(place: Place, latin: bool, stamped: Stamp) -> bytes:
+def _held_bytes(place: Place, latin: bool, stamped: Stamp) -> bytes | bytearray:
     return Span(place, latin).read()
 
 
