@@ -20,8 +20,7 @@ from ...manifests.disk.atomic import fsync_folder
 from ...manifests.images.arrays import npy_header
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
-from ..views.build_view import view_record
-from ..views.layout import Layout
+from ..views.view import View, view_record
 from .pixel_rows import PixelRows, rows_at
 from .sink import EncodedImage, Run, SetSink, Sink, row_records, stored_bytes
 
@@ -88,47 +87,47 @@ class ArraySink(Sink):
     """Images are rows of arrays that a view lays out; every part writes its rows of a file that all share."""
 
     encoding: Encoding
-    layout: Layout
+    view: View
     container = "view"
     encodes = False
     equal_shapes = "arrays"
 
     @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
-        return self.layout.notes
+        return self.view.notes
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
         return stored_bytes(self.encoding, size, "hdf5")
 
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        return self.layout.set_paths()
+        return self.view.set_paths()
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        return _ArraySet(self.layout, directory, set_id, run)
+        return _ArraySet(self.view, directory, set_id, run)
 
     def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
-        return [set_id for set_id, paths in self.layout.set_paths().items() if path in paths], None
+        return [set_id for set_id, paths in self.view.set_paths().items() if path in paths], None
 
     def shared_files(self) -> Sequence[str]:
-        return list(self.layout.array_rows)
+        return list(self.view.array_rows)
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        return self.layout.texts(sha256s)
+        return self.view.texts(sha256s)
 
     def view_record(self) -> dict[str, Any]:
-        return view_record(self.layout)
+        return view_record(self.view)
 
 
 class _ArraySet:
-    def __init__(self, layout: Layout, directory: Path, set_id: str, run: Run) -> None:
+    def __init__(self, view: View, directory: Path, set_id: str, run: Run) -> None:
         self.records = [""] * run.count
         self.bytes = 0
-        self._layout = layout
+        self._view = view
         self._directory = directory
         self._pixels = PixelRows(set_id, run)
         self._rows_of: dict[str, list[tuple[int, int]]] = {}
         for position in range(run.count):
-            path, row = layout.location(set_id, run.first + position)
+            path, row = view.location(set_id, run.first + position)
             assert row is not None
             self._rows_of.setdefault(path, []).append((position, row))
 
@@ -149,6 +148,6 @@ class _ArraySet:
             rows = pixels[rows_at(positions)]
             for position, record in zip(positions, row_records(path, numbers, rows), strict=True):
                 self.records[position] = record
-            write_rows(self._directory / path, self._layout.array_rows[path], numbers, rows)
+            write_rows(self._directory / path, self._view.array_rows[path], numbers, rows)
         self.bytes = pixels.nbytes
         self._pixels.free()

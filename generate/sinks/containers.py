@@ -7,7 +7,7 @@ from typing import Literal
 
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
-from ..views.layout import Layout
+from ..views.view import View
 from .arrays import ArraySink
 from .files import FileSink
 from .shards import ShardSink
@@ -29,12 +29,12 @@ def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: t
 
 
 def make_sinks(
-    form: Format | None, layout: Layout | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
+    form: Format | None, view: View | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
 ) -> tuple[Sink, ...]:
-    """Return where images go: into the files or arrays of a layout, if there is one, else into containers."""
-    files = FileSink(encoding, tuple(c.folder for c in classes), layout)
-    if layout is not None:
-        return (ArraySink(encoding, layout) if layout.array_rows else files,)
+    """Return where images go: into the files or arrays of a view, if there is one, else into containers."""
+    files = FileSink(encoding, tuple(c.folder for c in classes), view)
+    if view is not None:
+        return (ArraySink(encoding, view) if view.array_rows else files,)
     return (*([files] if form != "hdf5" else []), *([ShardSink(encoding, title)] if form != "folder" else []))
 
 

@@ -12,8 +12,7 @@ from ...corruptions.registry import Images
 from ...manifests.layout import image_folder
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
-from ..views.build_view import view_record
-from ..views.layout import Layout
+from ..views.view import View, view_record
 from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text, stored_bytes
 
 RECORD_BYTES = 1024
@@ -27,7 +26,7 @@ class FileSink(Sink):
 
     encoding: Encoding
     class_folders: tuple[str, ...]
-    layout: Layout | None = None
+    view: View | None = None
     """Of ``build --view``."""
     encodes = True
     single_files = True
@@ -35,15 +34,15 @@ class FileSink(Sink):
     @property
     def container(self) -> str:  # type: ignore[override]
         """``folder`` or ``view``."""
-        return "folder" if self.layout is None else "view"
+        return "folder" if self.view is None else "view"
 
     @property
     def own_names(self) -> bool:  # type: ignore[override]
-        return self.layout is not None and self.layout.own_names
+        return self.view is not None and self.view.layout.own_names
 
     @property
     def notes(self) -> Sequence[str]:  # type: ignore[override]
-        return () if self.layout is None else self.layout.notes
+        return () if self.view is None else self.view.notes
 
     def stored_bytes(self, size: tuple[int, int]) -> int:
         return stored_bytes(self.encoding, size, "folder")
@@ -52,22 +51,22 @@ class FileSink(Sink):
         return RECORD_BYTES
 
     def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        return {s: [image_folder(s)] for s in sets} if self.layout is None else self.layout.set_paths()
+        return {s: [image_folder(s)] for s in sets} if self.view is None else self.view.set_paths()
 
     def image_path(self, set_id: str, index: int, sample: Sample) -> str:
         """Return where an image goes, relative to the data set."""
-        if self.layout is not None:
-            return self.layout.location(set_id, index)[0]
+        if self.view is not None:
+            return self.view.location(set_id, index)[0]
         return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.class_index])}.{self.encoding.suffix}"
 
     def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
         return _FileSet(self, directory, set_id, run, samples)
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        return iter(()) if self.layout is None else self.layout.texts(sha256s)
+        return iter(()) if self.view is None else self.view.texts(sha256s)
 
     def view_record(self) -> dict[str, Any] | None:
-        return None if self.layout is None else view_record(self.layout)
+        return None if self.view is None else view_record(self.view)
 
 
 @dataclass
