@@ -20,8 +20,8 @@ from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
-from ..sinks.containers import Format, make_sinks
-from ..sinks.sink import Run, Sink
+from ..sinks.containers import Format, Sink, make_sinks
+from ..sinks.sink import Run
 from ..sources.check import Checked
 from ..sources.source import Sample, Source
 from ..views.layouts import get_layout

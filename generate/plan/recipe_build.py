@@ -18,8 +18,8 @@ from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import RegionSource
-from ..sinks.containers import containers_of, default_format
-from ..sinks.sink import Sink, stored_bytes
+from ..sinks.containers import Sink, containers_of, default_format
+from ..sinks.sink import stored_bytes
 from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
