@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mutations.rooms import Mistake, read
 
-PLUGINS = Path(__file__).resolve().parent
+PLUGINS = Path(__file__).resolve().parents[1]
 VARIANTS = [(plugin.parent.parent, variant) for plugin in sorted(PLUGINS.glob("*/tests/variants.txt")) for variant in read(plugin)]
 
 
