@@ -31,7 +31,7 @@ IMAGE_WORDS: dict[str, str | int] = SET_WORDS | {
 }
 """Those that an image's name or its line may have."""
 Column = Literal["file_name", "label", "corruption", "severity", "level", "set", "class", "id", "split", "group"]
-_WIDTH = re.compile(r"(0>?)?[0-9]?d?")
+_WIDTH = re.compile(r"(0>?)?[0-9]?d?|,")
 
 
 def _example(template: str, words: Mapping[str, str | int]) -> str:
@@ -115,8 +115,9 @@ class Layout(RecipeTable):
 
     @model_validator(mode="after")
     def _agrees(self) -> Layout:
-        _example(self.top, {word: SET_WORDS[word] for word in ("dataset", "hundred")})
-        place = _example(self.place, SET_WORDS)
+        top = safe_path(_example(self.top, {word: SET_WORDS[word] for word in ("dataset", "hundred")}))
+        of_set, of_image = SET_WORDS | {"top": top}, IMAGE_WORDS | {"top": top}
+        place = _example(self.place, of_set)
         if (self.container == "arrays") == bool(self.image):
             raise ValueError("image says what an image is called in a folder or tar; rows of arrays have no names, and all others have one")
         if self.with_each and self.container != "tars":
@@ -125,11 +126,13 @@ class Layout(RecipeTable):
             raise ValueError("labels are those of arrays; images in files and tars have line or columns")
         if self.container == "arrays" and not place.endswith(".npy"):
             raise ValueError(f"place is {self.place!r}; an array's name ends in .npy")
-        safe_path(_example(f"{self.place}/{self.image}" if self.image else self.place, IMAGE_WORDS))
+        safe_path(_example(f"{self.place}/{self.image}" if self.image else self.place, of_image))
         for text in self.beside:
-            safe_path(_example(text.path, SET_WORDS))
+            safe_path(_example(text.path, of_set))
         for text in self.with_each:
-            safe_path(_example(text.path, IMAGE_WORDS))
+            safe_path(_example(text.path, of_image))
+        for remark in self.remarks:
+            _example(remark.text, {"samples": 8, "split": "test"})
         return self
 
     @property

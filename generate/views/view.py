@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,7 @@ class View:
         ]
         refuse(layout.name, list(dict.fromkeys(taken)), "Choose another name in the file of severities.")
         if layout is not LAYOUTS.get(layout.name):
-            files = Counter(path.casefold() for path in chain(self.image_files(), texts))
+            files = Counter(path.casefold() for path in self._targets())
             twice = [f"{path}: two images, or an image and a text, would lie there" for path, count in files.items() if count > 1]
             refuse(layout.name, twice, "Put more words into its place, image or path, such as {set} or {index}.")
 
@@ -235,6 +234,20 @@ class View:
         """Yield the relative path of every file of the view but VIEW.json."""
         yield from self.image_files()
         yield from self.text_files()
+
+    def _targets(self) -> Iterator[str]:
+        """Yield everything that is written, as often as it is: files, arrays, tars and their members."""
+        yield from self.text_files()
+        if self.layout.container == "arrays":
+            yield from self.slices_at
+            return
+        for images in self.slices:
+            if self.layout.container == "tars":
+                yield images.path
+            for index in images.samples:
+                yield self.path(images, index)
+                for text in self.layout.with_each:
+                    yield f"{images.path}/{text.path.format(**self.words(images, index))}"
 
     def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
         """Yield what is neither image nor array: labels, lists, metadata; `sha256s` are those of the other files by path."""

@@ -113,6 +113,10 @@ def test_arrays_and_tars_are_written_and_damage_in_them_is_found(png: Path, tmp_
         ('name = "openood"\ncontainer = "files"\nplace = "{set}"\nimage = "{image}.png"', "as a view of corruptset's own"),
         ("container =", "is not TOML"),
         ('container = "files"\nplace = "{top}"\nimage = "{class}/{image}.{suffix}"', "two images, or an image and a text, would lie there"),
+        ('container = "tars"\nplace = "all.tar"\nimage = "{set}/{image}.{ext}"', "two images, or an image and a text, would lie there"),
+        ('container = "tars"\nplace = "{set}.tar"\nimage = "{label}.{ext}"', "two images, or an image and a text, would lie there"),
+        ('container = "files"\ntop = "../x"\nplace = "{top}/{set}"\nimage = "{image}.png"', "is not a relative path"),
+        ('container = "files"\nplace = "{set}"\nimage = "{image}.png"\nremarks = [{text = "{id}"}]', "has {id}; the words known there"),
         ('container = "files"\nplace = "{set}"\nimage = "{label}.{suffix}"', "two images, or an image and a text, would lie there"),
     ],
 )
@@ -127,9 +131,9 @@ def test_what_is_no_layout_or_loses_images_is_refused(png: Path, tmp_path: Path,
 def test_a_layout_in_a_record_from_elsewhere_leads_nowhere(png: Path, tmp_path: Path) -> None:
     export(write(tmp_path, TARS), png, tmp_path / "view", sets=["contrast/*"])
     record = json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))
-    changes: list[dict[str, Any]] = [{"place": "../../{set}.tar"}, {"image": "{image.__class__}"}, {"container": 3}, {"name": "openood"}]
-    for change in changes:
-        (tmp_path / "view/VIEW.json").write_text(json.dumps(record | {"layout": record["layout"] | change}), "utf-8")
+    wrong: dict[str, Any] = {"place": "../../{set}.tar", "image": "{image.__class__}", "container": 3, "name": "openood", "top": "/etc"}
+    for key, value in wrong.items():
+        (tmp_path / "view/VIEW.json").write_text(json.dumps(record | {"layout": record["layout"] | {key: value}}), "utf-8")
         (problem,) = check_view(png, tmp_path / "view").problems
         assert (problem.path, problem.kind) == ("VIEW.json", "records")
     assert tarfile.is_tarfile(tmp_path / "view/small-c-1.0.0/contrast/1.tar")
