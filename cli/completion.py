@@ -56,9 +56,9 @@ def sources(incomplete: str) -> list[str]:
 
 def views(incomplete: str) -> list[str]:
     """Complete a view."""
-    from ..generate.views.registry import VIEWS
+    from ..generate.views.layouts import LAYOUTS
 
-    return _beginning(incomplete, VIEWS)
+    return _beginning(incomplete, LAYOUTS)
 
 
 def sets(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from ..quantities import size
 from . import completion
 from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option, split_globs
@@ -17,12 +19,14 @@ def export(
         argument(
             "VIEW",
             "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
-            "croissant.",
+            "croissant. Left out with --layout.",
             autocompletion=completion.views,
         ),
     ],
-    directory: FinishedBuild,
+    directory: Annotated[Path | None, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")] = None,
+    *,
     out: Annotated[Path, option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty.")],
+    layout: Annotated[Path | None, option("--layout FILE", "A layout of one's own in place of VIEW: a TOML file.")] = None,
     sets: Sets = None,
     severities: Annotated[
         Path | None,
@@ -43,12 +47,17 @@ def export(
 
     Images are hard links to the build's files where that can be, and decode to the very same pixels everywhere.
     """
+    # with --layout, the only argument is the directory
+    chosen, build = (view, directory) if layout is None else (layout, Path(view))
+    if build is None or (layout is not None and directory is not None):
+        first = "VIEW" if layout is None else "--layout FILE"
+        raise typer.BadParameter(f"expected {first}, and then one DIR, the directory of a finished build.")
     with progress_of("export") as progress:
         from ..generate.views.export import export as run
 
         done = run(
-            view,
-            directory,
+            chosen,
+            build,
             out,
             sets=split_globs(sets),
             severities=severities,

@@ -28,8 +28,7 @@ from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
-from ..sinks.containers import format_of
-from ..sinks.sink import Sink
+from ..sinks.containers import Sink, format_of
 from ..sources.check import Checked, check
 from ..sources.groups import recorded_hold_out
 from ..sources.selection import select, spread

@@ -15,7 +15,8 @@ from ...workers import Workers
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, groups
-from ..sinks.sink import Run, Sink
+from ..sinks.containers import Sink
+from ..sinks.sink import Run
 from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone

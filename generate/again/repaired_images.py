@@ -21,7 +21,7 @@ from ..pixels.preprocessing import parse_preprocessing, preprocess
 from ..plan.job import CheckedSample
 from ..plan.parts import Part
 from ..regions.region_source import RegionSource
-from ..sinks.sink import Run, Sink
+from ..sinks.sink import Run
 from ..sources.source import BadSample, Sample
 from ..work.sidecars import sidecars
 from .agreement import library_advice
@@ -70,10 +70,6 @@ def _encoders(manifest: Manifest) -> str:
     return library_advice(manifest, "opencv-python-headless", "pillow")
 
 
-def _sinks(remake: Remake, *, single_files: bool) -> list[Sink]:
-    return [sink for sink in remake.job.sinks if sink.single_files == single_files]
-
-
 def _repair_single(
     files: RepairedFiles, remake: Remake, wanted: Mapping[int, set[str]], expected: Mapping[tuple[str, int], tuple[str, str]]
 ) -> None:
@@ -85,7 +81,7 @@ def _repair_single(
                 path, sha256 = expected[set_id, index]
                 files.put(path, folder / path, sha256, _encoders(files.manifest))
 
-    shutil.rmtree(remake.make("images", _sinks(remake, single_files=True), _narrow_parts(remake, wanted), put))
+    shutil.rmtree(remake.make("images", [sink for sink in remake.job.sinks if sink.kind == "files"], _narrow_parts(remake, wanted), put))
 
 
 def _narrow_parts(remake: Remake, wanted: Mapping[int, set[str]]) -> list[Part]:
@@ -103,7 +99,7 @@ def _narrow_parts(remake: Remake, wanted: Mapping[int, set[str]]) -> list[Part]:
 
 def _repair_shared(files: RepairedFiles, remake: Remake, wanted: Mapping[str, Sequence[tuple[str, int]]]) -> None:
     """Make shards of runs, and arrays of several sets, again."""
-    sinks = _sinks(remake, single_files=False)
+    sinks = [sink for sink in remake.job.sinks if sink.kind != "files"]
     parts: dict[tuple[int, tuple[str, ...]], Part] = {}
     for path, images in wanted.items():
         for sink in sinks:

@@ -26,7 +26,8 @@ from ..plan.build_spec import Resources
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..recipes.set_spec import SetSpec
-from ..sinks.sink import Run, Sink
+from ..sinks.containers import Sink
+from ..sinks.sink import Run
 from ..work.environment import environment
 from ..work.sidecars import PartSet, read_sidecar
 from ..work.worker import load_clean

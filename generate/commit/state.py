@@ -22,7 +22,7 @@ from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinishe
 from ..plan.build_spec import Resources
 from ..plan.checked_build import CheckedBuild
 from ..plan.job import Origin
-from ..sinks.sink import Sink, set_paths
+from ..sinks.containers import Sink, set_paths
 from ..work.sidecars import sidecars as read_sidecars
 from .identity import identity_of, refuse_other_resources
 from .locks import extended, finished, locked, wait_for_workers

@@ -13,9 +13,10 @@ from typing import Any
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SampleRecord
 from ..recipes.expectations import Named
-from ..views.layout import ViewOptions
-from ..views.registry import layout_class, make_layout, placed, unexpected
-from ..views.subject import SetRef, Subject
+from ..views.fits import placed, unexpected
+from ..views.layouts import get_layout
+from ..views.subject import SetRef, Subject, ViewOptions
+from ..views.view import View
 
 _TOKEN = re.compile(r"@(\w+)@")
 
@@ -98,7 +99,7 @@ def _fit(
         return None
     if "view" not in entry:
         return {}
-    top = _top(entry["view"], subject.only(ref.id for ref in placed(entry["view"], subject.sets)), shape)
+    top = _top(entry["view"], subject.only(ref.id for ref in placed(get_layout(entry["view"]), subject.sets)), shape)
     if top is not None:
         return None if entry.get("top", top) != top else {"top": top, "globs": ""}
     top = _top(entry["view"], subject.only(ref.id for ref in subject.sets if ref.severity is not None), shape)
@@ -108,9 +109,9 @@ def _fit(
 def _top(view: str, subject: Subject, shape: tuple[int, int, int]) -> str | None:
     """Return the top folder of a view of some sets, or None where it refuses them."""
     named: list[Named] = [(sample.id, (shape[1], shape[0], shape[2])) for sample in subject.samples]
-    takes = layout_class(view).takes
+    layout = get_layout(view)
     try:
-        layout = make_layout(view, subject, ViewOptions(allow_missing_classes="allow_missing_classes" in takes))
+        top = View(layout, subject, ViewOptions(allow_missing_classes=layout.numbers_classes)).top
     except CorruptsetError:
         return None
-    return layout.top if unexpected(view, named) is None else None
+    return top if unexpected(layout, named) is None else None

@@ -20,13 +20,12 @@ from ..pixels.metrics import DEFAULT_IMAGES
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
-from ..sinks.containers import Format, make_sinks
-from ..sinks.sink import Run, Sink
+from ..sinks.containers import Format, Sink, make_sinks
+from ..sinks.sink import Run
 from ..sources.check import Checked
 from ..sources.source import Sample, Source
-from ..views.build_view import build_layout
-from ..views.layout import Layout
-from ..views.registry import layout_class
+from ..views.layouts import get_layout
+from ..views.view import View, view_of_build
 from .job import CheckedSample
 from .parts import groups
 from .set_maker import SetMaker
@@ -95,7 +94,7 @@ class BuildSpec(ABC):
 
     def encoding_of(self, sample: Sample) -> Encoding:
         """Return how the images of a sample are stored."""
-        own = self.view is not None and layout_class(self.view).own_names
+        own = self.view is not None and get_layout(self.view).own_names
         return encoding_of(sample.path or "", self.encoding) if own else self.encoding
 
     @property
@@ -133,13 +132,13 @@ class BuildSpec(ABC):
         BuildError
             They do not fit into the view.
         """
-        layout = self._layout(sets, self.selected if samples is None else samples)
-        return make_sinks(self.format, layout, encoding=self.encoding, classes=self.classes, title=self.title)
+        view = self._view(sets, self.selected if samples is None else samples)
+        return make_sinks(self.format, view, encoding=self.encoding, classes=self.classes, title=self.title)
 
-    def _layout(self, sets: Sequence[str], samples: Sequence[Sample]) -> Layout | None:
+    def _view(self, sets: Sequence[str], samples: Sequence[Sample]) -> View | None:
         if self.view is None:
             return None
-        return build_layout(
+        return view_of_build(
             self.view,
             name=self.name,
             version=self.version,

@@ -14,7 +14,8 @@ from ...manifests.disk.jsonl import json_line
 from ...manifests.records.digests import source_digest
 from ..pixels.metrics import MULTISCALE_IMAGES, measured_indices
 from ..regions.block_draws import region_rows
-from ..sinks.sink import Run, Sink
+from ..sinks.containers import Sink
+from ..sinks.sink import Run
 from .build_spec import BuildSpec, Resources
 from .job import CheckedSample, Job
 from .parts import runs

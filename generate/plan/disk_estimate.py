@@ -19,9 +19,8 @@ from ...pages.jpeg import SMALL
 from ...pages.rungs import MOST, MOST_SMALL, best_rung
 from ..pixels.contact_sheet import contact_sheet, thinned
 from ..recipes.set_spec import SetSpec
-from ..sinks.files import FileSink
-from ..sinks.shards import ShardSink
-from ..sinks.sink import Run, Sink, file_record, json_text
+from ..sinks.containers import Sink
+from ..sinks.sink import Run, file_record, json_text
 from ..sources.selection import spread
 from .build_spec import BuildSpec
 from .measured import Made, Measured
@@ -58,7 +57,7 @@ def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run],
     images = len(sets) * total
     stored = {sink: images * fmean(_stored(sink, one, runs) for one in made) for sink in sinks}
     for sink in sinks:
-        if isinstance(sink, ShardSink):
+        if sink.kind == "shards":
             stored[sink] += len(sets) * (_frames(made, sink, runs) + len(runs) * (_MANIFEST_FILE + _SUM))
     row = len(f'{{"index": {total}, "pixels": "blake3:{"0" * 64}", "files": []}}\n')
     beside: float = _CARD + total * _SAMPLE + images * row + len(sets) * (_MANIFEST_SET + _MANIFEST_FILE + _SUM)
@@ -77,16 +76,16 @@ def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run],
 
 def _stored(sink: Sink, one: Made, runs: Sequence[Run]) -> int:
     """Return the bytes of an image in a sink, with its record; without what a shard adds."""
-    if isinstance(sink, FileSink):
+    if sink.kind == "files":
         size, row, path = one.encoded, None, sink.image_path(one.set_id, one.index, one.sample)
-    elif isinstance(sink, ShardSink):
+    elif sink.kind == "shards":
         size, row, path = one.encoded if sink.encodes else prod(one.shape), runs[0].count, shard_path(one.set_id, 0)
     else:
         size, row, path = prod(one.shape), one.index, next(iter(sink.set_paths([one.set_id]).get(one.set_id, [one.set_id])))
     return size + len(file_record(json_text(path), row, size, _SHA256).encode()) + len(", ")
 
 
-def _frames(made: Sequence[Made], sink: ShardSink, runs: Sequence[Run]) -> float:
+def _frames(made: Sequence[Made], sink: Sink, runs: Sequence[Run]) -> float:
     """Return what HDF5 adds to the images of one set in all its shards."""
     by_set: dict[str, list[Made]] = {}
     for one in made:
@@ -97,7 +96,7 @@ def _frames(made: Sequence[Made], sink: ShardSink, runs: Sequence[Run]) -> float
         rows = [images[i % len(images)].encoded for i in range(count)]
         pieces = shard_pieces(
             [bytes(n) for n in rows] if sink.encodes else np.zeros((count, *images[0].shape), np.uint8),
-            labels=[0] * count, indices=range(count), pixels=["0" * 64] * count, set_id=set_id, build=sink.build, encoding="raw",
+            labels=[0] * count, indices=range(count), pixels=["0" * 64] * count, set_id=set_id, build=sink.title, encoding="raw",
         )  # fmt: skip
         frame = sum(map(len, pieces)) - (sum(rows) if sink.encodes else count * prod(images[0].shape))
         more = runs[0].count - count

@@ -12,7 +12,7 @@ from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..pixels.preprocessing import Preprocessing
 from ..recipes.set_spec import RESOURCE_FIELDS, SetSpec
-from ..sinks.sink import Sink
+from ..sinks.containers import Sink
 from ..sources.source import Sample, Source
 from .set_maker import SetMaker
 

@@ -18,13 +18,15 @@ from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import RegionSource
-from ..sinks.containers import containers_of, default_format
-from ..sinks.sink import Sink, stored_bytes
+from ..sinks.containers import Sink, containers_of, default_format
+from ..sinks.sink import stored_bytes
 from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
 from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
-from ..views.registry import layout_class, placed, refuse_regions
+from ..views.fits import placed
+from ..views.layouts import get_layout
+from ..views.view import refuse_regions
 from .build_spec import BuildSpec
 from .job import CheckedSample
 from .options import BuildOptions
@@ -173,7 +175,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         refuse_labels(source, options, recipe, chosen)
     view = options.view if options.view is not None else None if source.classes else "source-tree"
     if view is not None:
-        chosen = placed(view, chosen, options.sets or ())
+        chosen = placed(get_layout(view), chosen, options.sets or ())
     selected = tuple(select(source.samples, **options.selection, hold_out=hold_out, classes=source.classes))
     if not selected:
         raise SourceError(f"The source {source.scheme} has no images to build from.")
@@ -189,7 +191,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         if encoding.lossless:
             raise BuildError(f"--optimize is for JPEG; the recipe {recipe.name} stores {encoding.format}. Leave it out.")
         encoding = encoding.model_copy(update={"optimize": True})
-    if view is not None and layout_class(view).own_names and all(encoding_of(s.path or "", encoding).lossless for s in selected):
+    if view is not None and get_layout(view).own_names and all(encoding_of(s.path or "", encoding).lossless for s in selected):
         encoding = PngEncoding()
     looked_at = own_sizes(preprocessing) or recipe.regions is not None
     probed = probe(source, selected, None if recipe.regions is None else recipe.regions.problem) if looked_at else Checked()
@@ -225,7 +227,7 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         regions=regions,
     )
     if spec.in_regions and view is not None:
-        refuse_regions(view)
+        refuse_regions(get_layout(view))
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
     spec.refuse_other(probed, all_seen=False)
     spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))

@@ -9,7 +9,8 @@ from ..recipes.expectations import Named, refusal
 from ..recipes.recipe import Recipe, load_recipe, recipe_names
 from ..recipes.two_factor import BASES
 from ..recipes.two_factor import NAME as PAIRS
-from ..views.registry import unexpected
+from ..views.fits import unexpected
+from ..views.layouts import get_layout
 
 _FOR_ANNOTATED = "detection-c"
 """Takes any image, and is made for those with boxes or masks: it is nothing to offer for classified ones."""
@@ -42,7 +43,7 @@ def refuse_other_source(recipe: Recipe, view: str | None, images: Sequence[Named
         return
     colour = recipe.preprocessing.channels == "rgb"
     clean = [(name, (*recipe.preprocessing.size(w, h), 3 if colour else c)) for name, (w, h, c) in images]
-    problem = unexpected(view, clean, all_seen=all_seen)
+    problem = unexpected(get_layout(view), clean, all_seen=all_seen)
     if problem is not None:
         raise BuildError(f"{problem} Nothing was written.")
 

@@ -6,24 +6,17 @@ A part's rows are on disk before its sidecar is written, so rows that no sidecar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.registry import Images
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.images.arrays import npy_header
-from ..pixels.encoding import Encoding
-from ..sources.source import Sample
-from ..views.build_view import view_record
-from ..views.layout import Layout
-from .pixel_rows import PixelRows, rows_at
-from .sink import EncodedImage, Run, SetSink, Sink, row_records, stored_bytes
+from .pixel_rows import rows_at
+from .sink import SetSink, row_records
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:
@@ -83,72 +76,23 @@ def _write(fd: int, view: memoryview, offset: int) -> None:
         view, offset = view[done:], offset + done
 
 
-@dataclass(frozen=True)
-class ArraySink(Sink):
-    """Images are rows of arrays that a view lays out; every part writes its rows of a file that all share."""
-
-    encoding: Encoding
-    layout: Layout
-    container = "view"
-    encodes = False
-    equal_shapes = "arrays"
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        return self.layout.notes
-
-    def stored_bytes(self, size: tuple[int, int]) -> int:
-        return stored_bytes(self.encoding, size, "hdf5")
-
-    def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        return self.layout.set_paths()
-
-    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        return _ArraySet(self.layout, directory, set_id, run)
-
-    def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
-        return [set_id for set_id, paths in self.layout.set_paths().items() if path in paths], None
-
-    def shared_files(self) -> Sequence[str]:
-        return list(self.layout.array_rows)
-
-    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        return self.layout.texts(sha256s)
-
-    def view_record(self) -> dict[str, Any]:
-        return view_record(self.layout)
-
-
-class _ArraySet:
-    def __init__(self, layout: Layout, directory: Path, set_id: str, run: Run) -> None:
-        self.records = [""] * run.count
-        self.bytes = 0
-        self._layout = layout
-        self._directory = directory
-        self._pixels = PixelRows(set_id, run)
-        self._rows_of: dict[str, list[tuple[int, int]]] = {}
-        for position in range(run.count):
-            path, row = layout.location(set_id, run.first + position)
-            assert row is not None
-            self._rows_of.setdefault(path, []).append((position, row))
-
-    @property
-    def rows(self) -> NDArray[np.uint8] | None:
-        return self._pixels.images
-
-    def put(self, positions: Sequence[int], images: Images, encoded: Sequence[EncodedImage]) -> None:
-        """Keep pixels."""
-        self._pixels.put(positions, images)
+class ArraySet(SetSink):
+    """Rows of arrays that a view lays out; every part writes its rows of a file that all share."""
 
     def finish(self, pixel_hashes: Sequence[str]) -> None:
         """Write the rows of each array."""
-        pixels = self._pixels.images
+        pixels, view = self.rows, self.sink.view
         assert pixels is not None
-        for path, pairs in self._rows_of.items():
+        assert view is not None
+        rows_of: dict[str, list[tuple[int, int]]] = {}
+        for position in range(self.run.count):
+            path, row = view.location(self.set_id, self.run.first + position)
+            rows_of.setdefault(path, []).append((position, row or 0))
+        for path, pairs in rows_of.items():
             positions, numbers = zip(*pairs, strict=True)
             rows = pixels[rows_at(positions)]
             for position, record in zip(positions, row_records(path, numbers, rows), strict=True):
                 self.records[position] = record
-            write_rows(self._directory / path, self._layout.array_rows[path], numbers, rows)
+            write_rows(self.directory / path, view.array_rows[path], numbers, rows)
         self.bytes = pixels.nbytes
-        self._pixels.free()
+        self.pixels.free()

@@ -1,22 +1,117 @@
-"""Which sinks a build has: from its format, or from its view."""
+"""Where the images of a build go, from its format or its view: image files, arrays and HDF5 shards."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
+from ...manifests.layout import image_folder, shard_path
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
-from ..views.layout import Layout
-from .arrays import ArraySink
-from .files import FileSink
-from .shards import ShardSink
-from .sink import Sink, stored_bytes
+from ..sources.source import Sample, stored_path
+from ..views.view import View, view_record
+from .arrays import ArraySet
+from .files import FileSet
+from .shards import ShardSet
+from .sink import Run, SetSink, stored_bytes
 
 Format = Literal["folder", "hdf5", "both"]
+Kind = Literal["files", "arrays", "shards"]
 BOTH_BELOW = 2 * 10**9
 """Bytes in both containers together, below which both are written by default."""
 SMALL_SIDE = 64
+RECORD_BYTES = 1024
+"""Of an image that is written at once, only its records stay in memory."""
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where images go. It is sent to workers, so it holds no open file."""
+
+    kind: Kind
+    """``files``: ``images/<set id>/<class>/<image>``, for single corruptions the ImageNet-C layout, or a view's own paths."""
+    encoding: Encoding
+    class_folders: tuple[str, ...]
+    title: str
+    """``<name> <version>`` of the build, an attribute of every shard."""
+    view: View | None = None
+
+    @property
+    def container(self) -> str:
+        """What a manifest's ``containers`` calls it."""
+        return "view" if self.view is not None else "folder" if self.kind == "files" else "hdf5"
+
+    @property
+    def encodes(self) -> bool:
+        """Whether images are encoded for it."""
+        return self.kind == "files" or (self.kind == "shards" and not self.encoding.lossless)
+
+    @property
+    def own_names(self) -> bool:
+        """Whether images keep the names that they have in their source, which say their formats."""
+        return self.view is not None and self.view.layout.own_names
+
+    @property
+    def equal_shapes(self) -> str | None:
+        """What in it needs images of one shape; None where every shape fits."""
+        return None if self.encodes else "arrays" if self.kind == "arrays" else "HDF5 arrays"
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a user should know of where the images go."""
+        return () if self.view is None else self.view.notes
+
+    def stored_bytes(self, size: tuple[int, int]) -> int:
+        """Return the estimated bytes of one stored image of (width, height)."""
+        return stored_bytes(self.encoding, size, "folder" if self.kind == "files" else "hdf5")
+
+    def held_bytes(self, size: tuple[int, int]) -> int:
+        """Return the estimated bytes that one image takes in memory until its part is written."""
+        return RECORD_BYTES if self.kind == "files" else self.stored_bytes(size)
+
+    def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
+        """Return set id -> the folder or the arrays of its images; a shard is in neither."""
+        if self.view is not None:
+            return self.view.set_paths()
+        return {set_id: [image_folder(set_id)] for set_id in sets} if self.kind == "files" else {}
+
+    def image_path(self, set_id: str, index: int, sample: Sample) -> str:
+        """Return where an image file goes, relative to the data set."""
+        if self.view is not None:
+            return self.view.location(set_id, index)[0]
+        return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.class_index])}.{self.encoding.suffix}"
+
+    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
+        """Open one set x one run; `samples` are those of the run."""
+        kinds = {"files": FileSet, "arrays": ArraySet, "shards": ShardSet}
+        return kinds[self.kind](self, directory, set_id, run, samples)
+
+    def shard(self, set_id: str, run: Run) -> str | None:
+        """Return the file of one set x one run, if there is one."""
+        return shard_path(set_id, run.number) if self.kind == "shards" else None
+
+    def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
+        """Return the sets and samples (None is all) whose images a file has, given some that it has."""
+        if self.kind != "arrays":
+            return sets, indices
+        return [set_id for set_id, paths in self.set_paths(sets).items() if path in paths], None
+
+    def shared_files(self) -> Sequence[str]:
+        """Return the files that several parts write to."""
+        return () if self.view is None else list(self.view.array_rows)
+
+    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+        """Yield path and bytes of what stands beside the images; `sha256s` are those of the shared files."""
+        return iter(()) if self.view is None else self.view.texts(sha256s)
+
+    def view_record(self) -> dict[str, Any] | None:
+        """Return what a manifest says of the view that the images are laid out as, without its sets."""
+        return None if self.view is None else view_record(self.view)
+
+
+_KINDS: Mapping[Format | None, Sequence[Kind]] = {"folder": ["files"], "hdf5": ["shards"], "both": ["files", "shards"]}
 
 
 def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: tuple[int, int], images: int) -> Format:
@@ -29,13 +124,19 @@ def default_format(encoding: Encoding, sizes: Sequence[tuple[int, int]], size: t
 
 
 def make_sinks(
-    form: Format | None, layout: Layout | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
+    form: Format | None, view: View | None, *, encoding: Encoding, classes: Sequence[ClassRecord], title: str
 ) -> tuple[Sink, ...]:
-    """Return where images go: into the files or arrays of a layout, if there is one, else into containers."""
-    files = FileSink(encoding, tuple(c.folder for c in classes), layout)
-    if layout is not None:
-        return (ArraySink(encoding, layout) if layout.array_rows else files,)
-    return (*([files] if form != "hdf5" else []), *([ShardSink(encoding, title)] if form != "folder" else []))
+    """Return where images go: into the files or arrays of a view, if there is one, else into containers."""
+    kinds: Sequence[Kind] = ["arrays" if view.array_rows else "files"] if view is not None else _KINDS[form]
+    return tuple(Sink(kind, encoding, tuple(c.folder for c in classes), title, view) for kind in kinds)
+
+
+def set_paths(sinks: Iterable[Sink], sets: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return set id -> the folders or arrays of its images in all sinks."""
+    paths: dict[str, Sequence[str]] = {set_id: [] for set_id in sets}
+    for sink in sinks:
+        paths |= sink.set_paths(sets)
+    return paths
 
 
 def containers_of(sinks: Sequence[Sink]) -> tuple[str, ...]:

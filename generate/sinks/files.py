@@ -3,104 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from functools import cached_property
 
 from ...corruptions.registry import Images
-from ...manifests.layout import image_folder
-from ..pixels.encoding import Encoding
-from ..sources.source import Sample, stored_path
-from ..views.build_view import view_record
-from ..views.layout import Layout
-from .sink import EncodedImage, Run, SetSink, Sink, file_record, json_text, stored_bytes
+from .sink import EncodedImage, SetSink, file_record, json_text
 
-RECORD_BYTES = 1024
-"""Of an image that is written at once, only its records stay in memory."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
-@dataclass(frozen=True)
-class FileSink(Sink):
-    """Every image is a file of its own: in the usual place, or where a view wants it."""
-
-    encoding: Encoding
-    class_folders: tuple[str, ...]
-    layout: Layout | None = None
-    """Of ``build --view``."""
-    encodes = True
-    single_files = True
-
-    @property
-    def container(self) -> str:  # type: ignore[override]
-        """``folder`` or ``view``."""
-        return "folder" if self.layout is None else "view"
-
-    @property
-    def own_names(self) -> bool:  # type: ignore[override]
-        return self.layout is not None and self.layout.own_names
-
-    @property
-    def notes(self) -> Sequence[str]:  # type: ignore[override]
-        return () if self.layout is None else self.layout.notes
-
-    def stored_bytes(self, size: tuple[int, int]) -> int:
-        return stored_bytes(self.encoding, size, "folder")
-
-    def held_bytes(self, size: tuple[int, int]) -> int:
-        return RECORD_BYTES
-
-    def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        return {s: [image_folder(s)] for s in sets} if self.layout is None else self.layout.set_paths()
-
-    def image_path(self, set_id: str, index: int, sample: Sample) -> str:
-        """Return where an image goes, relative to the data set."""
-        if self.layout is not None:
-            return self.layout.location(set_id, index)[0]
-        return f"{image_folder(set_id)}/{stored_path(sample.id, self.class_folders[sample.class_index])}.{self.encoding.suffix}"
-
-    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        return _FileSet(self, directory, set_id, run, samples)
-
-    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        return iter(()) if self.layout is None else self.layout.texts(sha256s)
-
-    def view_record(self) -> dict[str, Any] | None:
-        return None if self.layout is None else view_record(self.layout)
-
-
-@dataclass
-class _FileSet:
+class FileSet(SetSink):
     """Single images are neither fsynced nor renamed into place: only a committed part counts, and a killed build writes its part again."""
 
-    sink: FileSink
-    directory: Path
-    set_id: str
-    run: Run
-    samples: Sequence[Sample]
-    bytes: int = 0
-    rows: None = None
-    records: list[str] = field(init=False)
-    _folders: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self.records = [""] * self.run.count
+    @cached_property
+    def _made(self) -> set[str]:
+        """The folders that are there."""
+        return set()
 
     def put(self, positions: Sequence[int], images: Images, encoded: Sequence[EncodedImage]) -> None:
         """Write each image."""
         for position, image in zip(positions, encoded, strict=True):
             path = self.sink.image_path(self.set_id, self.run.first + position, self.samples[position])
             folder = path.rpartition("/")[0]
-            if folder not in self._folders:
+            if folder not in self._made:
                 os.makedirs(self.directory / folder, exist_ok=True)
-                self._folders.add(folder)
+                self._made.add(folder)
             write_file(f"{os.fspath(self.directory)}/{path}", image.data)
             self.records[position] = file_record(json_text(path), None, len(image.data), image.sha256)
             self.bytes += len(image.data)
-
-    def finish(self, pixel_hashes: Sequence[str]) -> None:
-        """Nothing is left to write."""
 
 
 def write_file(path: str, data: bytes) -> None:

@@ -7,13 +7,16 @@ import math
 import mmap
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
 from ...errors import BuildError
-from .sink import Run
+
+if TYPE_CHECKING:
+    from .sink import Run
 
 _blocks: list[mmap.mmap] = []
 """Free blocks, for the next sets: a page that the kernel has to clear and map anew costs more than the copy into it."""

@@ -14,7 +14,8 @@ from ..pixels.encoding import Encoding, encoding_of
 from ..pixels.metrics import MeasuredRow, measure
 from ..pixels.ms_ssim import ms_ssim
 from ..sources.source import Sample
-from .sink import EncodedImage, Run, Sink
+from .containers import Sink
+from .sink import EncodedImage, Run
 
 
 class SetWriter:

@@ -1,14 +1,13 @@
-"""Where images go: one protocol for image files, HDF5 shards and arrays; and about how many bytes an image takes there."""
+"""What image files, HDF5 shards and arrays share: a run of samples, the records of images, and about how many bytes one takes."""
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,10 @@ from numpy.typing import NDArray
 from ...corruptions.registry import Images
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
+from .pixel_rows import PixelRows
+
+if TYPE_CHECKING:
+    from .containers import Sink
 
 json_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for every call
 JPEG_BYTES = 0.30
@@ -48,75 +51,40 @@ class EncodedImage:
     sha256: str
 
 
-class SetSink(Protocol):
-    """Takes the images of one set x one run."""
+class SetSink:
+    """Takes the images of one set x one run, and keeps pixels until they are written; the three kinds say how.
 
-    records: list[str]
-    """The JSON of each image's file record, by position in the run; complete after `finish`."""
-    bytes: int
-    """Of the images, as they are stored."""
+    Parameters
+    ----------
+    sink : Sink
+        What the set goes into.
+    directory : Path
+        The build's.
+    set_id : str
+    run : Run
+    samples : sequence of Sample
+        Those of the run.
+    """
+
+    def __init__(self, sink: Sink, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> None:
+        self.sink, self.directory, self.set_id, self.run, self.samples = sink, directory, set_id, run, samples
+        self.records = [""] * run.count
+        """The JSON of each image's file record, by position in the run; complete after `finish`."""
+        self.bytes = 0
+        """Of the images, as they are stored."""
+        self.pixels = PixelRows(set_id, run)
 
     @property
     def rows(self) -> NDArray[np.uint8] | None:
-        """All images of the run, (N, H, W, C), where the sink keeps pixels until `finish`."""
+        """All images of the run, (N, H, W, C), where pixels are kept until `finish`."""
+        return self.pixels.images
 
     def put(self, positions: Sequence[int], images: Images, encoded: Sequence[EncodedImage]) -> None:
         """Take images by their positions in the run; `encoded` is empty where no sink encodes."""
+        self.pixels.put(positions, images)
 
     def finish(self, pixel_hashes: Sequence[str]) -> Mapping[str, Any] | None:
         """Write what is written once per run and free the images; return path, bytes and sha256 of a shard."""
-
-
-class Sink(ABC):
-    """Where the images of a build go. It is sent to workers, so it holds no open file."""
-
-    container: str
-    """What a manifest's ``containers`` calls it."""
-    encodes: bool
-    """Whether images are encoded for it."""
-    own_names = False
-    """Whether images keep the names that they have in their source, which say their formats."""
-    single_files = False
-    """Whether each image is a file of its own."""
-    equal_shapes: str | None = None
-    """What in it needs images of one shape; None where every shape fits."""
-    notes: Sequence[str] = ()
-    """What a user should know of where the images go."""
-
-    @abstractmethod
-    def stored_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes of one stored image of (width, height)."""
-
-    def held_bytes(self, size: tuple[int, int]) -> int:
-        """Return the estimated bytes that one image takes in memory until its part is written."""
-        return self.stored_bytes(size)
-
-    def set_paths(self, sets: Iterable[str]) -> Mapping[str, Sequence[str]]:
-        """Return set id -> the folder or the arrays of its images; a shard is in neither."""
-        return {}
-
-    @abstractmethod
-    def open_set(self, directory: Path, set_id: str, run: Run, samples: Sequence[Sample]) -> SetSink:
-        """Open one set x one run; `samples` are those of the run."""
-
-    def shard(self, set_id: str, run: Run) -> str | None:
-        """Return the file of one set x one run, if there is one."""
-        return None
-
-    def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
-        """Return the sets and samples (None is all) whose images a file has, given some that it has."""
-        return sets, indices
-
-    def shared_files(self) -> Sequence[str]:
-        """Return the files that several parts write to."""
-        return ()
-
-    def texts(self, sha256s: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-        """Yield path and bytes of what stands beside the images; `sha256s` are those of the shared files."""
-        yield from ()
-
-    def view_record(self) -> dict[str, Any] | None:
-        """Return what a manifest says of the view that the images are laid out as, without its sets."""
         return None
 
 
@@ -131,14 +99,6 @@ def row_records(path: str, numbers: Sequence[int], rows: NDArray[np.uint8]) -> l
     view = rows.reshape(-1).data
     start, end = f'{{"path": {json_text(path)}, "row": ', f', "bytes": {size}, "sha256": "sha256:'
     return [f'{start}{n}{end}{sha256(view[k * size : (k + 1) * size]).hexdigest()}"}}' for k, n in enumerate(numbers)]
-
-
-def set_paths(sinks: Iterable[Sink], sets: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return set id -> the folders or arrays of its images in all sinks."""
-    paths: dict[str, Sequence[str]] = {set_id: [] for set_id in sets}
-    for sink in sinks:
-        paths |= sink.set_paths(sets)
-    return paths
 
 
 def stored_bytes(encoding: Encoding, size: tuple[int, int], container: str = "folder") -> int:

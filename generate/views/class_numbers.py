@@ -7,6 +7,33 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
+from ...errors import BuildError, listed
+from .subject import Subject
+
+
+def class_notes(view: str, subject: Subject, paths: Iterable[tuple[str, int]], *, allow_missing: bool) -> list[str]:
+    """Return which loaders find other labels by listing folders, from (path below a set's folder, index) of the images of a set.
+
+    Raises
+    ------
+    BuildError
+        Classes have no image, and that is not allowed.
+    """
+    rows = [(path, subject.samples[index].class_index) for path, index in paths]
+    labels = {label for _, label in rows}
+    missing = [c.folder for c in subject.classes if c.index not in labels]
+    if missing and not allow_missing:
+        raise BuildError(
+            f"The view {view} needs an image of every class, because its loaders number classes by listing the folders. "
+            f"{len(missing)} of {len(subject.classes)} classes have none:\n{listed(missing, 10)}\n"
+            "Build from samples of every class (--samples spreads evenly), or export with --allow-missing-classes: "
+            "the labels that loaders find by listing will then differ from the manifest's."
+        )
+    lacking = (
+        f"{len(missing)} of {len(subject.classes)} classes have no folder: labels found by listing folders differ from the manifest's."
+    )
+    return [lacking] * bool(missing) + numbering_notes(rows)
+
 
 def numbering_notes(paths: Iterable[tuple[str, int]]) -> list[str]:
     """Return which loaders take other labels than a data set's, from (path below a set's folder, label) of its images.

@@ -19,11 +19,13 @@ from ...progress import shows_progress, told
 from ..pixels.preprocessing import parse_preprocessing
 from ..recipes.choice import matching_sets
 from ..recipes.expectations import Named
-from .imagenet_c_5k import read_list
-from .layout import Layout, ViewOptions
-from .registry import layout_class, make_layout, placed, unexpected
+from .fits import placed, unexpected
+from .image_list import read_list
+from .layouts import LAYOUTS, get_layout, read_layout
 from .severities import read_severities
-from .subject import Subject
+from .subject import Subject, ViewOptions
+from .view import View
+from .view_images import write_view
 from .writer import Writer, finished_at_once
 
 
@@ -48,7 +50,7 @@ class Exported:
 
 @shows_progress("export")
 def export(
-    view: str,
+    view: str | Path,
     directory: str | Path,
     out: str | Path,
     *,
@@ -63,8 +65,8 @@ def export(
 
     Parameters
     ----------
-    view : str
-        One of `VIEWS`.
+    view : str or Path
+        The name of a view, or a layout of one's own: a TOML file.
     directory : path
         The finished build.
     out : path
@@ -91,7 +93,8 @@ def export(
     BuildError
         The data set does not fit into the view, or `out` is in the way; nothing was written.
     """
-    layout_class(view)  # an unknown view is named before the data set is opened
+    # an unknown view is named before the data set is opened
+    layout = read_layout(view) if isinstance(view, Path) or view.endswith(".toml") else get_layout(view)
     local_folder(out, "views are written to")
     data = DataSet(directory)
     source, target = Path(directory).resolve(), Path(out).resolve()
@@ -107,44 +110,45 @@ def export(
     options = ViewOptions.model_validate(given)
     subject = _chosen(Subject.of(data), sets)
     named = [*(sets or ()), *(name for names in options.severities.values() for name in names)]
-    subject = subject.only(ref.id for ref in placed(view, subject.sets, named))
-    problem = unexpected(view, _shapes(data, subject))
+    subject = subject.only(ref.id for ref in placed(layout, subject.sets, named))
+    problem = unexpected(layout, _shapes(data, subject))
     try:
-        layout = make_layout(view, subject, options)
+        made = View(layout, subject, options)
     except BuildError as e:
         raise e if problem is None or any_shape else BuildError(f"{e}\n{problem}") from None
     if problem is not None:
         if not any_shape:
             raise BuildError(f"{problem} Nothing was written.")
-        layout.notes.append(problem.partition(" Of the images looked at:")[0])
+        made.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
-        writer = Writer(part, told(progress), sum(len(images.samples) for images in layout.slices))
-        layout.write(data, writer)
-        record = _record(data.manifest, layout, options, writer)
+        writer = Writer(part, told(progress), sum(len(images.samples) for images in made.slices))
+        write_view(made, data, writer)
+        record = _record(data.manifest, made, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
         write_atomic(part / VIEW, text)
-    top = Path(out) / layout.top
-    return Exported(Path(out), top, view, data.digest, writer.images, writer.bytes, writer.linked, tuple(layout.notes))
+    top = Path(out) / made.top
+    return Exported(Path(out), top, made.name, data.digest, writer.images, writer.bytes, writer.linked, tuple(made.notes))
 
 
-def _record(manifest: Manifest, layout: Layout, options: ViewOptions, writer: Writer) -> ViewRecord:
+def _record(manifest: Manifest, view: View, options: ViewOptions, writer: Writer) -> ViewRecord:
     """Return what VIEW.json says."""
     whole = {s.id: s for s in manifest.sets}
     sets = []
-    for images in sorted(layout.slices, key=lambda s: (s.set_id, s.path, s.row or 0)):
+    for images in sorted(view.slices, key=lambda s: (s.set_id, s.path, s.row or 0)):
         record, count = whole[images.set_id], len(images.samples)
-        same_pixels = images.row is not None and layout.subject.format == "png" and count == record.count
+        same_pixels = images.row is not None and view.subject.format == "png" and count == record.count
         digest = record.pixel_digest if same_pixels else None
         sets.append(ViewSetRecord(id=record.id, path=images.path, row=images.row, count=count, pixel_digest=digest))
     return ViewRecord(
         schema_version=1,
-        view=layout.view,
-        top=layout.top,
+        view=view.name,
+        top=view.top,
         name=manifest.name,
         version=manifest.version,
         digest=manifest.digest,
+        layout=None if view.name in LAYOUTS else view.layout.model_dump(mode="json", exclude_defaults=True),
         options=options.as_json(),
-        notes=layout.notes,
+        notes=view.notes,
         sets=sets,
         files=sorted(writer.files, key=lambda f: f.path),
         folders=sorted(writer.folders, key=lambda f: f.path),

@@ -1,17 +1,23 @@
-"""Which set has which place in a view of corruptions and severities: every set has one, or is refused; nothing is padded."""
+"""Which sets have which names in a view: every set has one, or is refused; nothing is padded."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from ...errors import BuildError, first_few, listed, suggest
 from ...files import read_text, reason
 from ..recipes.file_models import LONGEST_NAME
-from .layout import SEVERITIES, ViewOptions, refuse
-from .subject import SetRef, Subject
+from .layouts import Layout
+from .subject import SetRef, Subject, ViewOptions, refuse
+
+Words = dict[str, str | int]
+NamedSets = tuple[list[tuple[str, Words]], list[str]]
+"""(set id, what the words of a layout's templates are for it), and notes of what is left out on purpose."""
+SEVERITIES = (1, 2, 3, 4, 5)
 
 _NAME = re.compile(r"[A-Za-z0-9_+-]+")
 _FIVE = ("which five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
@@ -45,62 +51,74 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     return {name: tuple(sets) for name, sets in table.items()}
 
 
-def grid(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return name -> the ids of its sets at severities 1 to 5, and a note of what is left out on purpose.
+def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
+    """Return the sets that go into a layout, in its order, with their names there.
 
     Raises
     ------
     BuildError
         A set has no place, a corruption lacks severities, or the file of severities has mistakes: all of them listed.
     """
-    mapped, problems = _mapped(subject, options, len(SEVERITIES))
+    if layout.names == "any":
+        return [(ref.id, {}) for ref in subject.sets], []
+    return _lettered(layout, subject) if layout.names == "letters" else _by_corruption(layout, subject, options)
+
+
+def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
+    """Name sets by their corruptions: five severities of each, or one set, and then the clean images are ``identity``."""
+    five = layout.names == "severities"
+    severities = SEVERITIES if five else (1,)
+    mapped, problems = _mapped(subject, options, len(severities))
     used = {set_id for ids in mapped.values() for set_id in ids}
-    plain: dict[str, dict[int, str]] = {}
+    plain: dict[str, dict[int, list[str]]] = {}
     unplaced: list[SetRef] = []
     for ref in subject.sets:
-        if ref.corruption is not None and ref.severity is not None and ref.corruption not in mapped:
-            plain.setdefault(ref.corruption, {})[ref.severity] = ref.id
+        name = ref.corruption if ref.severity is not None else None if five or ref.stages else "identity"
+        if name is not None and name not in mapped and (five or ref.id not in used):
+            plain.setdefault(name, {}).setdefault(ref.severity if five and ref.severity else 1, []).append(ref.id)
         elif ref.id not in used:
             unplaced.append(ref)
     # what the file of severities uses needs no place of its own
-    plain = {name: by for name, by in plain.items() if len(by) == len(SEVERITIES) or not used.issuperset(by.values())}
+    plain = {name: by for name, by in plain.items() if len(by) == len(severities) or not used.issuperset(chain(*by.values()))}
     for name, by in plain.items():
-        if lacking := set(SEVERITIES) - by.keys():
+        if lacking := set(severities) - by.keys():
             problems.append(f"{name}: has severities {_numbers(by)}, not {_numbers(lacking)}")
+        problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for ids in by.values() if len(ids) > 1]
     if not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
     problems += _equal_names(mapped, plain)
-    option = "--sets" if problems else _option(subject, unplaced)
+    option = "--sets" if problems or not five else _option(subject, unplaced)
     if not options.severities:
         problems = _reasons(unplaced) + problems
-    refuse(view, problems, _advice(subject, option, _FIVE))
-    return {name: tuple(by[s] for s in SEVERITIES) for name, by in plain.items()} | mapped, _left_out(unplaced)
+    refuse(layout.name, problems, _advice(subject, option, _FIVE if five else _ONE))
+    names = {name: [by[severity][0] for severity in severities] for name, by in plain.items()} | mapped
+    left_out = [f"Left out, as the file of severities does not name them: {first_few([ref.id for ref in unplaced], 8)}."]
+    return [
+        (set_id, {"corruption": name, "severity": severity} if five else {"corruption": name})
+        for name, ids in names.items()
+        for severity, set_id in enumerate(ids, 1)
+    ], left_out * bool(unplaced)
 
 
-def single(view: str, subject: Subject, options: ViewOptions) -> tuple[dict[str, str], list[str]]:
-    """Return name -> set id for views with one set a name, ``identity`` for ``clean``, and a note of what is left out on purpose.
+def _lettered(layout: Layout, subject: Subject) -> NamedSets:
+    """Name the sets of corruptions that have a letter, and the clean images, which have none."""
+    problems = [
+        f"{ref.id}: {_why(ref, layout)}"
+        for ref in subject.sets
+        if ref.stages and (ref.corruption not in layout.letters or ref.severity is None)
+    ]
+    known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
+    otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
+    refuse(layout.name, problems, f"It takes {known} and clean. Choose what fits with --sets{otherwise}")
+    letters = {ref.id: f"_{layout.letters[str(ref.corruption)]}" for ref in subject.sets if ref.stages}
+    places = {ref.id: f"{ref.corruption}/{ref.severity}" if ref.stages else "clean" for ref in subject.sets}
+    return [(set_id, {"lettered_set": place, "letter": letters.get(set_id, "")}) for set_id, place in places.items()], []
 
-    Raises
-    ------
-    BuildError
-        A set has no name of its own, or the file of severities has mistakes: all of them listed.
-    """
-    mapped, problems = _mapped(subject, options, 1)
-    plain: dict[str, list[str]] = {}
-    unplaced: list[SetRef] = []
-    for ref in subject.sets:
-        name = "identity" if not ref.stages else ref.corruption if ref.severity is not None else None
-        if (ref.id,) in mapped.values():
-            continue
-        if name is None or name in mapped:
-            unplaced.append(ref)
-        else:
-            plain.setdefault(name, []).append(ref.id)
-    problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for name, ids in plain.items() if len(ids) > 1]
-    problems += [] if options.severities else _reasons(unplaced)
-    problems += _equal_names(mapped, plain)
-    refuse(view, problems, _advice(subject, "--sets", _ONE))
-    return {name: ids[0] for name, ids in [*plain.items(), *mapped.items()]}, _left_out(unplaced)
+
+def _why(ref: SetRef, layout: Layout) -> str:
+    if ref.stages > 1:
+        return f"{ref.stages} corruptions in a row have no letter"
+    return "is not at a severity of a table, 1 to 5" if ref.corruption in layout.letters else f"{ref.corruption} has no letter"
 
 
 def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[str, tuple[str, ...]], list[str]]:
@@ -156,11 +174,6 @@ def _advice(subject: Subject, option: str, example: tuple[str, str]) -> str:
     which, line = example
     how = f"--severities FILE {which} (TOML: [severities], then a line such as {line} for each)"
     return f"Choose what fits with {option}, or say with {how}."
-
-
-def _left_out(refs: Sequence[SetRef]) -> list[str]:
-    ids = [ref.id for ref in refs]
-    return [f"Left out, as the file of severities does not name them: {first_few(ids, 8)}."] if ids else []
 
 
 def _numbers(values: Iterable[int]) -> str:

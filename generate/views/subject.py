@@ -1,19 +1,51 @@
-"""What is laid out as a view: a data set, or a build that is to be one."""
+"""What is laid out as a view: a data set, or a build that is to be one; and what can be asked of a view."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
 
 from ...corruptions.stages import Stage
+from ...errors import BuildError, listed
 from ...manifests.images.pictures import FORMATS
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, StageRecord
 from ..sources.source import Sample
 
 if TYPE_CHECKING:
     from ...manifests.reader import DataSet
+
+
+class ViewOptions(BaseModel):
+    """What can be asked of a view; those that were given stand in VIEW.json."""
+
+    model_config = ConfigDict(frozen=True)
+
+    severities: dict[str, tuple[str, ...]] = {}
+    """Name in the view -> set ids, explicitly: for sets that are not one corruption at a severity 1..5."""
+    images: tuple[str, ...] = ()
+    """The names on the list of a listed layout."""
+    allow_missing_classes: bool = False
+
+    def refuse_unused(self, view: str, takes: Iterable[str]) -> None:
+        """Raise `BuildError` for an option that the view has no use for."""
+        flags = {"severities": "--severities", "images": "--list", "allow_missing_classes": "--allow-missing-classes"}
+        unused = [flag for name, flag in flags.items() if getattr(self, name) and name not in takes]
+        if unused:
+            raise BuildError(f"The view {view} does not take {', '.join(unused)}. Leave {'it' if len(unused) == 1 else 'them'} out.")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the options that were given, as JSON values."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def refuse(view: str, problems: Sequence[str], then: str) -> None:
+    """Raise `BuildError` for what does not fit into a view, all at once, with the next step."""
+    if problems:
+        raise BuildError(f"This data set does not fit into the view {view}:\n{listed(problems)}\n{then}")
 
 
 @dataclass(frozen=True)
@@ -95,6 +127,11 @@ class Subject:
     @cached_property
     def _has_levels(self) -> bool:
         return any(s.level is not None for s in self.sets)
+
+    @cached_property
+    def has_splits(self) -> bool:
+        """Whether samples had a split in their source."""
+        return any(sample.split for sample in self.samples)
 
     def labels(self, set_id: str) -> dict[str, str | int]:
         """Return what metadata says of every image of a set: ``corruption`` and ``severity``, and ``level`` where any set has one.

@@ -20,9 +20,10 @@ from ...manifests.records.report import Problem, Progress, VerificationReport, p
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.views import VIEW, ViewRecord, load_view
 from ...pixels import pixel_digest
-from .layout import Layout, ViewImage, ViewOptions
-from .registry import make_layout
-from .subject import Subject
+from .layouts import get_layout, layout_of
+from .subject import Subject, ViewOptions
+from .view import View
+from .view_images import ViewImage, read_view
 
 
 def check_view(directory: str | Path, view: str | Path, *, progress: Progress | None = None) -> VerificationReport:
@@ -55,26 +56,27 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
         report.add([Problem(VIEW, "digest", f"the view is of the build {record.digest}; {printable(str(directory))} is {data.digest}")])
         return report
     try:
-        # VIEW.json may come from anywhere: options that make no layout are its mistake
-        layout = make_layout(record.view, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options))
+        # VIEW.json may come from anywhere: options that make no view are its mistake
+        layout = get_layout(record.view) if record.layout is None else layout_of(record.layout, f"{VIEW}: layout")
+        made = View(layout, Subject.of(data).only(s.id for s in record.sets), ViewOptions.model_validate(record.options))
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
-    _check(root, data, layout, record, report, progress or (lambda *_: None))
+    _check(root, data, made, record, report, progress or (lambda *_: None))
     report.problems = sorted(set(report.problems))
     return report
 
 
-def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report: VerificationReport, progress: Progress) -> None:
+def _check(root: Path, data: DataSet, made: View, record: ViewRecord, report: VerificationReport, progress: Progress) -> None:
     listing = list_files(root)
-    total = len(layout.subject.sets)
+    total = len(made.subject.sets)
     report.add(listing.problems, Counter(files=len(listing.files), sets=total))
-    expected = set(layout.paths())
+    expected = set(made.paths())
     present = set(listing.files) - {VIEW}
     report.add(Problem(p, "unexpected", "the view has no such file") for p in sorted(present - expected))
     report.add(Problem(p, "missing", "the view has this file") for p in sorted(expected - present) if not listing.hides(p))
     report.add(empty_folders(listing, expected))
-    for done, (set_id, images) in enumerate(groupby(layout.read(root), key=lambda image: image.set_id)):
+    for done, (set_id, images) in enumerate(groupby(read_view(made, root), key=lambda image: image.set_id)):
         progress("sets", done, total)
         stored = data[set_id]
         for image in images:
@@ -85,7 +87,7 @@ def _check(root: Path, data: DataSet, layout: Layout, record: ViewRecord, report
     for file in record.files:
         if hashes.get(file.path, file.sha256) != file.sha256:
             report.add([Problem(file.path, "hash", f"has {hashes[file.path]}, recorded in {VIEW} is {file.sha256}")])
-    for path, text in layout.texts(hashes):
+    for path, text in made.texts(hashes):
         if path in present and (root / path).read_bytes() != text:
             report.add([Problem(path, "records", "says other things than the build's records")])
 

@@ -31,7 +31,7 @@ from ..pixels.encoding import PngEncoding
 
 if TYPE_CHECKING:
     from ...manifests.reading.image_set import ImageSet
-    from .layout import Layout
+    from .view import View
 
 
 class Writer:
@@ -79,9 +79,9 @@ class Writer:
             for block in blocks:
                 out.write(block)
 
-    def texts(self, layout: Layout) -> None:
+    def texts(self, view: View) -> None:
         """Write the labels, lists and metadata that go with the images."""
-        for path, data in layout.texts({f.path: f.sha256 for f in self.files}):
+        for path, data in view.texts({f.path: f.sha256 for f in self.files}):
             with self._hashed(path) as out:
                 out.write(data)
 

@@ -64,6 +64,8 @@ class ViewRecord(Record):
     version: str
     digest: Sha256
     """The build's."""
+    layout: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)
+    """One of the user's own, whole; left out where the view is one of corruptset's."""
     options: dict[str, Any]
     notes: list[str]
     sets: list[ViewSetRecord]

@@ -183,10 +183,10 @@ def test_croissant_gives_the_images_of_the_data_set_that_is_read(built: dict[str
 def test_every_word_that_names_a_split_is_marked() -> None:
     from datasets.data_files import SPLIT_KEYWORDS
 
-    from corruptset.generate.views.imagefolder import _folder
+    from corruptset.generate.views.view import marked
 
     for word in (w for words in SPLIT_KEYWORDS.values() for w in words):
         for set_id in (word, f"two-{word}", f"fog/{word}-3", f"a_{word}_b/3", f"fog-3+{word}-5"):
-            assert _folder(set_id) == set_id.replace(word, f"={word}")
-    assert _folder("contrast/3") == "contrast/3"
-    assert _folder("latest/trained") == "latest/trained"
+            assert marked(set_id) == set_id.replace(word, f"={word}")
+    assert marked("contrast/3") == "contrast/3"
+    assert marked("latest/trained") == "latest/trained"

@@ -10,7 +10,7 @@ import pytest
 
 from corruptset.generate.pixels.encoding import JpegEncoding
 from corruptset.generate.sinks.arrays import write_rows
-from corruptset.generate.sinks.files import FileSink
+from corruptset.generate.sinks.containers import Sink
 from corruptset.generate.sinks.sink import EncodedImage, Run
 from corruptset.generate.sources.source import Sample
 
@@ -40,7 +40,7 @@ def test_rows_of_an_array_are_on_disk_when_they_are_written(tmp_path: Path, monk
 
 
 def test_folders_are_the_imagenet_c_layout(tmp_path: Path) -> None:
-    sink = FileSink(JpegEncoding(), ("n01440764",))
+    sink = Sink("files", JpegEncoding(), ("n01440764",), "small-c 1.0.0")
     sample = Sample(0, "n01440764/ILSVRC2012_val_00000293", 0)
     path = sink.image_path("fog/3", 0, sample)
     assert path == "images/fog/3/n01440764/ILSVRC2012_val_00000293.JPEG"

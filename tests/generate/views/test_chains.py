@@ -13,7 +13,7 @@ from layouts import CHOSEN, TAKE_ALL, export
 
 import corruptset
 from corruptset.errors import BuildError
-from corruptset.generate.views.registry import VIEWS
+from corruptset.generate.views.layouts import LAYOUTS
 from corruptset.generate.views.view_check import check_view
 
 COUNT = 6
@@ -45,7 +45,7 @@ def test_views_of_any_set_keep_every_id_and_its_pixels(chains: Path, tmp_path: P
     assert len(wrong) == 2 * COUNT
 
 
-@pytest.mark.parametrize("view", [v for v, entry in VIEWS.items() if entry.buildable])
+@pytest.mark.parametrize("view", [v for v, entry in LAYOUTS.items() if entry.buildable])
 def test_what_is_built_straight_into_a_view_keeps_every_id_or_is_refused(
     chains_recipe: Path, chains: Path, few_crops: Path, tmp_path: Path, view: str
 ) -> None:

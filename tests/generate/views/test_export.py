@@ -18,7 +18,7 @@ from corruptset.errors import BuildError
 from corruptset.generate.build import build
 from corruptset.generate.views.export import Exported
 from corruptset.generate.views.export import export as strict_export
-from corruptset.generate.views.registry import VIEWS
+from corruptset.generate.views.layouts import LAYOUTS
 from corruptset.generate.views.view_check import check_view
 from corruptset.manifests.verify.views import verify_view
 
@@ -75,7 +75,7 @@ def test_targets_in_the_way_are_refused(png: Path, tmp_path: Path) -> None:
     assert verify_view(tmp_path / "empty").ok
 
 
-@pytest.mark.parametrize("view", sorted(VIEWS))
+@pytest.mark.parametrize("view", sorted(LAYOUTS))
 def test_progress_ends_at_its_total(png: Path, tmp_path: Path, view: str) -> None:
     options: dict[str, Any] = {"sets": ["clean"] if view in ("mnist-c", "flageval") else ["*/*"]}
     if view == "imagenet-c-5k":

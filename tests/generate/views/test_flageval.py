@@ -14,9 +14,9 @@ from corruptset.corruptions.stages import Stage
 from corruptset.errors import BuildError
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.sources.source import Sample
-from corruptset.generate.views.layout import ViewOptions
-from corruptset.generate.views.registry import make_layout
-from corruptset.generate.views.subject import SetRef, Subject
+from corruptset.generate.views.layouts import get_layout
+from corruptset.generate.views.subject import SetRef, Subject, ViewOptions
+from corruptset.generate.views.view import View
 from corruptset.generate.views.view_check import check_view
 from corruptset.manifests.records.models import ClassRecord
 
@@ -115,8 +115,8 @@ def test_other_sets_are_refused_all_at_once(noisy: Path, tmp_path: Path) -> None
     ]
     assert not (tmp_path / "data").exists()
     with pytest.raises(BuildError, match="needs an image of every class"):
-        make_layout("flageval", subject(labels=(0, 0)), ViewOptions())
-    notes = make_layout("flageval", subject(labels=(0, 0)), ViewOptions(allow_missing_classes=True)).notes
+        View(get_layout("flageval"), subject(labels=(0, 0)), ViewOptions())
+    notes = View(get_layout("flageval"), subject(labels=(0, 0)), ViewOptions(allow_missing_classes=True)).notes
     assert notes[0].startswith("1 of 2 classes have no folder")
 
 
@@ -129,8 +129,8 @@ def subject(labels: tuple[int, ...] = (0, 1)) -> Subject:
 
 
 def test_the_published_stems() -> None:
-    layout = make_layout("flageval", subject(), ViewOptions())
-    assert list(layout.image_files()) == [
+    view = View(get_layout("flageval"), subject(), ViewOptions())
+    assert list(view.image_files()) == [
         f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
         for folder, letter in (
             ("clean", ""),
@@ -141,4 +141,4 @@ def test_the_published_stems() -> None:
         )
         for i, wnid in ((1, "n01440764"), (2, "n01443537"))
     ]
-    assert layout.location("pgd/3", 1) == ("flageval-1.0.0/pgd/3/n01443537/ILSVRC2012_val_00000002_p.JPEG", None)
+    assert view.location("pgd/3", 1) == ("flageval-1.0.0/pgd/3/n01443537/ILSVRC2012_val_00000002_p.JPEG", None)

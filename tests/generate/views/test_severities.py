@@ -14,7 +14,7 @@ import corruptset
 from corruptset.errors import BuildError
 from corruptset.generate.plan.plan import plan
 from corruptset.generate.views.export import export as strict_export
-from corruptset.generate.views.registry import VIEWS
+from corruptset.generate.views.layouts import LAYOUTS
 from corruptset.generate.views.view_check import check_view
 from corruptset.manifests.verify.views import verify_view
 
@@ -28,7 +28,7 @@ def options(view: str) -> dict[str, Any]:
 
 
 def test_every_view_is_here() -> None:
-    assert {*TAKE_ALL, *FIVE, "mnist-c", "flageval"} == set(VIEWS)
+    assert {*TAKE_ALL, *FIVE, "mnist-c", "flageval"} == set(LAYOUTS)
 
 
 @pytest.mark.parametrize("view", ["cifar-c", "imagenet-c", "tiny-imagenet-c"])

@@ -16,9 +16,9 @@ import corruptset
 
 
 def test_tars_are_deterministic_and_their_keys_have_no_dots(png: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from corruptset.generate.views import webdataset
+    from corruptset.generate.views import view
 
-    monkeypatch.setattr(webdataset, "SHARD", 8)
+    monkeypatch.setattr(view, "SHARD", 8)
     done = export("webdataset", png, tmp_path / "a")
     monkeypatch.setattr("time.time", lambda: 12345.0)
     export("webdataset", png, tmp_path / "b")

@@ -1,8 +1,7 @@
-"""The view ``imagenet-c-5k``: the layout of ``imagenet-c`` for the images on a list, which the user points at.
+"""A list of images that a layout is of, and how no class is left without one.
 
 RobustBench evaluates on 5,000 of the 50,000 images and reads them by its own list. torchvision's ImageFolder refuses an empty class
-folder, and without one every later class would be numbered one too low; the list leaves three of the 1000 classes empty. So each class
-without an image on the list gets the first image, in sample order, that the data set has of it.
+folder, and without one every later class would be numbered one too low; the list leaves three of the 1000 classes empty.
 """
 
 from __future__ import annotations
@@ -12,33 +11,27 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import BuildError
 from ...files import read_text, reason
-from .imagenet_c import ImageNetC
-from .layout import ViewOptions, refuse
-from .subject import Subject
+from .subject import Subject, refuse
 
 _SUFFIXES = (".jpeg", ".jpg", ".png")
 
 
-class ImageNetC5k(ImageNetC):
-    """The layout."""
-
-    view = "imagenet-c-5k"
-    takes = ("severities", "images", "allow_missing_classes")
-
-    def __init__(self, subject: Subject, options: ViewOptions) -> None:
-        on_list = listed_samples(subject, options.images)
-        filled = {subject.samples[i].class_index for i in on_list}
-        fillers: dict[int, int] = {}
-        for index, sample in enumerate(subject.samples):
-            if sample.class_index not in filled:
-                fillers.setdefault(sample.class_index, index)
-        super().__init__(subject, options, sorted(on_list | set(fillers.values())))
-        if fillers:
-            folders = [subject.classes[label].folder for label in sorted(fillers)]
-            self.notes.append(
-                f"{len(on_list)} images are on the list; {len(fillers)} more keep class folders from being empty: "
-                f"{', '.join(folders[:8])}{' ...' * (len(folders) > 8)}."
-            )
+def with_every_class(view: str, subject: Subject, names: Sequence[str]) -> tuple[Sequence[int], list[str]]:
+    """Return the samples that a list names, and the first one, in sample order, of each class that it leaves out; and a note of these."""
+    on_list = _listed_samples(view, subject, names)
+    filled = {subject.samples[i].class_index for i in on_list}
+    fillers: dict[int, int] = {}
+    for index, sample in enumerate(subject.samples):
+        if sample.class_index not in filled:
+            fillers.setdefault(sample.class_index, index)
+    chosen = sorted(on_list | set(fillers.values()))
+    if not fillers:
+        return chosen, []
+    folders = [subject.classes[label].folder for label in sorted(fillers)]
+    return chosen, [
+        f"{len(on_list)} images are on the list; {len(fillers)} more keep class folders from being empty: "
+        f"{', '.join(folders[:8])}{' ...' * (len(folders) > 8)}."
+    ]
 
 
 def read_list(path: str | Path) -> tuple[str, ...]:
@@ -59,10 +52,10 @@ def read_list(path: str | Path) -> tuple[str, ...]:
     return names
 
 
-def listed_samples(subject: Subject, names: Sequence[str]) -> set[int]:
+def _listed_samples(view: str, subject: Subject, names: Sequence[str]) -> set[int]:
     """Return the indices of the samples that a list names, by id or by its last part, or raise `BuildError`."""
     if not names:
-        raise BuildError("The view imagenet-c-5k needs the list of its images: --list FILE, with an image's name on every line.")
+        raise BuildError(f"The view {view} needs the list of its images: --list FILE, with an image's name on every line.")
     by_name: dict[str, list[int]] = {}
     for index, sample in enumerate(subject.samples):
         for name in {sample.id, sample.id.rpartition("/")[2]}:
@@ -75,5 +68,5 @@ def listed_samples(subject: Subject, names: Sequence[str]) -> set[int]:
         if len(matches) != 1:
             problems.append(f"{name}: {'is not among the samples' if not matches else f'names {len(matches)} samples'}")
         indices |= set(matches)
-    refuse("imagenet-c-5k", problems, "Build from the whole source (without --samples), or mend the list.")
+    refuse(view, problems, "Build from the whole source (without --samples), or mend the list.")
     return indices

@@ -1,0 +1,213 @@
+"""Layouts as data: where images go, what they are called, which texts stand beside them. `layouts.toml` has those of the loaders."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from ...error_lines import mistake_lines
+from ...errors import BuildError, mistakes, suggest
+from ...files import read_text, reason
+from ...manifests.records.fields import safe_path
+from ...toml import parse_toml
+from ..recipes.expectations import Expects
+from ..recipes.file_models import RecipeTable
+
+SET_WORDS: dict[str, str | int] = {
+    **{"dataset": "small-c-1.0.0", "hundred": 10, "top": "top", "archives": "0123456789ab"},
+    **{"set": "fog/3", "marked_set": "fog/3", "lettered_set": "fog/3", "corruption": "fog", "severity": 3, "letter": "_g"},
+    **{"split": "test", "shard": 0},
+}
+"""The words that a place or a text's path may have in braces, each with an example."""
+IMAGE_WORDS: dict[str, str | int] = SET_WORDS | {
+    **{"class": "cat", "image": "a/b", "id": "cat/a/b", "label": 3, "index": 7, "number": "07", "source": "a/b.jpg"},
+    **{"suffix": "JPEG", "ext": "jpg"},
+}
+"""Those that an image's name or its line may have."""
+Column = Literal["file_name", "label", "corruption", "severity", "level", "set", "class", "id", "split", "group"]
+_WIDTH = re.compile(r"(0>?)?[0-9]?d?|,")
+
+
+def _example(template: str, words: Mapping[str, str | int]) -> str:
+    """Return what a template may make; raises ValueError for one that has other words, or a use of them beyond a width."""
+    for _, word, width, conversion in string.Formatter().parse(template):
+        if word is not None and word not in words:
+            raise ValueError(f"{template!r} has {{{word}}}; the words known there are {', '.join(words)}")
+        if conversion or not _WIDTH.fullmatch(width or ""):
+            raise ValueError(f"{template!r}: a word in braces may have a width, as in {{index:08d}}, and nothing else")
+    return template.format(**words)
+
+
+class Text(RecipeTable):
+    """A text beside the images: lines of text or of JSON, an array of labels, or what one loader alone reads."""
+
+    path: str
+    line: str | None = None
+    """A line for each image."""
+    columns: tuple[Column, ...] | None = None
+    """A line of JSON for each image, with these keys; a key that an image has nothing for is left out."""
+    labels: Literal["uint8", "int64"] | None = None
+    """An array of the labels of the rows of an array of images."""
+    made: Literal["shards", "croissant"] | None = None
+    """``shards``: the list of archives that timm reads; ``croissant``: croissant.json."""
+
+    @property
+    def words(self) -> str:
+        """What of it has words in braces."""
+        return f"{self.path} {self.line or ''}"
+
+    @model_validator(mode="after")
+    def _one(self) -> Text:
+        if sum(value is not None for value in (self.line, self.columns, self.labels, self.made)) != 1:
+            raise ValueError("is made of one of line, columns, labels and made")
+        if self.line is not None:
+            _example(self.line, IMAGE_WORDS)
+        return self
+
+
+class Remark(RecipeTable):
+    """What a user should know where a loader would read something else without a word."""
+
+    text: str
+    unless_samples: int | None = None
+    unless_splits: int | None = None
+
+
+class Layout(RecipeTable):
+    """Where a view puts images. All of it is data, so that a view is checked by what wrote it."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    about: str = ""
+    container: Literal["files", "arrays", "tars"]
+    top: str = "{dataset}"
+    """The folder that a loader is pointed at, or whose parent is."""
+    place: str
+    """The folder of image files, or the array or the tar, that images of a set lie in together."""
+    image: str = ""
+    """What an image is called in that folder or tar."""
+    names: Literal["any", "severities", "one", "letters"] = "any"
+    """Which sets go into it: any; those of corruptions with five severities; one a corruption; those of corruptions with a letter."""
+    letters: dict[str, str] = {}
+    """Corruption -> the letter that ends an image's name."""
+    listed: bool = False
+    """Whether it is of the images on a list."""
+    numbers_classes: bool = False
+    """Whether loaders number the class folders that they find, so that no class may lack one."""
+    whole_images: bool = False
+    """Whether its loaders take each row or name for an image of the source, so that regions of images do not go into it."""
+    blanks: bool = True
+    """Whether paths may have blanks."""
+    splits: tuple[str, ...] = ()
+    """The splits that it has places for; none is any."""
+    expects: Expects | None = None
+    """What images its loaders expect; None is any."""
+    with_each: tuple[Text, ...] = ()
+    """What stands beside each image in a tar."""
+    beside: tuple[Text, ...] = ()
+    """What stands beside folders, arrays and tars."""
+    remarks: tuple[Remark, ...] = ()
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Layout:
+        top = safe_path(_example(self.top, {word: SET_WORDS[word] for word in ("dataset", "hundred")}))
+        of_set, of_image = SET_WORDS | {"top": top}, IMAGE_WORDS | {"top": top}
+        place = _example(self.place, of_set)
+        if (self.container == "arrays") == bool(self.image):
+            raise ValueError("image says what an image is called in a folder or tar; rows of arrays have no names, and all others have one")
+        if self.with_each and self.container != "tars":
+            raise ValueError("with_each is for tars; beside is for all")
+        if self.container != "arrays" and any(text.labels for text in (*self.with_each, *self.beside)):
+            raise ValueError("labels are those of arrays; images in files and tars have line or columns")
+        if self.container == "arrays" and not place.endswith(".npy"):
+            raise ValueError(f"place is {self.place!r}; an array's name ends in .npy")
+        safe_path(_example(f"{self.place}/{self.image}" if self.image else self.place, of_image))
+        for text in self.beside:
+            safe_path(_example(text.path, of_set))
+        for text in self.with_each:
+            safe_path(_example(text.path, of_image))
+        for remark in self.remarks:
+            _example(remark.text, {"samples": 8, "split": "test"})
+        return self
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The fields of `ViewOptions` that it has a use for."""
+        uses = {"severities": self.names in ("severities", "one"), "images": self.listed, "allow_missing_classes": self.numbers_classes}
+        return tuple(name for name, used in uses.items() if used)
+
+    @property
+    def takes_clean(self) -> bool:
+        """Whether the clean images go into it although nobody names them."""
+        return self.names in ("any", "one")
+
+    @property
+    def buildable(self) -> bool:
+        """Whether ``build --view`` can write images straight into it."""
+        return self.container != "tars" and not self.listed
+
+    @property
+    def own_names(self) -> bool:
+        """Whether images keep the paths that they have in their source, and with them their formats."""
+        return "{source" in self.image
+
+    @property
+    def numbered(self) -> bool:
+        """Whether image files are called by their index and lie in no class folder."""
+        return self.container == "files" and self.image.startswith(("{number", "{index"))
+
+    @property
+    def labelled(self) -> bool:
+        """Whether it tells labels, so that images without labels do not go into it."""
+        texts = (*self.with_each, *self.beside)
+        words = " ".join([self.image, *(text.words for text in texts)])
+        return any(t.labels or t.made or t.columns for t in texts) or any(f"{{{word}" in words for word in ("class", "label", "image"))
+
+
+def _layouts() -> dict[str, Layout]:
+    tables = parse_toml((resources.files(__package__) / "layouts.toml").read_text("utf-8"), "layouts.toml")
+    return {name: Layout.model_validate({"name": name, **table}) for name, table in tables.items()}
+
+
+LAYOUTS: Mapping[str, Layout] = _layouts()
+"""The views there are."""
+
+
+def get_layout(name: str) -> Layout:
+    """Return the layout of a view, or raise `BuildError` where there is none of that name."""
+    if name not in LAYOUTS:
+        known = "".join(f"\n  {view}: {layout.about}" for view, layout in LAYOUTS.items())
+        raise BuildError(f"{name!r} is not a view.{suggest(name, LAYOUTS)} Known views:{known}")
+    return LAYOUTS[name]
+
+
+def read_layout(path: str | Path) -> Layout:
+    """Return the layout of a TOML file, which is called by its ``name``, or as the file is.
+
+    Raises
+    ------
+    BuildError
+        It cannot be read, or is no layout: every mistake is listed.
+    """
+    file = Path(path)
+    try:
+        values = parse_toml(read_text(file), f"The layout {file}")
+    except OSError as e:
+        raise BuildError(f"The layout {file} cannot be read: {reason(e)}. Expected a TOML file, as docs/own-layout.md describes.") from e
+    return layout_of({"name": file.stem.lower(), **values}, f"The layout {file}")
+
+
+def layout_of(values: Mapping[str, Any], where: str) -> Layout:
+    """Return the layout that values are, or raise `BuildError` with every mistake."""
+    try:
+        layout = Layout.model_validate(values)
+    except ValidationError as e:
+        raise BuildError(mistakes(where, mistake_lines(e, Layout))) from None
+    if layout.name in LAYOUTS:
+        raise BuildError(f"{where} is called {layout.name!r}, as a view of corruptset's own. Give it another name.")
+    return layout

@@ -1,0 +1,139 @@
+"""A layout of one's own: docs/own-layout.md as it stands, other containers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import doc_pages
+import numpy as np
+import pytest
+from layouts import export, members
+
+import corruptset
+from corruptset.errors import BuildError, CorruptsetError
+from corruptset.generate.views.layouts import IMAGE_WORDS, SET_WORDS, Layout, Text, read_layout
+from corruptset.generate.views.view_check import check_view
+from corruptset.manifests.verify.views import verify_view
+
+PAGE = doc_pages.ROOT / "docs/own-layout.md"
+ARRAYS = """
+container = "arrays"
+place = "all/{split}.npy"
+beside = [{path = "all/{split}-labels.npy", labels = "int64"}, {path = "all/{split}.txt", line = "{set} {index} {label}"}]
+"""
+TARS = """
+container = "tars"
+place = "{top}/{set}.tar"
+image = "{class}/{image}.{ext}"
+with_each = [{path = "{class}/{image}.json", columns = ["label", "set"]}]
+"""
+
+
+def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
+    (folder / name).write_text(text, "utf-8")
+    return folder / name
+
+
+def test_the_page_as_it_stands(tmp_path: Path) -> None:
+    text = PAGE.read_text("utf-8")
+    (layout,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    write(tmp_path, layout, "by-class.toml")
+    (lines,) = [block for kind, block in doc_pages.blocks(PAGE) if kind == "sh"]
+    for line in lines.splitlines():
+        doc_pages.shell(line, tmp_path)
+    data = corruptset.open(tmp_path / "built/imagenet-c-1.1.0")
+    top = tmp_path / "data/imagenet-c-1.1.0"
+    sample = data.samples[3]
+    folder = data.classes[sample.class_index].folder
+    image = top / f"fog/2/{folder}/00003-fog.JPEG"
+    assert image.samefile(data["fog/2"].stored(3, prefer="folder")[1])
+    rows = (top / "fog/2/labels.csv").read_text("utf-8").splitlines()
+    assert len(rows) == len(data.samples)
+    assert rows[3] == f"{folder}/00003-fog.JPEG,{sample.label}"
+    assert corruptset.export(tmp_path / "by-class.toml", data.path, tmp_path / "again", progress=False).top == tmp_path / "again" / top.name
+
+
+def test_the_page_names_every_key_and_word() -> None:
+    text = PAGE.read_text("utf-8")
+    keys = {key for row in re.findall(r"^\| (`.*?) \|", text.partition("## Words")[0], re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    assert keys == set(Layout.model_fields)
+    assert all(f"`{key}`" in text for key in Text.model_fields)
+    assert set(re.findall(r"`\{(\w+)\}`", text.partition("## Words")[2])) == {*SET_WORDS, *IMAGE_WORDS}
+
+
+@pytest.mark.parametrize("text", [ARRAYS, TARS])
+def test_arrays_and_tars_are_written_and_damage_in_them_is_found(png: Path, tmp_path: Path, text: str) -> None:
+    done = export(write(tmp_path, text), png, tmp_path / "view", sets=["clean", "contrast/*"])
+    data = corruptset.open(png)
+    sets = ["clean", *(f"contrast/{s}" for s in range(1, 6))]
+    if text == ARRAYS:
+        rows = np.load(tmp_path / "view/all/test.npy")
+        np.testing.assert_array_equal(rows, np.concatenate([data[s].array() for s in sets]))
+        np.testing.assert_array_equal(np.load(tmp_path / "view/all/test-labels.npy"), np.concatenate([data[s].labels for s in sets]))
+        lines = (tmp_path / "view/all/test.txt").read_text("utf-8").splitlines()
+        assert lines == [f"{s} {i} {label}" for s in sets for i, label in enumerate(data[s].labels)]
+    else:
+        files = members(done.top / "contrast/4.tar")
+        first = data.samples[0].id
+        assert list(files)[:2] == [f"{first}.png", f"{first}.json"]
+        assert json.loads(files[f"{first}.json"]) == {"label": 0, "set": "contrast/4"}
+        assert len(files) == 2 * len(data.samples)
+    assert verify_view(tmp_path / "view").ok
+    assert check_view(png, tmp_path / "view").ok
+    for file in sorted(p for p in (tmp_path / "view").rglob("*") if p.is_file() and p.name != "VIEW.json"):
+        copy = tmp_path / "copy"
+        shutil.copytree(tmp_path / "view", copy)
+        path = copy / file.relative_to(tmp_path / "view")
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 4
+        path.write_bytes(bytes(content))
+        assert not verify_view(copy).ok
+        assert {p.path.partition("#")[0].partition(":")[0] for p in check_view(png, copy).problems} == {path.relative_to(copy).as_posix()}
+        shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ('container = "files"\nplace = "{top}/{set}"\nimage = "{clas}.png"', "has {clas}; the words known there are"),
+        ('container = "files"\nplace = "../{set}"\nimage = "{image}.png"', "is not a relative path"),
+        ('container = "files"\nplace = "/etc/{set}"\nimage = "{image}.png"', "is not a relative path"),
+        ('container = "files"\nplace = "{set.__class__}"\nimage = "{image}.png"', r"has {set.__class__}"),
+        ('container = "files"\nplace = "{set}"\nimage = "{index:09999999999d}.png"', "may have a width"),
+        ('container = "files"\nplace = "{set"\nimage = "{image}.png"', "expected '}'"),
+        ('container = "folders"\nplace = "{set}"\nimage = "{image}.png"', "expected one of 'files', 'arrays' or 'tars'"),
+        ('container = "files"\nplace = "{set}"', "image says what an image is called"),
+        ('container = "arrays"\nplace = "{set}"', "an array's name ends in .npy"),
+        ('container = "files"\nplace = "{set}"\nimage = "{image}.png"\nimages = 1', "images: there is no such key. Did you mean 'image'"),
+        ('name = "openood"\ncontainer = "files"\nplace = "{set}"\nimage = "{image}.png"', "as a view of corruptset's own"),
+        ("container =", "is not TOML"),
+        ('container = "files"\nplace = "{top}"\nimage = "{class}/{image}.{suffix}"', "two images, or an image and a text, would lie there"),
+        ('container = "tars"\nplace = "all.tar"\nimage = "{set}/{image}.{ext}"', "two images, or an image and a text, would lie there"),
+        ('container = "tars"\nplace = "{set}.tar"\nimage = "{label}.{ext}"', "two images, or an image and a text, would lie there"),
+        ('container = "files"\ntop = "../x"\nplace = "{top}/{set}"\nimage = "{image}.png"', "is not a relative path"),
+        ('container = "files"\nplace = "{set}"\nimage = "{image}.png"\nremarks = [{text = "{id}"}]', "has {id}; the words known there"),
+        ('container = "files"\nplace = "{set}"\nimage = "{label}.{suffix}"', "two images, or an image and a text, would lie there"),
+    ],
+)
+def test_what_is_no_layout_or_loses_images_is_refused(png: Path, tmp_path: Path, text: str, match: str) -> None:
+    with pytest.raises(CorruptsetError, match=match.replace("{", r"\{")):
+        export(write(tmp_path, text), png, tmp_path / "view", sets=["contrast/*"])
+    assert not (tmp_path / "view").exists()
+    with pytest.raises(BuildError, match="cannot be read"):
+        read_layout(tmp_path / "absent.toml")
+
+
+def test_a_layout_in_a_record_from_elsewhere_leads_nowhere(png: Path, tmp_path: Path) -> None:
+    export(write(tmp_path, TARS), png, tmp_path / "view", sets=["contrast/*"])
+    record = json.loads((tmp_path / "view/VIEW.json").read_text("utf-8"))
+    wrong: dict[str, Any] = {"place": "../../{set}.tar", "image": "{image.__class__}", "container": 3, "name": "openood", "top": "/etc"}
+    for key, value in wrong.items():
+        (tmp_path / "view/VIEW.json").write_text(json.dumps(record | {"layout": record["layout"] | {key: value}}), "utf-8")
+        (problem,) = check_view(png, tmp_path / "view").problems
+        assert (problem.path, problem.kind) == ("VIEW.json", "records")
+    assert tarfile.is_tarfile(tmp_path / "view/small-c-1.0.0/contrast/1.tar")
