@@ -93,7 +93,9 @@ class View:
         for position, index in enumerate(chosen):
             split = (samples[index].split or "test") if "{split" in place else ""
             groups.setdefault((split, position // SHARD if "{shard" in place else 0), []).append(index)
-        of_all = self._of_data | {"top": self.top} | ({"archives": _archives_id(self.subject.manifest)} if "{archives" in place else {})
+        of_all = self._of_data | {"top": self.top}
+        if "{archives" in self.layout.model_dump_json():
+            of_all["archives"] = _archives_id(self.subject.manifest)
         rows: Counter[str] = Counter()
         for set_id, words in sets:
             of_set = of_all | {"set": set_id, "marked_set": marked(set_id), "lettered_set": set_id, "letter": ""}

@@ -31,6 +31,7 @@ container = "tars"
 place = "{top}/{set}.tar"
 image = "{class}/{image}.{ext}"
 with_each = [{path = "{class}/{image}.json", columns = ["label", "set"]}]
+beside = [{path = "{top}/{archives}.txt", line = "{id}"}]
 """
 
 
