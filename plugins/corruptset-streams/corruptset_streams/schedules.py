@@ -104,12 +104,13 @@ def schedule(
         passes = [_shuffled(key, f"order {order}", passes[0]) for order in range(settings["orders"])]
     names = list(dict.fromkeys(passes[0]))
     every, shifts = range(len(chosen)), list[dict[str, Any]]()
-    for order, at, name in [(order, at, name) for order, way in enumerate(passes) for at, name in enumerate(way)]:
-        places = _shuffled(key, f"samples {len(shifts)}", every) if shuffle else [*every]
-        if kind == "correlated":
-            places = _in_runs(key, [sample.class_index for sample in chosen], places, len(shifts), **settings)
-        mark = not at or (reset == "shift" and not (climbs and at % len(UP_AND_DOWN)))
-        shifts.append({"order": order, "reset": mark, "set": names.index(name), "samples": places})
+    for order, one_pass in enumerate(passes):
+        for at, name in enumerate(one_pass):
+            places = _shuffled(key, f"samples {len(shifts)}", every) if shuffle else [*every]
+            if kind == "correlated":
+                places = _in_runs(key, [sample.class_index for sample in chosen], places, len(shifts), **settings)
+            mark = not at or (reset == "shift" and not (climbs and at % len(UP_AND_DOWN)))
+            shifts.append({"order": order, "reset": mark, "set": names.index(name), "samples": places})
     length = len(shifts) * len(chosen)
     if kind == "mixed" and len(shifts) > 1:
         pairs = _shuffled(key, "all", [(shift["set"], place) for shift in shifts for place in shift["samples"]])
