@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -34,18 +33,16 @@ from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.records.digests import source_digest
 
 Metric = Literal["ms-ssim", "ssim"]
-METRICS: Mapping[Metric, tuple[Callable[[Images, Images], float | None], int]] = {"ms-ssim": (ms_ssim, LEAST_SIDE), "ssim": (ssim, 8)}
+METRICS: Mapping[Metric, tuple[Callable[..., Any], int]] = {"ms-ssim": (ms_ssim, LEAST_SIDE), "ssim": (ssim, 8)}
 """Metric -> its function, and the pixels of a side that it needs."""
-
-
 GRAIN = 32
 """Parts of a severity that a place on the path is found to."""
 FARTHEST = 10
 """Severities from 0 to which the path is followed; above the last row it is a line."""
 
 
-class Search:
-    """Finds places on a path by their quality; each place is measured once.
+class Search(dict[Fraction, float]):
+    """The qualities of places on a path, each measured once, when it is asked for.
 
     Parameters
     ----------
@@ -54,14 +51,12 @@ class Search:
     """
 
     def __init__(self, measure: Callable[[Fraction], float]) -> None:
-        self.measured = {Fraction(0): 1.0}
+        super().__init__({Fraction(0): 1.0})
         self._measure = measure
 
-    def at(self, place: Fraction) -> float:
-        """Return the quality at a place."""
-        if place not in self.measured:
-            self.measured[place] = self._measure(place)
-        return self.measured[place]
+    def __missing__(self, place: Fraction) -> float:
+        self[place] = quality = self._measure(place)
+        return quality
 
     def find(self, target: float, start: int) -> tuple[Fraction, bool]:
         """Return the place whose quality is nearest to a target, and whether the path passes the target.
@@ -72,25 +67,24 @@ class Search:
         """
 
         def off(place: Fraction) -> tuple[float, Fraction]:
-            return abs(self.at(place) - target), place
+            return abs(self[place] - target), place
 
-        for whole in sorted(range(FARTHEST), key=lambda low: (abs(low - start + 0.5), -low)):
-            low, high = Fraction(whole), Fraction(whole + 1)
-            falls = self.at(low) >= self.at(high)
-            if (self.at(low) - target) * (self.at(high) - target) > 0:
+        for low in sorted(map(Fraction, range(FARTHEST)), key=lambda low: (abs(low - start + 0.5), -low)):
+            high = low + 1
+            falls = self[low] >= self[high]
+            if (self[low] - target) * (self[high] - target) > 0:
                 continue
-            while high - low > Fraction(1, GRAIN):
+            while high - low > 1 / GRAIN:
                 middle = (low + high) / 2
-                if (self.at(middle) >= target) == falls:
+                if (self[middle] >= target) == falls:
                     low = middle
                 else:
                     high = middle
             return min(filter(None, (low, high)), key=off), True
-        return min(filter(None, self.measured), key=off), False
+        return min(filter(None, self), key=off), False
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """A severity at the new size."""
 
     severity: int
@@ -109,12 +103,10 @@ class Level:
     """With ``scale="side"``."""
 
 
-@dataclass(frozen=True)
-class Calibrated:
+class Calibrated(NamedTuple):
     """A finished table."""
 
     table: Path
-    name: str
     levels: Mapping[str, Sequence[Level]]
     """Corruption -> its severities."""
 
@@ -123,29 +115,6 @@ class Calibrated:
         ways = {"calibrated": "quality", "none": "unscaled", "side": "scaled"}
         levels = self.levels[corruption]
         return {way: fmean(abs(getattr(level, field) - level.target) for level in levels) for way, field in ways.items()}
-
-
-def _quality(
-    images: Sequence[Images],
-    keys: NDArray[np.uint64],
-    metric: Metric,
-    name: str,
-    side: int,
-    parameters: Mapping[str, Any],
-    scale: Scale = "none",
-) -> float:
-    """Return the mean similarity of corrupted and clean images; all parameters have the same random draws.
-
-    The parameters are every column of a row that is made for images of `side`.
-    """
-    stage = Stage(name, get_corruption(name).revision, 1, None, parameters)
-    (key,) = chain_keys([stage], 0, "severity")
-    values = []
-    for i, image in enumerate(images):
-        out = apply_stage(image[None], stage, key, keys[i : i + 1], side=side, scale=scale)
-        value = METRICS[metric][0](image, out[0])
-        values.append(1.0 if value is None else value)
-    return float(np.mean(values))
 
 
 def calibrate(
@@ -205,29 +174,40 @@ def calibrate(
     """
     table = get_calibration(reference)
     _check(names, table, to, metric)
-    path = Path(f"{table.name}-{to}.toml" if out is None else out)
+    title = f"{table.name}-{to}"
+    path = Path(out or f"{title}.toml")
     check_output(path, force=force, formats=(".toml",))
     opened = open_source(source) if isinstance(source, str) else source
     checked = check(opened, select(opened.samples, samples=samples))
     checked.raise_for_bad()
-    chosen = [CheckedSample(*entry) for entry in checked.good]
-    keys = sample_keys(one.sample.id for one in chosen)
+    keys = sample_keys(sample.id for sample, *_ in checked.good)
     qualities = []
     for side in (table.side, to):
         square = ResizeCrop(kind="resize-crop", resize=side, crop=side)
-        images = [load_clean(opened, one, square) for one in chosen]
-        qualities.append(functools.partial(_quality, images, keys, metric))
+        images = [load_clean(opened, CheckedSample(*entry), square) for entry in checked.good]
+        qualities.append(partial(_quality, images, keys, metric))
+    digest = source_digest((sample.id, sample.label, sha256) for sample, sha256, *_ in checked.good)
     found: dict[str, list[Level]] = {}
+    lines, rows = [f"name = {json.dumps(title)}", f"side = {to}", "", "[sources]"], []
     workers = Parallel(n_jobs=min(jobs, len(names)), return_as="generator")
-    for levels in workers(delayed(_levels)(name, table, *qualities) for name in names):
-        found[names[len(found)]] = levels
+    for name, levels in zip(names, workers(delayed(_levels)(name, table, *qualities) for name in names), strict=True):
+        found[name] = levels
         if progress is not None:
             progress("corruptions", len(found), len(names))
-    digest = source_digest((c.sample.id, c.sample.label, c.sha256) for c in chosen)
-    text = _table_text(found, table, to, f"mean {metric} over {len(chosen)} images of {digest}")
+        for level in levels:
+            key = f"{name}_{level.severity}"
+            source_text = (
+                f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; mean {metric} over "
+                f"{len(keys)} images of {digest}: {level.quality:.4f}, where {table.name} at {table.side} pixels has {level.target:.4f}"
+                f"{'' if level.reached else '; the path does not reach it'}"
+            )
+            lines.append(f"{key} = {json.dumps(source_text)}")
+            columns = {"severity": level.severity, **level.parameters, "source": key}
+            rows += ["", f"[[{name}]]", *(f"{column} = {json.dumps(value)}" for column, value in columns.items())]
+    text = "\n".join([*lines, *rows, ""])
     parse_table(text, str(path))
     write_atomic(path, text.encode())
-    return Calibrated(path, f"{table.name}-{to}", found)
+    return Calibrated(path, found)
 
 
 def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) -> None:
@@ -235,8 +215,8 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
     if metric not in METRICS:
         raise ParameterError(f"metric is {metric!r}; expected one of {', '.join(METRICS)}.")
     least = METRICS[metric][1]
-    if type(to) is not int or not least <= to <= 8192 or table.side < least:
-        instead = " Use metric ssim for smaller ones." if metric == "ms-ssim" else ""
+    if not least <= to <= 8192 or table.side < least:
+        instead = " Use metric ssim for smaller ones." * (metric == "ms-ssim")
         raise ParameterError(f"From {table.side} to {to} pixels: {metric} needs sides of {least} to 8192 pixels.{instead}")
     if not names or len(set(names)) < len(names):
         raise ParameterError(f"names is {list(names)}; expected some corruptions, each once.")
@@ -247,34 +227,28 @@ def _check(names: Sequence[str], table: Calibration, to: int, metric: Metric) ->
             table.row(name, severity)
 
 
+def _quality(images: list[Images], keys: NDArray[np.uint64], metric: Metric, side: int, stage: Stage, scale: Scale = "none") -> float:
+    """Return the mean similarity of corrupted and clean images; all stages of a corruption have the same random draws.
+
+    The stage has the columns of a row that is made for images of `side`.
+    """
+    (key,) = chain_keys([stage], 0, "severity")
+    made = [apply_stage(image[None], stage, key, own, side=side, scale=scale)[0] for image, own in zip(images, keys[:, None], strict=True)]
+    return float(np.mean([*map(METRICS[metric][0], images, made)]))
+
+
 def _levels(name: str, table: Calibration, old: Callable[..., float], new: Callable[..., float]) -> list[Level]:
     """Return the five severities of a corruption at the new size."""
-    of = table.of(name)
+    of, declared, levels = table.of(name), get_corruption(name), []
 
-    def parameters(place: Fraction) -> Mapping[str, Any]:
-        return row_between(get_corruption(name), of.rows[name], place, of.name).parameters
+    def stage(place: Fraction) -> Stage:
+        return Stage(name, declared.revision, 1, None, row_between(declared, of.rows[name], place, of.name).parameters)
 
-    search, levels = Search(lambda place: new(name, of.side, parameters(place))), []
+    search = Search(lambda place: new(of.side, stage(place)))
     for severity in range(1, 6):
         own = Fraction(severity)
-        target = old(name, of.side, parameters(own))
+        target = old(of.side, stage(own))
         place, reached = search.find(target, severity)
-        unscaled, scaled = search.at(own), new(name, of.side, parameters(own), "side")
-        levels.append(Level(severity, target, place, parameters(place), search.at(place), reached, unscaled, scaled))
+        scaled = new(of.side, stage(own), "side")
+        levels.append(Level(severity, target, place, stage(place).parameters, search[place], reached, search[own], scaled))
     return levels
-
-
-def _table_text(found: Mapping[str, Sequence[Level]], table: Calibration, to: int, where: str) -> str:
-    """Return the table file: rows with a source each, which says what was reached."""
-    lines, rows = [f"name = {json.dumps(f'{table.name}-{to}')}", f"side = {to}", "", "[sources]"], []
-    for name, levels in found.items():
-        for level in levels:
-            key = f"{name}_{level.severity}"
-            source = (
-                f"corruptset calibrate: place {float(level.place):g} on the path through the rows of {table.name}; "
-                f"{where}: {level.quality:.4f}, where {table.name} at {table.side} pixels has {level.target:.4f}"
-            ) + ("" if level.reached else "; the path does not reach it")
-            lines.append(f"{key} = {json.dumps(source)}")
-            columns = {"severity": level.severity, **level.parameters, "source": key}
-            rows += ["", f"[[{name}]]", *(f"{column} = {json.dumps(value)}" for column, value in columns.items())]
-    return "\n".join(lines + rows) + "\n"

@@ -42,7 +42,6 @@ def calibrate(
         put(f"{name}: severity, target, place on the path, quality, distance (with scale none, with scale side)")
         for level in levels:
             own, none, side = (value - level.target for value in (level.quality, level.unscaled, level.scaled))
-            short = "" if level.reached else "  (not reached)"
-            place = float(level.place)
-            put(f"  {level.severity}  {level.target:.4f}  {place:8g}  {level.quality:.4f}  {own:+.4f} ({none:+.4f}, {side:+.4f}){short}")
+            reached = f"  {level.severity}  {level.target:.4f}  {float(level.place):8g}  {level.quality:.4f}"
+            put(f"{reached}  {own:+.4f} ({none:+.4f}, {side:+.4f}){'' if level.reached else '  (not reached)'}")
     put(f"{made.table}: {len(made.levels)} corruptions")

@@ -18,7 +18,7 @@ def test_the_nearest_grain_of_a_falling_path(target):
     grains = [Fraction(k, GRAIN) for k in range(1, FARTHEST * GRAIN + 1)]
     assert reached
     assert place == min(grains, key=lambda grain: abs(FALLING(grain) - target))
-    assert len(search.measured) < 20, "each place is measured once, and few are"
+    assert len(search) < 20, "each place is measured once, and few are"
 
 
 def test_a_path_that_does_not_reach_it_gives_its_nearest():

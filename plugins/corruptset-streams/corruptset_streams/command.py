@@ -67,10 +67,14 @@ def schedule(
     from .schedules import schedule as make
 
     head, shifts = make(directory, **given)
-    told = head | {"path": given["out"], "sets": len(head["sets"]), "samples": len(head["samples"])}
-    told |= {"shifts": len(shifts), "resets": sum(shift["reset"] for shift in shifts)}
-    line = "{path}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets"
-    _tell(as_json, told, line + "\nDigest: {digest}")
+    told = head | {
+        "path": given["out"],
+        "sets": len(head["sets"]),
+        "samples": len(head["samples"]),
+        "shifts": len(shifts),
+        "resets": sum(shift["reset"] for shift in shifts),
+    }
+    _tell(as_json, told, "{path}: {kind}, {length} images in {shifts} shifts of {sets} sets, {resets} resets\nDigest: {digest}")
 
 
 @with_options(STREAM)
@@ -94,5 +98,8 @@ def stream(
         return _tell(as_json, {"path": grid, "sets": len(table.cells)}, "{path}: a recipe of {sets} sets")
     with progress_of("stream") as progress:
         made = make(recipe, **given, progress=progress)
-    line = f"{{images}} images in {{steps}} steps, {{tars}} tars, {size(made.bytes)}; {{made}} images made by this call"
-    _tell(as_json, made._asdict(), line + "\nDirectory: {directory}\nDigest:    {digest}")
+    text = (
+        f"{{images}} images in {{steps}} steps, {{tars}} tars, {size(made.bytes)}; {{made}} images made by this call\n"
+        "Directory: {directory}\nDigest:    {digest}"
+    )
+    _tell(as_json, made._asdict(), text)

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from corruptset.canonical import canonical
+from corruptset.manifests.images.pictures import picture_of
 
 EXACT = Context(prec=30)
 LOG = Decimal("0.287682072451780927439219005991")
@@ -40,6 +41,6 @@ def draw_crop(width: int, height: int, key: list[Any]) -> tuple[tuple[int, ...],
 
 def cropped(image: Any, box: Any, flipped: bool, size: tuple[int, int], interpolation: str) -> Any:
     """Return a crop of an (H, W, C) image, resized by Pillow to (width, height), then flipped."""
-    picture = Image.fromarray(image if image.shape[2] == 3 else image[:, :, 0]).crop(box)
-    out = np.asarray(picture.resize(size, Image.Resampling[interpolation.upper()])).reshape(*size[::-1], -1)
+    picture = picture_of(image).crop(box).resize(size, Image.Resampling[interpolation.upper()])
+    out = np.asarray(picture).reshape(*size[::-1], -1)
     return out[:, ::-1] if flipped else out

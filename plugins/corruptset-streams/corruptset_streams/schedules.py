@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import defaultdict
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +84,7 @@ def schedule(
     if out is not None:
         check_output(Path(out), force=force, formats=(Path(out).suffix,))
     data = DataSet(directory)
-    classes, each, climbs = len(data.classes), reset == "shift", kind == "gradual"
+    classes, climbs = len(data.classes), kind == "gradual"
     usual: dict[str, dict[str, Any]] = {
         "continual": {},
         "gradual": {},
@@ -99,18 +99,19 @@ def schedule(
     settings = usual[kind] | given
     chosen = select(data.samples, **selection)  # type: ignore[arg-type]
     key = stage_key(check_seed(seed), [(f"schedule@{REVISION}", {"kind": kind})])
-    specs = _sets(data, split_globs(sets), severity, climbs)
-    visits = [(0, each and not (climbs and at % len(UP_AND_DOWN)), spec) for at, spec in enumerate(specs)]  # order, reset, set
+    passes = [_sets(data, split_globs(sets), severity, climbs)]
     if kind == "random-orders":
-        ways = [_shuffled(key, f"order {order}", specs) for order in range(settings["orders"])]
-        visits = [(order, each or not at, spec) for order, way in enumerate(ways) for at, spec in enumerate(way)]
-    names = list(dict.fromkeys(spec.id for *_, spec in visits))
-    every, shifts = [*range(len(chosen))], list[dict[str, Any]]()
-    for number, (order, mark, spec) in enumerate(visits):
-        places = _shuffled(key, f"samples {number}", every) if shuffle else every
-        if kind == "correlated":
-            places = _in_runs(key, [sample.class_index for sample in chosen], places, number, **settings)
-        shifts.append({"order": order, "reset": mark or not number, "set": names.index(spec.id), "samples": places})
+        passes = [_shuffled(key, f"order {order}", passes[0]) for order in range(settings["orders"])]
+    names = list(dict.fromkeys(passes[0]))
+    every, shifts = range(len(chosen)), list[dict[str, Any]]()
+    for order, one_pass in enumerate(passes):
+        for at, name in enumerate(one_pass):
+            places = _shuffled(key, f"samples {len(shifts)}", every) if shuffle else [*every]
+            if kind == "correlated":
+                places = _in_runs(key, [sample.class_index for sample in chosen], places, len(shifts), **settings)
+            mark = not at or (reset == "shift" and not (climbs and at % len(UP_AND_DOWN)))
+            shifts.append({"order": order, "reset": mark, "set": names.index(name), "samples": places})
+    length = len(shifts) * len(chosen)
     if kind == "mixed" and len(shifts) > 1:
         pairs = _shuffled(key, "all", [(shift["set"], place) for shift in shifts for place in shift["samples"]])
         of, places = map(list, zip(*pairs, strict=True))
@@ -121,7 +122,7 @@ def schedule(
         "seed": seed,
         "parameters": {"reset": reset, "shuffle": shuffle, **settings},
         "data_set": {"name": data.manifest.name, "version": data.manifest.version, "digest": data.digest},
-        "length": len(visits) * len(chosen),
+        "length": length,
         "sets": names,
         "samples": [sample.id for sample in chosen],
     }
@@ -132,7 +133,7 @@ def schedule(
     return Schedule(head, shifts)
 
 
-def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list[Any]:
+def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list[str]:
     """Return the sets in the recipe's order, or each corruption's up and down: those that are named, else tests of one corruption, at 5."""
     specs, problems = matching_sets([spec for spec in specs_of(data.manifest) if spec.id in data], globs or ["*"])
     if globs is None:
@@ -143,8 +144,8 @@ def _sets(data: DataSet, globs: Any, severity: int | None, climbs: bool) -> list
     if problems or not specs:
         raise ScheduleError(" ".join(problems) or f"{data.path} has no set of one corruption at severity {severity}. Name others: --sets.")
     if not climbs:
-        return specs
-    found = {(spec.stages[0].corruption, spec.stages[0].severity): spec for spec in specs}
+        return [spec.id for spec in specs]
+    found = {(spec.stages[0].corruption, spec.stages[0].severity): spec.id for spec in specs}
     try:
         return [found[name, severity] for name in dict.fromkeys(name for name, _ in found) for severity in UP_AND_DOWN]
     except KeyError as e:
@@ -158,9 +159,9 @@ def _words(key: np.uint64, name: str, count: int) -> NDArray[np.uint64]:
     return words[::2].astype(np.uint64) << np.uint64(32) | words[1::2]
 
 
-def _shuffled(key: np.uint64, name: str, items: list[Any]) -> list[Any]:
+def _shuffled(key: np.uint64, name: str, items: Sequence[Any]) -> list[Any]:
     """Return items in a random order."""
-    return [items[n] for n in np.argsort(_words(key, name, len(items)), kind="stable")]
+    return [items[n] for n in np.argsort(_words(key, name, len(items)), kind="stable").tolist()]
 
 
 def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, delta: float, slots: int) -> list[int]:
@@ -171,8 +172,8 @@ def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, d
     proportions are never made: a Polya urn draws the same slots. A sample falls into a slot at random with weight slots * delta,
     and with weight 1 into that of each sample of its class before it.
     """
-    filled: dict[int, list[int]] = defaultdict(list)
-    stretches: dict[tuple[int, int], list[int]] = defaultdict(list)
+    filled: dict[int, list[int]] = defaultdict(list)  # label -> the slot of each of its samples
+    runs: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))  # slot -> label -> samples
     new = slots * delta
     for place, word in zip(places, _words(key, f"slots {visit}", len(places)).tolist(), strict=True):
         uniform, before = (word >> 11) * 2.0**-53, filled[labels[place]]
@@ -181,9 +182,10 @@ def _in_runs(key: np.uint64, labels: list[int], places: list[int], visit: int, d
         if before and at >= new:
             slot = before[min(int(at - new), len(before) - 1)]
         before.append(slot)
-        stretches[slot, labels[place]].append(place)
-    ways = groupby(sorted(stretches), lambda one: one[0])
-    return [place for slot, way in ways for one in _shuffled(key, f"classes {visit} {slot}", list(way)) for place in stretches[one]]
+        runs[slot][labels[place]].append(place)
+    return [
+        place for slot, run in sorted(runs.items()) for one in _shuffled(key, f"classes {visit} {slot}", sorted(run)) for place in run[one]
+    ]
 
 
 class StreamItem(NamedTuple):
@@ -219,11 +221,11 @@ class Stream(MapStyle[StreamItem]):
             self._index, self._sets = [index[id] for id in head["samples"]], [data.torch(name, transform) for name in head["sets"]]
             columns = [(number, range(len(shift["samples"])), shift["set"], shift["samples"]) for number, shift in enumerate(shifts)]
             self._rows = np.concatenate([np.stack(np.broadcast_arrays(*shift), 1) for shift in columns])
-            inside = self._rows.min() >= 0 and (self._rows.max(0)[2:] < [len(self._sets), len(self._index)]).all()
+            np.ravel_multi_index(self._rows.T[2:], (len(self._sets), len(self._index)))  # refuses places that are not there
         except (LookupError, TypeError, ValueError):  # a file of another form, with a digest that fits
-            inside = False
-        if not inside:
-            raise ScheduleError("The schedule's lines name sets or samples that its first line does not, or the data set does not.")
+            raise ScheduleError(
+                "The schedule's lines name sets or samples that its first line does not, or the data set does not."
+            ) from None
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 import corruptset
 from corruptset.canonical import canonical_sha256
-from corruptset.corruptions.keys import hash64, sample_keys
-from corruptset.corruptions.random.philox import uniforms
+from corruptset.corruptions.keys import Keys, hash64, sample_keys
 from corruptset.corruptions.stages import parse_chain
 from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit import interruption, locks
@@ -98,7 +94,8 @@ def stream(
         with Workers(spec.workers) as workers:
             build = accepted.accepted_build(spec, check(spec.source, spec.selected, workers=workers, judge=spec.size_problem))
             job = build.job(directory, spec.asked)
-            steps = range(0, table.length, table.speed)
+            places = range(table.length)
+            steps = places[:: table.speed]
             sets = list(islice(walk(table, used, seed), len(steps)))
             known = build.identity | {
                 "schema_version": 1,
@@ -113,8 +110,7 @@ def stream(
             }
             record = json.loads(json.dumps({key: known[key] for key in KEYS}))
             digest = _finished(directory, record)
-            starts = range(0, table.length, table.tar)
-            tars = {directory / f"serial_{at // table.tar:05d}.tar": range(at, min(at + table.tar, table.length)) for at in starts}
+            tars = {directory / f"serial_{at // table.tar:05d}.tar": places[at : at + table.tar] for at in places[:: table.tar]}
             made = 0
             with locks.locked(directory):
                 if digest is None:
@@ -157,13 +153,12 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
     seed, samples, spec, made = job.maker.seed, job.samples, job.preprocessing, list[str]()
     keys = sample_keys(chosen.sample.id for chosen in samples)
     random = table.crops == "random"
-    whole = Unchanged(kind="none", channels="keep" if spec.channels == "keep" else "rgb") if random else spec
+    whole = Unchanged(kind="none", channels=spec.channels) if random else spec  # type: ignore[arg-type]
 
-    @cache
-    def order(*turn: int) -> NDArray[np.intp]:
+    @lru_cache(1)
+    def order(*turn: int) -> list[int]:
         """Return the samples in the order of a step's turn: each image comes once, then each once again."""
-        key = hash64(["stream", STREAM_VERSION, seed, "order", *turn])
-        return np.argsort(uniforms(key, keys, np.uint32(0), 0.0, 1.0), kind="stable")
+        return list(Keys(hash64(["stream", STREAM_VERSION, seed, "order", *turn]), keys).uniforms().argsort(kind="stable"))
 
     def members() -> Iterator[tuple[str, bytes]]:
         for place in places:
@@ -176,8 +171,9 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
             image = worker.load_clean(job.source, chosen, whole)
             if random:
                 size = image.shape[1], image.shape[0]
-                info["crop"], info["flipped"] = draw_crop(*size, ["stream", STREAM_VERSION, seed, "crop", key])
-                image = cropped(image, info["crop"], info["flipped"], spec.size(*size), getattr(spec, "interpolation", "bilinear"))
+                crop, flipped = draw_crop(*size, ["stream", STREAM_VERSION, seed, "crop", key])
+                info |= {"crop": crop, "flipped": flipped}
+                image = cropped(image, crop, flipped, spec.size(*size), getattr(spec, "interpolation", "bilinear"))
             image = corruptset.corrupt(image, sets[step], calibration=recipe.table(), scale=recipe.scale, seed=seed, key=key)
             made.append(pixel_digest(image))
             yield f"sample_{place:08d}.info", json.dumps(info, ensure_ascii=False).encode()

@@ -18,6 +18,7 @@ from pydantic import Field, PositiveInt, ValidationError
 
 from corruptset.corruptions.fractional import severity_number
 from corruptset.corruptions.keys import hash64
+from corruptset.corruptions.stages import Stage, set_id
 from corruptset.error_lines import mistake_lines
 from corruptset.errors import RecipeError, first_few, mistakes
 from corruptset.files import read_text
@@ -109,8 +110,7 @@ def cell_id(one: str, s1: float, two: str, s2: float) -> str:
     >>> cell_id("fog", 0.25, "snow", 3), cell_id("fog", 0, "snow", 3)
     ('fog-0p25+snow-3', 'snow/3')
     """
-    text = "+".join(f"{name}-{severity:g}".replace(".", "p") for name, severity in ((one, s1), (two, s2)) if severity)
-    return text if s1 and s2 else text.replace("-", "/")
+    return set_id([Stage(name, 1, severity) for name, severity in ((one, s1), (two, s2)) if severity])
 
 
 def accuracies_of(table: StreamTable, path: str | Path | None) -> dict[str, float]:

@@ -76,7 +76,9 @@ def test_slices_batches_and_single_items_agree(stored: DataSet, mixed: Schedule)
         stream["fog"]
 
 
-@pytest.mark.parametrize(("name", "places"), [("samples", [0, -1]), ("samples", [0, 99]), ("set", -1), ("set", [0, 2])])
+@pytest.mark.parametrize(
+    ("name", "places"), [("samples", [0, -1]), ("samples", [0, 99]), ("samples", [0, 0.5]), ("set", -1), ("set", [0, 2])]
+)
 def test_places_that_are_not_there_are_refused(stored: DataSet, name: str, places: object) -> None:
     made = schedule(stored.path, sets=["contrast/1", "contrast/2"], samples=2)
     made.shifts[1][name] = places
