@@ -53,7 +53,6 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> Answe
             )
     problems = [f"the answer {name!r} stands for {n} classes" for name, n in Counter(names).items() if n > 1]
     problems += [f"there are {len(names)} answers; expected 2 to {MOST}"] if not 2 <= len(names) <= MOST else []
-    problems += ["one of the answers has no name"] if not all(name.strip() for name in names) else []
     if problems:
         raise StudyError(
             f"People cannot choose from these answers:\n{listed(problems)}\nPut the classes into categories (--categories FILE)."
@@ -63,10 +62,9 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> Answe
 
 def _needs_categories(data: DataSet) -> str:
     selected = data.manifest.selection.get("per_super_category")
-    named = selected.get("categories") if isinstance(selected, dict) else None
-    chosen = (
-        f" Its images were selected by the categories {', '.join(map(str, named))}: the file of that selection will do." if named else ""
-    )
+    chosen = ""
+    if selected is not None:
+        chosen = f" Its images were selected by the categories {', '.join(selected['categories'])}: the file of that selection will do."
     return (
         f"{data.path} has {len(data.classes)} classes, and people choose from at most {MOST} answers. Put the classes into categories: "
         f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"

@@ -15,7 +15,8 @@ from .answer_choices import AnswerChoices
 from .study_records import Trial
 
 T = TypeVar("T")
-Pixels = NDArray[np.uint8]
+Pictures = list[tuple[Trial, NDArray[np.uint8]]]
+"""What is shown: (H, W, C) images, C 1 or 3, with what they are."""
 
 
 def hash_of(*words: str) -> bytes:

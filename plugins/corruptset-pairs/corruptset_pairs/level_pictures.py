@@ -2,42 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from corruptset.errors import StudyError
 from corruptset.manifests.reader import DataSet
 from corruptset.quantities import spans
 from corruptset.scores.outcomes import CLEAN
+from corruptset.scores.records import Scores
+from corruptset.scores.scores_file import load_scores
+from corruptset.scores.set_choice import choose
 
-from .draw import Draw, Pixels
-from .study_records import Trial
+from .draw import Draw, Pictures
 
-Levels = Mapping[int, Mapping[str, str | None]]
-"""Level -> the sets at it, each with its degradation; the clean images are level 0 of none."""
-
-
-def levels_of(data: DataSet, ids: Sequence[str], levels: Sequence[int] | None) -> Levels:
-    """Return the sets that are levels of gradual degradations, or only those of some levels."""
-    found: dict[int, dict[str, str | None]] = {}
-    for set_id in ids:
-        stages = data[set_id].record.stages
-        level = 0 if set_id == CLEAN else stages[0].level if len(stages) == 1 else None
-        if level is not None:
-            found.setdefault(level, {})[set_id] = stages[0].corruption if stages else None
-    absent = sorted(set(levels or ()) - found.keys())
-    if absent and found:
-        raise StudyError(f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {spans(sorted(found))}.")
-    return {level: sets for level, sets in found.items() if levels is None or level in levels}
+Accuracy = dict[str, dict[str, float]]
+"""Of a model: degradation -> level -> accuracy."""
 
 
-def level_pictures(data: DataSet, levels: Levels, count: int, draw: Draw) -> Iterator[tuple[Trial, Pixels]]:
-    """Yield the pictures of both groups: so many source images, levels as often as each other, and all degradations of a level in turn.
+def level_pictures(
+    data: DataSet,
+    draw: Draw,
+    count: int,
+    sets: Sequence[str] | None,
+    levels: Sequence[int] | None,
+    scores: str | Path | Scores | None,
+) -> tuple[str | None, Accuracy, Pictures]:
+    """Return the model, its accuracy, and the pictures of both groups: levels as often as each other, and degradations of a level in turn.
 
     Raises
     ------
     StudyError
-        There are fewer source images.
+        There are no such levels, or fewer source images; the scores are of another data set.
     """
+    corruption_of: dict[str, str | None] = {}
+    at: dict[int, list[str]] = {}
+    for set_id in choose(data, sets):
+        stages = data[set_id].record.stages
+        level = 0 if set_id == CLEAN else stages[0].level if len(stages) == 1 else None
+        if level is not None:
+            at.setdefault(level, []).append(set_id)
+            corruption_of[set_id] = stages[0].corruption if stages else None
+    absent = sorted(set(levels or ()) - at.keys())
+    if absent and at:
+        raise StudyError(f"{data.path} has no set at level {', '.join(map(str, absent))}; there are levels {spans(sorted(at))}.")
+    at = {level: ids for level, ids in sorted(at.items()) if levels is None or level in levels}
+    if not any(at):
+        raise StudyError(
+            f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is made of a build of "
+            "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
+        )
+    model, accuracy = None, Accuracy()
+    if scores is not None:
+        read = scores if isinstance(scores, Scores) else load_scores(scores)
+        if read.digest != data.digest:
+            raise StudyError(f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}.")
+        model = read.model
+        for level, ids in at.items():
+            for set_id in ids:
+                if set_id in read.sets:
+                    accuracy.setdefault(corruption_of[set_id] or CLEAN, {})[str(level)] = read.sets[set_id].accuracy
     samples = {sample.id: sample for sample in data.samples}
     sources = draw.taken(count, {name: sample.class_index for name, sample in samples.items()}, lambda source: [source])
     if len(sources) < count:
@@ -45,12 +68,23 @@ def level_pictures(data: DataSet, levels: Levels, count: int, draw: Draw) -> Ite
             f"{data.path} has {len(sources)} images with one of the answers, and {count} were asked for: people see each image "
             f"at one level. --n {len(sources)} will do."
         )
-    order = sorted(levels, key=draw.order("levels"))
-    sets = {level: sorted(ids, key=draw.order(f"sets {level}")) for level, ids in levels.items()}
+    order = sorted(at, key=draw.order("levels"))
+    turns = {level: sorted(ids, key=draw.order(f"sets {level}")) for level, ids in at.items()}
+    pictures = []
     for unit, source in enumerate(sorted(sources, key=draw.order("units"))):
         sample = samples[source]
         for group, ahead in (("A", 0), ("B", (len(order) + 1) // 2)):
             level = order[(unit + ahead) % len(order)]
-            set_id = sets[level][(2 * (unit // len(order)) + (ahead > 0)) % len(sets[level])]
-            known = {"unit": unit, "source": source, "category": draw.choices.of_label[sample.class_index], "level": level}
-            yield draw.trial(group, set_id, source, **known, corruption=levels[level][set_id]), data[set_id].image(sample.index)
+            set_id = turns[level][(2 * (unit // len(order)) + (ahead > 0)) % len(turns[level])]
+            trial = draw.trial(
+                group,
+                set_id,
+                source,
+                unit=unit,
+                source=source,
+                category=draw.choices.of_label[sample.class_index],
+                level=level,
+                corruption=corruption_of[set_id],
+            )
+            pictures.append((trial, data[set_id].image(sample.index)))
+    return model, accuracy, pictures

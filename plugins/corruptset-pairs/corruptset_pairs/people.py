@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from corruptset.scores.estimates import Bootstrap, interval
+from corruptset.scores.estimates import Bootstrap, interval_of, value
+from corruptset.scores.formulas import Estimate
 from corruptset.scores.profiles import THRESHOLDS
 
 from .study_records import Answer, AnswerSheet, Gap, PeopleBelow, Rate, StudyKey, Trial
 
 CLUSTERS = "people and images, each drawn anew and independently of the other"
 
-Floats = NDArray[np.float64]
-Wanted = Callable[[Trial], bool]
+Row = tuple[int, Trial, Answer]
+"""An answer, with its person's number and its picture."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class People:
 
     A resample draws the people with replacement, and the units (pairs, or source images) too: an answer counts as often as its person
     times as often as its unit (Owen 2007, "The pigeonhole bootstrap"). So an interval says what other people and other images would do.
+    All estimates have the value of all answers first, then that of each resample.
     """
 
     key: StudyKey
@@ -33,83 +34,71 @@ class People:
     seed: int = 0
 
     @cached_property
-    def answers(self) -> list[tuple[int, Trial, Answer]]:
-        """Each answer with its person's number and its picture."""
+    def rows(self) -> list[Row]:
+        """All answers."""
         trials = {(trial.group, trial.id): trial for trial in self.key.trials}
         return [(p, trials[sheet.group, answer.trial], answer) for p, sheet in enumerate(self.sheets) for answer in sheet.answers]
 
     @cached_property
-    def _weights(self) -> tuple[Floats, Floats]:
-        """How often each person, and each unit, is in each resample: (resamples, people), (resamples, units)."""
+    def _weights(self) -> tuple[Estimate, Estimate]:
+        """How often each person, and each unit, is in each resample: (resamples, people), (1 + resamples, units)."""
         units = 1 + max(trial.unit for trial in self.key.trials)
         # another seed for units than for people: of as many people as units the draws would be the same
         draws = Bootstrap(len(self.sheets), seed=2 * self.seed), Bootstrap(units, seed=2 * self.seed + 1)
         people, images = (draw.means(np.eye(draw.units)) * draw.units for draw in draws)
-        return people, images
+        return people, np.vstack([np.ones(units), images])
 
-    def _accuracies(self, wanted: Wanted) -> tuple[Floats, Floats]:
-        """Return the share of people who are right about each unit's wanted pictures: (units,), and in each resample (resamples, units)."""
+    def shares(self, rows: Iterable[Row]) -> Estimate:
+        """Return the share of people who are right about each unit in some answers: (1 + resamples, units), NaN without answers."""
         people, images = self._weights
         right, given = np.zeros((2, people.shape[1], images.shape[1]))
-        for person, trial, answer in self.answers:
-            if wanted(trial):
-                given[person, trial.unit] += 1
-                right[person, trial.unit] += answer.answer == trial.category
+        for person, trial, answer in rows:
+            given[person, trial.unit] += 1
+            right[person, trial.unit] += answer.answer == trial.category
         with np.errstate(invalid="ignore"):
-            return right.sum(axis=0) / given.sum(axis=0), (people @ right) / (people @ given)
+            return np.vstack([right.sum(axis=0) / given.sum(axis=0), (people @ right) / (people @ given)])
 
-    def _mean(self, share: Floats, shares: Floats) -> tuple[float | None, Floats]:
-        """Return the mean over units that have a value, and the same in each resample."""
+    def mean(self, shares: Estimate) -> Estimate:
+        """Return the mean over the units that have a value: (1 + resamples,)."""
         known = ~np.isnan(shares)
         weights = self._weights[1] * known
         with np.errstate(invalid="ignore"):
-            replicates = (weights * np.where(known, shares, 0)).sum(axis=1) / weights.sum(axis=1)
-        return (None if np.isnan(share).all() else float(np.nanmean(share))), replicates
+            mean: Estimate = (weights * np.where(known, shares, 0)).sum(axis=1) / weights.sum(axis=1)
+        return mean
 
-    def rate(self, wanted: Wanted) -> Rate:
-        """Return how often people are right about some pictures."""
-        accuracy, replicates = self._mean(*self._accuracies(wanted))
-        answers = [answer for _, trial, answer in self.answers if wanted(trial)]
+    def rate(self, rows: Sequence[Row]) -> Rate:
+        """Return how often people are right in some answers."""
+        mean = self.mean(self.shares(rows))
         return Rate(
-            answers=len(answers),
-            accuracy=accuracy,
-            interval=interval(replicates),
-            cannot_tell=float(np.mean([a.answer is None for a in answers])) if answers else None,
-            median_ms=float(np.median([a.ms for a in answers])) if answers else None,
+            answers=len(rows),
+            accuracy=value(mean),
+            interval=interval_of(mean),
+            cannot_tell=float(np.mean([answer.answer is None for *_, answer in rows])) if rows else None,
+            median_ms=float(np.median([answer.ms for *_, answer in rows])) if rows else None,
         )
 
-    def gap(self, better: Wanted, worse: Wanted) -> Gap:
-        """Return how much more often people are right about some pictures than about others of the same units."""
-        (first, firsts), (second, seconds) = self._accuracies(better), self._accuracies(worse)
-        return self._gap(first - second, firsts - seconds)
+    def gap(self, differences: Estimate) -> Gap:
+        """Return the mean of what differs between the two members of pairs, (1 + resamples, units)."""
+        mean = self.mean(differences)
+        return Gap(pairs=int((~np.isnan(differences[0])).sum()), difference=value(mean), interval=interval_of(mean))
 
-    def confidence_gap(self, better: Wanted, worse: Wanted) -> Gap | None:
-        """Return how much more confident the model is of some pictures than of others of the same units, of units with answers to both."""
-        gaps = self._accuracies(better)[0] - self._accuracies(worse)[0]
+    def confidence_gap(self, differences: Estimate) -> Gap | None:
+        """Return how much more confident the model is of members that it has right, of pairs that have a difference of people's shares."""
+        gaps = differences[0].copy()
         gaps[~np.isnan(gaps)] = 0
         for trial in self.key.trials:
             if trial.confidence is None:
                 return None
-            gaps[trial.unit] += trial.confidence * (int(better(trial)) - int(worse(trial)))
-        return self._gap(gaps, np.broadcast_to(gaps, self._weights[1].shape))
+            gaps[trial.unit] += trial.confidence * (1 if trial.right else -1)
+        return self.gap(np.broadcast_to(gaps, differences.shape))
 
-    def _gap(self, gaps: Floats, replicates: Floats) -> Gap:
-        difference, means = self._mean(gaps, replicates)
-        return Gap(pairs=int((~np.isnan(gaps)).sum()), difference=difference, interval=interval(means))
-
-    def first_below(self, levels: Sequence[int], wanted: Wanted) -> dict[str, PeopleBelow]:
-        """Return, for each threshold, the first of some levels at which people's accuracy is below it, of some pictures."""
-        found = [self._mean(*self._accuracies(lambda trial, level=level: trial.level == level and wanted(trial))) for level in levels]  # type: ignore[misc]
-        means = np.array([np.nan if mean is None else mean for mean, _ in found])
-        replicates = np.stack([values for _, values in found], axis=1)
-        return {str(t): _below(levels, means, replicates, t) for t in THRESHOLDS}
-
-
-def _below(levels: Sequence[int], means: Floats, replicates: Floats, threshold: float) -> PeopleBelow:
-    """Return the first level below a threshold, and the middle 95 % of it in the resamples; later than all levels is never."""
-    named: list[int | None] = [*levels, None]
-    never = np.full(len(replicates), True)
-    place = int(np.argmax([*(means < threshold), True]))
-    places = np.argmax(np.column_stack([replicates < threshold, never]), axis=1)
-    low, high = np.quantile(places, [0.025, 0.975], method="inverted_cdf")
-    return PeopleBelow(level=named[place], interval=(named[int(low)], named[int(high)]))
+    def first_below(self, by_level: dict[int, list[Row]]) -> dict[str, PeopleBelow]:
+        """Return, for each threshold, the first level at which people's accuracy is below it; later than all levels is never."""
+        levels: list[int | None] = [*by_level, None]
+        means = [self.mean(self.shares(rows)) for rows in by_level.values()]
+        found = {}
+        for threshold in THRESHOLDS if means else ():
+            places = np.argmax([*(mean < threshold for mean in means), np.ones(len(means[0]), bool)], axis=0)
+            low, high = np.quantile(places[1:], [0.025, 0.975], method="inverted_cdf")
+            found[str(threshold)] = PeopleBelow(level=levels[places[0]], interval=(levels[int(low)], levels[int(high)]))
+        return found

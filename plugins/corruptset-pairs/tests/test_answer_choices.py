@@ -48,7 +48,6 @@ def test_categories_name_folders_or_names_and_leave_classes_out() -> None:
     [
         (["a", "a"], None, "the answer 'a' stands for 2 classes"),
         (["a"], None, "there are 1 answers; expected 2 to 10"),
-        (["a", " "], None, "one of the answers has no name"),
         (list("abcdefghijkl"), {c: f"k{c}" for c in "abcdefghijk"}, "there are 11 answers; expected 2 to 10"),
         (["a", "b"], {"a": "x", "c": "y", "d": "z"}, "2 of the 3 categories have no class of data:\n  y\n  z"),
     ],

@@ -42,7 +42,9 @@ def test_intervals_hold_the_true_gap(groups, regions, predictions, tmp_path, rec
     true = float(np.mean(share(ease + skill + effect / 2) - share(ease + skill - effect / 2)))
     gaps = []
     for _ in range(STUDIES):
-        gap = simulated(key, groups, draw).gap(lambda trial: trial.right is True, lambda trial: trial.right is False)
+        people = simulated(key, groups, draw)
+        right, wrong = (people.shares([row for row in people.rows if row[1].right is right]) for right in (True, False))
+        gap = people.gap(right - wrong)
         gaps.append((gap.difference, *gap.interval))
     means, lows, highs = np.array(gaps).T
     held, wide = np.mean((lows <= true) & (true <= highs)), np.mean(highs - lows) / (2 * 1.96 * means.std())
