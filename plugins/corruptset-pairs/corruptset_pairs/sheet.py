@@ -17,9 +17,7 @@ from corruptset.progress import shows_progress, told
 from corruptset.scores.records import Scores
 
 from .answer_choices import answer_choices
-from .draw import Draw
-from .level_pictures import Accuracy, level_pictures
-from .region_pairs import STEPS, region_pairs
+from .pictures import STEPS, Draw, level_pictures, region_pairs
 from .sheet_page import read_instructions, sheet_page
 from .study_records import STUDY_VERSION, Change, StudyKey
 
@@ -138,14 +136,13 @@ def pairs_sheet(
         others = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
     if unfit := [name for name, value in others.items() if value is not None]:
         raise StudyError(f"{data.path} is a data set of {what}, with which {' and '.join(unfit)} cannot be used; {instead}.")
-    accuracy: Accuracy = {}
     if of_regions:
         changes: Sequence[Change] = list(STEPS) if change == "both" else [change]
-        model, pictures = region_pairs(data, draw, n, sets, changes, sizes, predictions, top5, told(progress))
+        model, accuracy, pictures = region_pairs(data, draw, n, sets, changes, sizes, predictions, top5, told(progress))
     else:
         model, accuracy, pictures = level_pictures(data, draw, n, sets, levels, scores)
     shown: dict[str, Any] = {
-        "categories": list(draw.choices.names),
+        "categories": list(dict.fromkeys(draw.answer_of.values())),
         "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in pictures)),
         "smooth": smooth,
     }

@@ -11,7 +11,7 @@ from corruptset.files import read_text, reason
 from corruptset.manifests.images.pictures import png_bytes
 from corruptset.pages.document import render, source_hash, text_file, visible
 
-from .draw import Pictures
+from .pictures import Pictures
 from .study_records import STUDY_VERSION, StudyKey
 
 PACKAGE = "corruptset_pairs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corruptset_pairs.people import People
+from corruptset_pairs.people_score import People
 from corruptset_pairs.sheet import pairs_sheet
 from corruptset_pairs.study_records import AnswerSheet, StudyKey
 from studies import sheet_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corruptset_pairs.people import People, Row
+from corruptset_pairs.people_score import People, Row
 from corruptset_pairs.sheet import Sheet
 from corruptset_pairs.study_records import AnswerSheet, Gap, StudyKey, Trial
 from studies import sheet_of
