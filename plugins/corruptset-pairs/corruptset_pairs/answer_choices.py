@@ -29,7 +29,15 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[
     if categories is None:
         names = [c.name for c in data.classes]
         if len(names) > MOST:
-            raise StudyError(_needs_categories(data))
+            selected = data.manifest.selection.get("per_super_category")
+            chosen = ""
+            if selected is not None:
+                named = ", ".join(selected["categories"])
+                chosen = f" Its images were selected by the categories {named}: the file of that selection will do."
+            raise StudyError(
+                f"{data.path} has {len(names)} classes, and people choose from at most {MOST} answers. Put the classes into categories: "
+                f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"
+            )
         of_label = {c.index: c.name for c in data.classes}
     else:
         names = list(dict.fromkeys(categories.values()))
@@ -49,14 +57,3 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[
             f"People cannot choose from these answers:\n{listed(problems)}\nPut the classes into categories (--categories FILE)."
         )
     return of_label
-
-
-def _needs_categories(data: DataSet) -> str:
-    selected = data.manifest.selection.get("per_super_category")
-    chosen = ""
-    if selected is not None:
-        chosen = f" Its images were selected by the categories {', '.join(selected['categories'])}: the file of that selection will do."
-    return (
-        f"{data.path} has {len(data.classes)} classes, and people choose from at most {MOST} answers. Put the classes into categories: "
-        f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"
-    )

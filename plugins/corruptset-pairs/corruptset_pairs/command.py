@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .study_records import PeopleScores, Rate
 
 BETWEEN = "95 % interval"
+Column = tuple[str, list[str]]
+"""Its name, and its cells."""
 
 
 def pairs_sheet(
@@ -127,34 +129,33 @@ def put_people_scores(scored: PeopleScores) -> None:
     put(f"{people} {'person' if people == 1 else 'people'} ({groups}), {scored.answers} answers; chance is {scored.chance:.0%}\n")
     if scored.members:
         names = [name if scored.model is None else f"{model} {name}" for name in scored.members]
-        _put_table({"member": names} | _rates(scored.members.values()))
+        _put_columns(("member", names), *_rates(scored.members.values()))
     if scored.gap is not None:
         gaps = {"people, all pairs": scored.gap} | (scored.gaps if len(scored.gaps) > 1 else {})
         if scored.confidence_gap is not None:
             gaps[f"{model}, its probability of the true class"] = scored.confidence_gap
-        _put_table(
-            {
-                "gap": [*gaps],
-                "pairs": [str(gap.pairs) for gap in gaps.values()],
-                "points": [_text("{:+.1%}", gap.difference).strip("%") for gap in gaps.values()],
-                BETWEEN: [_text("{:+.1%} to {:+.1%}", *gap.interval or [None], absent="").replace("%", "") for gap in gaps.values()],
-            }
+        intervals = [_text("{:+.1%} to {:+.1%}", *gap.interval or [None], absent="") for gap in gaps.values()]
+        _put_columns(
+            ("gap", [*gaps]),
+            ("pairs", [str(gap.pairs) for gap in gaps.values()]),
+            ("points", [_text("{:+.1%}", gap.difference).strip("%") for gap in gaps.values()]),
+            (BETWEEN, [text.replace("%", "") for text in intervals]),
         )
     if (profile := scored.mean_profile) is not None:
         # of one degradation its own is the mean
         name = next(iter(scored.profiles)) if len(scored.profiles) == 1 else f"{len(scored.profiles)} degradations"
-        columns = {f"{name}: level": [str(level) for level in profile.levels]} | _rates(profile.rates)
-        if profile.model_accuracy is not None:
-            columns[model] = [_text("{:.1%}", share) for share in profile.model_accuracy]
-        _put_table(columns)
-        columns = {
-            "first below": [f"{float(threshold):.0%}" for threshold in profile.first_below],
-            "people": [_level(found.level) for found in profile.first_below.values()],
-            BETWEEN: [" to ".join(map(_level, found.interval)) for found in profile.first_below.values()],
-        }
-        if profile.model_first_below is not None:
-            columns[model] = [_level(profile.model_first_below[threshold]) for threshold in profile.first_below]
-        put_table([*columns], zip(*columns.values(), strict=True))
+        columns = [(f"{name}: level", [str(level) for level in profile.levels]), *_rates(profile.rates)]
+        below = profile.first_below
+        firsts = [
+            ("first below", [f"{float(threshold):.0%}" for threshold in below]),
+            ("people", [_level(found.level) for found in below.values()]),
+            (BETWEEN, [" to ".join(map(_level, found.interval)) for found in below.values()]),
+        ]
+        if profile.model_accuracy is not None and profile.model_first_below is not None:
+            columns.append((model, [_text("{:.1%}", share) for share in profile.model_accuracy]))
+            firsts.append((model, [_level(profile.model_first_below[threshold]) for threshold in below]))
+        _put_columns(*columns)
+        put_table([name for name, _ in firsts], zip(*(cells for _, cells in firsts), strict=True))
     if scored.refused:
         put_table(["does not count", ""], ([one.file, one.reason] for one in scored.refused))
     put_notes(scored.notes)
@@ -162,19 +163,20 @@ def put_people_scores(scored: PeopleScores) -> None:
     put(f"Study:     {scored.study}")
 
 
-def _put_table(columns: dict[str, list[str]]) -> None:
+def _put_columns(*columns: Column) -> None:
     """Print columns, those of numbers aligned to the right."""
-    put_table([*columns], zip(*columns.values(), strict=True), right=[name for name in columns if name not in ("member", "gap", BETWEEN)])
+    names, cells = zip(*columns, strict=True)
+    put_table(names, zip(*cells, strict=True), right=set(names) - {"member", "gap", BETWEEN})
 
 
-def _rates(rates: Collection[Rate]) -> dict[str, list[str]]:
-    return {
-        "answers": [str(rate.answers) for rate in rates],
-        "accuracy": [_text("{:.1%}", rate.accuracy) for rate in rates],
-        BETWEEN: [_text("{:.1%} to {:.1%}", *rate.interval or [None], absent="") for rate in rates],
-        "cannot tell": [_text("{:.1%}", rate.cannot_tell) for rate in rates],
-        "median time": [_text("{:.1f} s", rate.median_ms and rate.median_ms / 1000) for rate in rates],
-    }
+def _rates(rates: Collection[Rate]) -> list[Column]:
+    return [
+        ("answers", [str(rate.answers) for rate in rates]),
+        ("accuracy", [_text("{:.1%}", rate.accuracy) for rate in rates]),
+        (BETWEEN, [_text("{:.1%} to {:.1%}", *rate.interval or [None], absent="") for rate in rates]),
+        ("cannot tell", [_text("{:.1%}", rate.cannot_tell) for rate in rates]),
+        ("median time", [_text("{:.1f} s", rate.median_ms and rate.median_ms / 1000) for rate in rates]),
+    ]
 
 
 def _level(level: int | None) -> str:

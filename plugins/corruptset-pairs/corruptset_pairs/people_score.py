@@ -103,8 +103,9 @@ class People:
         found = {}
         for threshold in THRESHOLDS if means else ():
             places = np.argmax([*(mean < threshold for mean in means), np.ones(len(means[0]), bool)], axis=0)
-            low, high = np.quantile(places[1:], [0.025, 0.975], method="inverted_cdf")
-            found[str(threshold)] = PeopleBelow(level=levels[places[0]], interval=(levels[int(low)], levels[int(high)]))
+            numbers = places[0], *np.quantile(places[1:], [0.025, 0.975], method="inverted_cdf")
+            level, low, high = (levels[int(number)] for number in numbers)
+            found[str(threshold)] = PeopleBelow(level=level, interval=(low, high))
         return found
 
 
@@ -147,9 +148,8 @@ def pairs_score(key: str | Path | StudyKey, answers: Iterable[str | Path], *, un
             f"None of the files of answers counts:\n{listed(reasons, 20)}\nGive the files that the page of study {study.study} saved."
         )
     people = People(study, files.sheets, seed)
-    names = (
-        () if study.kind == "levels" else ("right", "wrong") if any(t.right is not None for t in study.trials) else ("anchor", "partner")
-    )
+    # of pairs two, the better one first: right and wrong, or anchor and partner
+    names = sorted({name for trial in study.trials if (name := _member(trial)) is not None})
     members = {name: [row for row in people.rows if _member(row[1]) == name] for name in names}
 
     def differences(change: str | None = None) -> Estimate:
@@ -197,7 +197,7 @@ def _profile(people: People, corruptions: Sequence[str]) -> PeopleProfile:
     """Return people's accuracy at each level of some degradations, and the model's; the clean images are level 0 of each."""
     at: dict[int, list[Row]] = {}
     for row in people.rows:
-        _, trial, _ = row
+        trial = row[1]
         if trial.level is not None and trial.corruption in (None, *corruptions):
             at.setdefault(trial.level, []).append(row)
     by_level = dict(sorted(at.items()))

@@ -45,7 +45,7 @@ def read_instructions(path: str | Path | None) -> Instructions:
         except OSError as e:
             raise StudyError(f"The text {path} cannot be read: {reason(e)}. Expected UTF-8 text: a title, and paragraphs.") from None
     title, _, rest = text.strip().partition("\n")
-    if not title.strip() or title.strip() == END:
+    if title.strip() in ("", END):
         raise StudyError(f"The text {path} has no title. Its first line is the title; paragraphs follow, with an empty line between them.")
     before, after = (
         [" ".join(paragraph.split()) for paragraph in part.split("\n\n") if paragraph.strip()]
