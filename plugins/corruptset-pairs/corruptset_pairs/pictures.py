@@ -73,12 +73,12 @@ class Draw:
     def taken(self, count: int, label_of: Mapping[str, int], make: Callable[[str], Iterable[T]]) -> list[T]:
         """Return so many of what `make` makes of source images, of each category in turn; those without an answer are left out."""
         by_category: dict[str, list[str]] = {}
-        for source, label in label_of.items():
-            if label in self.answer_of:
-                by_category.setdefault(self.answer_of[label], []).append(source)
-        ordered = (sorted(by_category[c], key=self.order("sources")) for c in sorted(by_category, key=self.order("categories")))
-        rounds = zip_longest(*(chain.from_iterable(map(make, sources)) for sources in ordered))
-        return list(islice((one for one in chain.from_iterable(rounds) if one is not None), count))
+        for source in sorted(label_of, key=self.order("sources")):
+            if label_of[source] in self.answer_of:
+                by_category.setdefault(self.answer_of[label_of[source]], []).append(source)
+        categories = sorted(by_category, key=self.order("categories"))
+        rounds = zip_longest(*(chain.from_iterable(map(make, by_category[category])) for category in categories))
+        return list(islice(filter(None, chain.from_iterable(rounds)), count))
 
     def trial(self, group: str, set_id: str, sample: str, label: int, **known: Any) -> Trial:
         """Return a picture's record. From its name in the page nobody reads what it is."""

@@ -128,12 +128,11 @@ def pairs_sheet(
     instructions = read_instructions(text)
     draw = Draw(data.digest, seed, answer_choices(data, categories))
     of_regions = data.manifest.recipe.get("regions") is not None
+    what, instead = "levels", "--scores has a model's profile"
+    others: dict[str, object] = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
     if of_regions:
         what, instead = "regions", "--predictions says which regions a model has right"
-        others: dict[str, object] = {"--scores": scores, "--levels": levels}
-    else:
-        what, instead = "levels", "--scores has a model's profile"
-        others = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
+        others = {"--scores": scores, "--levels": levels}
     if unfit := [name for name, value in others.items() if value is not None]:
         raise StudyError(f"{data.path} is a data set of {what}, with which {' and '.join(unfit)} cannot be used; {instead}.")
     if of_regions:

@@ -59,9 +59,8 @@ def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
     from markupsafe import Markup
 
     style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)
-    in_order = sorted(pictures, key=lambda picture: picture[0].id)
     trials = {
-        group: [[trial.id, base64.b64encode(png_bytes(image)).decode()] for trial, image in in_order if trial.group == group]
+        group: sorted([trial.id, base64.b64encode(png_bytes(image)).decode()] for trial, image in pictures if trial.group == group)
         for group in ("A", "B")
     }
     study = {
