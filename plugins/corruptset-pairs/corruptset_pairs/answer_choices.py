@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from corruptset.errors import StudyError, listed
 from corruptset.manifests.reader import DataSet
@@ -13,17 +12,8 @@ MOST = 10
 """Answers: one a digit key."""
 
 
-@dataclass(frozen=True)
-class AnswerChoices:
-    """The answers, and which of them is right for each class."""
-
-    names: tuple[str, ...]
-    of_label: Mapping[int, str]
-    """Class index -> answer. Images of other classes are not shown."""
-
-
-def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> AnswerChoices:
-    """Return the answers of a study.
+def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> dict[int, str]:
+    """Return class index -> answer, in the order of the answers; images of other classes are not shown.
 
     Parameters
     ----------
@@ -39,12 +29,20 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> Answe
     if categories is None:
         names = [c.name for c in data.classes]
         if len(names) > MOST:
-            raise StudyError(_needs_categories(data))
+            selected = data.manifest.selection.get("per_super_category")
+            chosen = ""
+            if selected is not None:
+                named = ", ".join(selected["categories"])
+                chosen = f" Its images were selected by the categories {named}: the file of that selection will do."
+            raise StudyError(
+                f"{data.path} has {len(names)} classes, and people choose from at most {MOST} answers. Put the classes into categories: "
+                f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"
+            )
         of_label = {c.index: c.name for c in data.classes}
     else:
         names = list(dict.fromkeys(categories.values()))
         by_name = {c.name: c.index for c in data.classes} | {c.folder: c.index for c in data.classes}
-        of_label = {by_name[name]: category for name, category in categories.items() if name in by_name}
+        of_label = {by_name[name]: answer for answer in names for name, own in categories.items() if own == answer and name in by_name}
         absent = [name for name in names if name not in of_label.values()]
         if absent:
             raise StudyError(
@@ -52,22 +50,10 @@ def answer_choices(data: DataSet, categories: Mapping[str, str] | None) -> Answe
                 "Expected its class folders (of ImageNet the wnids) or class names in the file of categories."
             )
     problems = [f"the answer {name!r} stands for {n} classes" for name, n in Counter(names).items() if n > 1]
-    problems += [f"there are {len(names)} answers; expected 2 to {MOST}"] if not 2 <= len(names) <= MOST else []
-    problems += ["one of the answers has no name"] if not all(name.strip() for name in names) else []
+    if not 2 <= len(names) <= MOST:
+        problems.append(f"there are {len(names)} answers; expected 2 to {MOST}")
     if problems:
         raise StudyError(
             f"People cannot choose from these answers:\n{listed(problems)}\nPut the classes into categories (--categories FILE)."
         )
-    return AnswerChoices(tuple(names), of_label)
-
-
-def _needs_categories(data: DataSet) -> str:
-    selected = data.manifest.selection.get("per_super_category")
-    named = selected.get("categories") if isinstance(selected, dict) else None
-    chosen = (
-        f" Its images were selected by the categories {', '.join(map(str, named))}: the file of that selection will do." if named else ""
-    )
-    return (
-        f"{data.path} has {len(data.classes)} classes, and people choose from at most {MOST} answers. Put the classes into categories: "
-        f"--categories FILE, as docs/pairs.md describes (of ImageNet: --categories fragile-imagenet).{chosen}"
-    )
+    return of_label

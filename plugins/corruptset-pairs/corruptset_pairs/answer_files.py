@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +22,9 @@ KEY_NAMES = "*-key.json"
 class AnswerFiles:
     """The sheets that count, and what was left out."""
 
-    sheets: Sequence[AnswerSheet]
+    sheets: list[AnswerSheet]
     unfinished: int
-    refused: Sequence[Refusal]
+    refused: list[Refusal]
 
 
 def read_key(path: str | Path) -> StudyKey:
@@ -65,61 +65,65 @@ def read_answers(key: StudyKey, paths: Iterable[str | Path], *, unfinished: bool
     unfinished : bool
         Take the answers of people who stopped, too.
     """
-    read: list[tuple[Path, AnswerSheet]] = []
-    refused: list[Refusal] = []
-    for file in _files(paths):
-        sheet, why = _read(file, key)
-        if sheet is None:
-            refused.append(Refusal(file=str(file), reason=why))
-        else:
-            read.append((file, sheet))
-    first: dict[str, tuple[Path, AnswerSheet]] = {}
-    # whoever sees the pictures again knows them: the sheet that was begun first counts
-    for file, sheet in sorted(read, key=lambda one: (one[1].started, str(one[0]))):
-        before = first.setdefault(_person(sheet), (file, sheet))
-        if before[0] != file:
-            again = f"is the same as {before[0]}" if before[1] == sheet else f"is of {sheet.person!r}, who began {before[0]} earlier"
-            refused.append(Refusal(file=str(file), reason=again))
-    stopped = [(file, sheet) for file, sheet in first.values() if not sheet.finished]
-    if not unfinished:
-        of_all = {group: sum(trial.group == group for trial in key.trials) for group in ("A", "B")}
-        refused += [
-            Refusal(file=str(file), reason=f"is not finished: {len(sheet.answers)} of {of_all[sheet.group]} answers")
-            for file, sheet in stopped
-        ]
-    sheets = [sheet for _, sheet in first.values() if sheet.finished or unfinished]
-    return AnswerFiles(sorted(sheets, key=_person), len(stopped), sorted(refused, key=lambda one: one.file))
-
-
-def _files(paths: Iterable[str | Path]) -> list[Path]:
-    files: list[Path] = []
+    read: dict[str, AnswerSheet] = {}
+    refused: dict[str, str] = {}
     for path in map(Path, paths):
-        keys = set(path.glob(KEY_NAMES))
-        files += [file for file in sorted(path.glob("*.json")) if file not in keys] if path.is_dir() else [path]
-    return list(dict.fromkeys(files))
+        for file in sorted({*path.glob("*.json")} - {*path.glob(KEY_NAMES)}) if path.is_dir() else [path]:
+            try:
+                read[str(file)] = _read(file, key)
+            except StudyError as e:
+                refused[str(file)] = str(e)
+    first: dict[str, str] = {}
+    # whoever sees the pictures again knows them: the sheet that was begun first counts
+    for name, sheet in sorted(read.items(), key=lambda one: (one[1].started, one[0])):
+        before = first.setdefault(_person(sheet), name)
+        if before != name:
+            again = f"is the same as {before}" if read[before] == sheet else f"is of {sheet.person!r}, who began {before} earlier"
+            refused[name] = again
+    stopped = [name for name in first.values() if not read[name].finished]
+    for name in () if unfinished else stopped:
+        sheet = read[name]
+        refused[name] = f"is not finished: {len(sheet.answers)} of {len(_shown(sheet, key))} answers"
+    return AnswerFiles(
+        sorted((sheet for name, sheet in read.items() if name not in refused), key=_person),
+        len(stopped),
+        [Refusal(file=name, reason=why) for name, why in sorted(refused.items())],
+    )
 
 
 def _person(sheet: AnswerSheet) -> str:
     return sheet.person.strip().casefold()
 
 
-def _read(file: Path, key: StudyKey) -> tuple[AnswerSheet | None, str]:
-    """Return a person's answers, or None and why they do not count."""
+def _shown(sheet: AnswerSheet, key: StudyKey) -> set[str]:
+    """Return the pictures of a person's group."""
+    return {trial.id for trial in key.trials if trial.group == sheet.group}
+
+
+def _read(file: Path, key: StudyKey) -> AnswerSheet:
+    """Return a person's answers.
+
+    Raises
+    ------
+    StudyError
+        They do not count; says why.
+    """
     try:
         sheet, mistakes = record_or_mistakes(AnswerSheet, read_regular(file, MOST_BYTES))
     except OSError as e:
-        return None, f"cannot be read: {reason(e)}"
+        raise StudyError(f"cannot be read: {reason(e)}") from None
     if sheet is None:
-        return None, f"is damaged, or no file of answers: {'; '.join(mistakes[:3])}"
+        raise StudyError(f"is damaged, or no file of answers: {'; '.join(mistakes[:3])}")
     if sheet.study != key.study:
-        return None, f"is of another study: {sheet.study}"
-    problems = _problems(sheet, key)
-    return (None, f"is damaged: {'; '.join(problems[:3])}") if problems else (sheet, "")
+        raise StudyError(f"is of another study: {sheet.study}")
+    if problems := _problems(sheet, key):
+        raise StudyError(f"is damaged: {'; '.join(problems[:3])}")
+    return sheet
 
 
 def _problems(sheet: AnswerSheet, key: StudyKey) -> list[str]:
     """Return what cannot be in a file that the study's page saved."""
-    shown = {trial.id for trial in key.trials if trial.group == sheet.group}
+    shown = _shown(sheet, key)
     answered = Counter(answer.trial for answer in sheet.answers)
     problems = [f"picture {trial} is not of group {sheet.group}" for trial in answered if trial not in shown]
     problems += [f"picture {trial} is answered {times} times" for trial, times in answered.items() if times > 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +13,11 @@ from corruptset.quantities import size
 if TYPE_CHECKING:
     from corruptset.manifests.reader import DataSet
 
-    from .study_records import Gap, PeopleProfile, PeopleScores, Rate
+    from .study_records import PeopleScores, Rate
+
+BETWEEN = "95 % interval"
+Column = tuple[str, list[str]]
+"""Its name, and its cells."""
 
 
 def pairs_sheet(
@@ -78,14 +82,13 @@ def pairs_sheet(
             smooth=smooth,
             progress=progress,
         )
+    key = sheet.key
     if as_json:
-        key = sheet.key
-        shown = {"n": n, "study": key.study, "kind": key.kind, "model": key.model, "categories": key.categories}
-        return put_json({"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, **shown})
-    what = "pairs" if sheet.key.kind == "pairs" else "images, each at one level"
-    of_model = f" of which {sheet.key.model} has one right" if sheet.key.model and sheet.key.kind == "pairs" else ""
-    put(f"{n} {what}{of_model}; {len(sheet.key.categories)} answers")
-    put(f"Study:     {sheet.key.study}")
+        shown = key.model_dump(include={"study", "kind", "model", "categories"})
+        return put_json({"ok": True, "page": str(sheet.page), "key": str(sheet.key_file), "bytes": sheet.bytes, "n": n, **shown})
+    what = "images, each at one level" if key.kind == "levels" else f"pairs of which {key.model} has one right" if key.model else "pairs"
+    put(f"{n} {what}; {len(key.categories)} answers")
+    put(f"Study:     {key.study}")
     put(f"Page:      {sheet.page} ({size(sheet.bytes)}), for people of group A {sheet.page.name}#A, of group B {sheet.page.name}#B")
     put(f"Key:       {sheet.key_file} (keep it to yourself: it has the right answers)")
 
@@ -94,12 +97,9 @@ def answer_categories(data: DataSet, given: str | None) -> Mapping[str, str] | N
     """Return class -> category as a file says, or that which the data set's images were selected by, if it comes with corruptset."""
     from corruptset.generate.sources.super_categories import SHIPPED, read_super_categories
 
-    if given is not None:
-        return read_super_categories(given).category_of
     selected = data.manifest.selection.get("per_super_category")
-    recorded = selected.get("sha256") if isinstance(selected, dict) else None
-    shipped = [read_super_categories(name) for name in SHIPPED] if recorded is not None else []
-    return next((one.category_of for one in shipped if one.record["sha256"] == recorded), None)
+    known = map(read_super_categories, SHIPPED if given is None else [given])
+    return next((one.category_of for one in known if given is not None or one.record == selected), None)
 
 
 def pairs_score(
@@ -124,24 +124,38 @@ def pairs_score(
 
 def put_people_scores(scored: PeopleScores) -> None:
     """Print what people's answers come to."""
-    people = sum(scored.people.values())
+    people, model = sum(scored.people.values()), str(scored.model)
     groups = ", ".join(f"{count} of group {group}" for group, count in scored.people.items())
     put(f"{people} {'person' if people == 1 else 'people'} ({groups}), {scored.answers} answers; chance is {scored.chance:.0%}\n")
     if scored.members:
-        of_model = scored.model is not None
-        names = {"right": f"{scored.model} right", "wrong": f"{scored.model} wrong"} if of_model else {}
-        columns = ["member", "answers", "accuracy", "95 % interval", "cannot tell", "median time"]
-        rows = ([names.get(name, name), *_cells(rate)] for name, rate in scored.members.items())
-        put_table(columns, rows, right=["answers", "accuracy", "cannot tell", "median time"])
+        names = [name if scored.model is None else f"{model} {name}" for name in scored.members]
+        _put_columns(("member", names), *_rates(scored.members.values()))
     if scored.gap is not None:
-        gaps = {"people, all pairs": scored.gap, **(scored.gaps if len(scored.gaps) > 1 else {})}
+        gaps = {"people, all pairs": scored.gap} | (scored.gaps if len(scored.gaps) > 1 else {})
         if scored.confidence_gap is not None:
-            gaps[f"{scored.model}, its probability of the true class"] = scored.confidence_gap
-        put_table(
-            ["gap", "pairs", "points", "95 % interval"], ([name, *_gap_cells(gap)] for name, gap in gaps.items()), right=["pairs", "points"]
+            gaps[f"{model}, its probability of the true class"] = scored.confidence_gap
+        intervals = [_text("{:+.1%} to {:+.1%}", *gap.interval or [None], absent="") for gap in gaps.values()]
+        _put_columns(
+            ("gap", [*gaps]),
+            ("pairs", [str(gap.pairs) for gap in gaps.values()]),
+            ("points", [_text("{:+.1%}", gap.difference).strip("%") for gap in gaps.values()]),
+            (BETWEEN, [text.replace("%", "") for text in intervals]),
         )
-    for name, profile in _profiles(scored).items():
-        _put_profile(name, profile, scored)
+    if (profile := scored.mean_profile) is not None:
+        # of one degradation its own is the mean
+        name = next(iter(scored.profiles)) if len(scored.profiles) == 1 else f"{len(scored.profiles)} degradations"
+        columns = [(f"{name}: level", [str(level) for level in profile.levels]), *_rates(profile.rates)]
+        below = profile.first_below
+        firsts = [
+            ("first below", [f"{float(threshold):.0%}" for threshold in below]),
+            ("people", [_level(found.level) for found in below.values()]),
+            (BETWEEN, [" to ".join(map(_level, found.interval)) for found in below.values()]),
+        ]
+        if profile.model_accuracy is not None and profile.model_first_below is not None:
+            columns.append((model, [_text("{:.1%}", share) for share in profile.model_accuracy]))
+            firsts.append((model, [_level(profile.model_first_below[threshold]) for threshold in below]))
+        _put_columns(*columns)
+        put_table([name for name, _ in firsts], zip(*(cells for _, cells in firsts), strict=True))
     if scored.refused:
         put_table(["does not count", ""], ([one.file, one.reason] for one in scored.refused))
     put_notes(scored.notes)
@@ -149,42 +163,25 @@ def put_people_scores(scored: PeopleScores) -> None:
     put(f"Study:     {scored.study}")
 
 
-def _profiles(scored: PeopleScores) -> dict[str, PeopleProfile]:
-    """Return what there is to print: of one degradation its own profile, of several their mean."""
-    if scored.mean_profile is None:
-        return {}
-    return scored.profiles if len(scored.profiles) == 1 else {f"{len(scored.profiles)} degradations": scored.mean_profile}
+def _put_columns(*columns: Column) -> None:
+    """Print columns, those of numbers aligned to the right."""
+    names, cells = zip(*columns, strict=True)
+    put_table(names, zip(*cells, strict=True), right=set(names) - {"member", "gap", BETWEEN})
 
 
-def _put_profile(name: str, profile: PeopleProfile, scored: PeopleScores) -> None:
-    columns = [f"{name}: level", "answers", "accuracy", "95 % interval", "cannot tell", "median time"]
-    model = profile.model_accuracy
-    rows = [[str(level), *_cells(rate)] for level, rate in zip(profile.levels, profile.rates, strict=True)]
-    if model is not None:
-        columns.append(str(scored.model))
-        rows = [[*row, "-" if share is None else f"{share:.1%}"] for row, share in zip(rows, model, strict=True)]
-    put_table(columns, rows, right=[c for c in columns if c != "95 % interval"])
-    columns = ["first below", "people", "95 % interval"] + ([str(scored.model)] if profile.model_first_below is not None else [])
-    below = []
-    for threshold, found in profile.first_below.items():
-        row = [f"{float(threshold):.0%}", _level(found.level), f"{_level(found.interval[0])} to {_level(found.interval[1])}"]
-        below.append(row + ([_level(profile.model_first_below[threshold])] if profile.model_first_below is not None else []))
-    put_table(columns, below)
+def _rates(rates: Collection[Rate]) -> list[Column]:
+    return [
+        ("answers", [str(rate.answers) for rate in rates]),
+        ("accuracy", [_text("{:.1%}", rate.accuracy) for rate in rates]),
+        (BETWEEN, [_text("{:.1%} to {:.1%}", *rate.interval or [None], absent="") for rate in rates]),
+        ("cannot tell", [_text("{:.1%}", rate.cannot_tell) for rate in rates]),
+        ("median time", [_text("{:.1f} s", rate.median_ms and rate.median_ms / 1000) for rate in rates]),
+    ]
 
 
 def _level(level: int | None) -> str:
-    return "never" if level is None else f"level {level}"
+    return _text("level {}", level, absent="never")
 
 
-def _cells(rate: Rate) -> list[str]:
-    if rate.accuracy is None or rate.cannot_tell is None or rate.median_ms is None:
-        return [str(rate.answers), "-", "", "-", "-"]
-    between = "" if rate.interval is None else f"{rate.interval[0]:.1%} to {rate.interval[1]:.1%}"
-    return [str(rate.answers), f"{rate.accuracy:.1%}", between, f"{rate.cannot_tell:.1%}", f"{rate.median_ms / 1000:.1f} s"]
-
-
-def _gap_cells(gap: Gap) -> list[str]:
-    if gap.difference is None:
-        return [str(gap.pairs), "-", ""]
-    between = "" if gap.interval is None else f"{100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f}"
-    return [str(gap.pairs), f"{100 * gap.difference:+.1f}", between]
+def _text(form: str, *values: float | None, absent: str = "-") -> str:
+    return absent if None in values else form.format(*values)

@@ -10,23 +10,16 @@ from typing import Any, Literal
 from corruptset.canonical import canonical_sha256
 from corruptset.errors import StudyError
 from corruptset.manifests.disk.atomic import write_atomic
-from corruptset.manifests.layout import REGIONS
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.reader import open as open_data_set
 from corruptset.pixels import pixel_digest
 from corruptset.progress import shows_progress, told
-from corruptset.scores.outcomes import CLEAN
-from corruptset.scores.prediction_files.reading import read_predictions
 from corruptset.scores.records import Scores
-from corruptset.scores.scores_file import load_scores
-from corruptset.scores.set_choice import choose
 
 from .answer_choices import answer_choices
-from .draw import Draw
-from .level_pictures import Levels, level_pictures, levels_of
-from .region_pairs import STEPS, RegionPairs
+from .pictures import STEPS, Draw, level_pictures, region_pairs
 from .sheet_page import read_instructions, sheet_page
-from .study_records import STUDY_VERSION, StudyKey
+from .study_records import STUDY_VERSION, Change, StudyKey
 
 SHOWN = 256
 """Pixels of the page that a picture is enlarged to, as far as whole numbers go: what fits beside the borders of a page of 320."""
@@ -132,70 +125,49 @@ def pairs_sheet(
         )
     if top5 and predictions is None:
         raise StudyError("--correct top5 says when a model has an image right, and there are no --predictions.")
-    text_shown = read_instructions(text)
+    instructions = read_instructions(text)
     draw = Draw(data.digest, seed, answer_choices(data, categories))
-    tell = told(progress)
-    table = any(file.path == REGIONS for file in data.manifest.files)
-    model, accuracy = None, dict[str, dict[str, float]]()
-    if table or any(sample.region for sample in data.samples):
-        _refuse(data, "regions", {"--scores": scores, "--levels": levels}, "--predictions says which regions a model has right")
-        if table and predictions is not None:
-            raise StudyError(
-                f"{data.path} has a table of regions in place of their images, so predictions of it are of whole images and not of "
-                "regions. Build it with --store images, or draw pairs at random, without --predictions."
-            )
-        set_id, right, confidence = _one_set(data, sets), None, None
-        if predictions is not None:
-            read = read_predictions(predictions, data, sets=[set_id], progress=tell)
-            outcome, model = read.outcomes[set_id], read.model
-            right, confidence = outcome.top5 if top5 else outcome.correct, outcome.probability
-            if right is None:
-                raise StudyError(
-                    "These predictions do not say which five classes are the most likely. Leave out --top5, or give logits or probs."
-                )
-        tell("drawing pairs", 0, 0)
-        changes = list(STEPS) if change == "both" else [change]
-        drawn = list(RegionPairs(data, set_id, table, changes, sizes, right, confidence).trials(n, draw))
+    of_regions = data.manifest.recipe.get("regions") is not None
+    what, instead = "levels", "--scores has a model's profile"
+    others: dict[str, object] = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
+    if of_regions:
+        what, instead = "regions", "--predictions says which regions a model has right"
+        others = {"--scores": scores, "--levels": levels}
+    if unfit := [name for name, value in others.items() if value is not None]:
+        raise StudyError(f"{data.path} is a data set of {what}, with which {' and '.join(unfit)} cannot be used; {instead}.")
+    if of_regions:
+        changes: Sequence[Change] = list(STEPS) if change == "both" else [change]
+        model, accuracy, pictures = region_pairs(data, draw, n, sets, changes, sizes, predictions, top5, told(progress))
     else:
-        given = {"--predictions": predictions, "--change": None if change == "both" else change, "--sizes": sizes}
-        _refuse(data, "levels", given, "--scores has a model's profile")
-        sets_at = levels_of(data, choose(data, sets), levels)
-        if not any(sets_at):
-            raise StudyError(
-                f"{data.path} has neither regions nor levels of a gradual degradation among the chosen sets. A sheet is made of a build of "
-                "a recipe with regions (fragile-imagenet, ...) or of image-degrade-30."
-            )
-        if scores is not None:
-            model, accuracy = _profiles(scores, data, sets_at)
-        drawn = list(level_pictures(data, sets_at, n, draw))
+        model, accuracy, pictures = level_pictures(data, draw, n, sets, levels, scores)
     shown: dict[str, Any] = {
-        "categories": list(draw.choices.names),
-        "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in drawn)),
+        "categories": list(dict.fromkeys(draw.answer_of.values())),
+        "enlargement": enlargement or max(1, SHOWN // max(max(image.shape[:2]) for _, image in pictures)),
         "smooth": smooth,
     }
     # the study id is a hash of what people see
     seen = shown | {
         "version": STUDY_VERSION,
-        "text": [text_shown.title, list(text_shown.before), list(text_shown.after)],
-        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in drawn),
+        "text": list(instructions),
+        "pictures": sorted([trial.group, trial.id, pixel_digest(image)] for trial, image in pictures),
     }
     key = StudyKey(
         schema_version=STUDY_VERSION,
         study=canonical_sha256(seen),
-        kind="levels" if drawn[0][0].member is None else "pairs",
+        kind="pairs" if of_regions else "levels",
         digest=data.digest,
         name=f"{data.manifest.name} {data.manifest.version}",
         model=model,
         seed=seed,
         classes=len(data.classes),
-        trials=sorted((trial for trial, _ in drawn), key=lambda trial: (trial.unit, trial.group)),
+        trials=sorted((trial for trial, _ in pictures), key=lambda trial: (trial.unit, trial.group)),
         model_accuracy=accuracy,
         **shown,
     )
     key_file = page.with_name(f"{page.stem}-key.json")
     files = {
         key_file: (key.model_dump_json(indent=1) + "\n").encode(),
-        page: sheet_page(key, text_shown, {trial.id: image for trial, image in drawn}),
+        page: sheet_page(key, instructions, pictures),
     }
     for file, content in files.items():
         if file.exists() and file.read_bytes() != content:
@@ -204,31 +176,3 @@ def pairs_sheet(
     for file, content in files.items():
         write_atomic(file, content)
     return Sheet(page, key_file, key, len(files[page]))
-
-
-def _refuse(data: DataSet, what: str, given: Mapping[str, object], instead: str) -> None:
-    names = [name for name, value in given.items() if value is not None]
-    if names:
-        raise StudyError(f"{data.path} is a data set of {what}, with which {' and '.join(names)} cannot be used; {instead}.")
-
-
-def _one_set(data: DataSet, sets: Sequence[str] | None) -> str:
-    if sets is None:
-        return CLEAN if CLEAN in data else data.set_ids[0]
-    chosen = choose(data, sets)
-    if len(chosen) > 1:
-        raise StudyError(f"Pairs are drawn from one set; {', '.join(sets)} means {len(chosen)}: {', '.join(chosen[:5])}, ...")
-    return chosen[0]
-
-
-def _profiles(scores: str | Path | Scores, data: DataSet, levels: Levels) -> tuple[str, dict[str, dict[str, float]]]:
-    """Return a model's name, and its accuracy at every level of every degradation that is shown."""
-    read = scores if isinstance(scores, Scores) else load_scores(scores)
-    if read.digest != data.digest:
-        raise StudyError(f"The scores are of another data set: {read.name}, {read.digest}; {data.path} is {data.digest}.")
-    found: dict[str, dict[str, float]] = {}
-    for level, sets in sorted(levels.items()):
-        for set_id, corruption in sets.items():
-            if set_id in read.sets:
-                found.setdefault(corruption or CLEAN, {})[str(level)] = read.sets[set_id].accuracy
-    return read.model, found

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-from PIL import Image
+from typing import NamedTuple
 
 from corruptset.errors import StudyError
 from corruptset.files import read_text, reason
+from corruptset.manifests.images.pictures import png_bytes
 from corruptset.pages.document import render, source_hash, text_file, visible
 
-from .draw import Pixels
+from .pictures import Pictures
 from .study_records import STUDY_VERSION, StudyKey
 
 PACKAGE = "corruptset_pairs"
@@ -24,13 +21,12 @@ MOST_TEXT = 100_000
 """Bytes of a text."""
 
 
-@dataclass(frozen=True)
-class Instructions:
+class Instructions(NamedTuple):
     """What people read: the first line as title, paragraphs before, paragraphs at the end."""
 
     title: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
+    before: list[str]
+    after: list[str]
 
 
 def read_instructions(path: str | Path | None) -> Instructions:
@@ -49,69 +45,47 @@ def read_instructions(path: str | Path | None) -> Instructions:
         except OSError as e:
             raise StudyError(f"The text {path} cannot be read: {reason(e)}. Expected UTF-8 text: a title, and paragraphs.") from None
     title, _, rest = text.strip().partition("\n")
-    if not title.strip() or title.strip() == END:
+    if title.strip() in ("", END):
         raise StudyError(f"The text {path} has no title. Its first line is the title; paragraphs follow, with an empty line between them.")
-    before, _, after = f"{rest}\n".partition(f"\n{END}\n")
-    return Instructions(title.strip(), _paragraphs(before), _paragraphs(after))
+    before, after = (
+        [" ".join(paragraph.split()) for paragraph in part.split("\n\n") if paragraph.strip()]
+        for part in f"{rest}\n".partition(f"\n{END}\n")[::2]
+    )
+    return Instructions(title.strip(), before, after)
 
 
-def _paragraphs(text: str) -> tuple[str, ...]:
-    return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip())
-
-
-def sheet_page(key: StudyKey, text: Instructions, pictures: Mapping[str, Pixels]) -> bytes:
-    """Return the page of a study as UTF-8; no right answer stands in it.
-
-    Parameters
-    ----------
-    key : StudyKey
-    text : Instructions
-    pictures : mapping
-        Trial id -> (H, W, C) image of uint8, C 1 or 3.
-    """
+def sheet_page(key: StudyKey, text: Instructions, pictures: Pictures) -> bytes:
+    """Return the page of a study as UTF-8; no right answer stands in it."""
     from markupsafe import Markup
 
     style, script = text_file("sheet.css", PACKAGE), text_file("sheet.js", PACKAGE)
-    shown = {group: sorted(t.id for t in key.trials if t.group == group) for group in ("A", "B")}
+    trials = {
+        group: sorted([trial.id, base64.b64encode(png_bytes(image)).decode()] for trial, image in pictures if trial.group == group)
+        for group in ("A", "B")
+    }
     study = {
         "schema_version": STUDY_VERSION,
         "study": key.study,
         "enlargement": key.enlargement,
         "categories": key.categories,
         "labels": [visible(name) for name in key.categories],
-        "trials": {group: [[trial, _png(pictures[trial])] for trial in ids] for group, ids in shown.items()},
+        "trials": trials,
     }
     allowed = f"img-src data:; style-src {source_hash(style)}; script-src {source_hash(script)}"
+    sizes = sorted({image.shape[1::-1] for _, image in pictures})
+    words = f"{sizes[0][0]} x {sizes[0][1]}" if len(sizes) == 1 else f"{len(sizes)} different sizes, up to {max(map(max, sizes))}"
+    how = f"{key.enlargement} times as large, {'and smoothed' if key.smooth else 'each pixel as a square'}"
     return render(
         "sheet.html",
         PACKAGE,
         policy=f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
         style=Markup(style),
         script=Markup(script),
-        title=text.title,
-        before=text.before,
-        after=text.after,
-        count=len(shown["A"]),
-        enlarged=enlarged_words([image.shape for image in pictures.values()], key),
+        count=len(trials["A"]),
+        enlarged=f"The pictures have {words} pixels, and are shown {'at that size' if key.enlargement == 1 else how}.",
         last_key=len(key.categories) % 10,
         smooth=key.smooth,
         short=key.study[7:15],
         study=study,
+        **text._asdict(),
     )
-
-
-def enlarged_words(shapes: Sequence[tuple[int, ...]], key: StudyKey) -> str:
-    """Return how large pictures are shown, in a sentence."""
-    sizes = sorted({(width, height) for height, width, _ in shapes})
-    words = f"{sizes[0][0]} x {sizes[0][1]}" if len(sizes) == 1 else f"{len(sizes)} different sizes, up to {max(map(max, sizes))}"
-    factor = key.enlargement
-    if factor == 1:
-        return f"The pictures have {words} pixels, and are shown at that size."
-    how = "and smoothed" if key.smooth else "each pixel as a square"
-    return f"The pictures have {words} pixels, and are shown {factor} times as large, {how}."
-
-
-def _png(image: Pixels) -> str:
-    out = io.BytesIO()
-    Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image).save(out, "PNG")
-    return base64.b64encode(out.getvalue()).decode()

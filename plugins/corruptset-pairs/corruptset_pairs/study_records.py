@@ -17,13 +17,12 @@ Version = Annotated[int, Field(ge=STUDY_VERSION, le=STUDY_VERSION)]
 Group = Literal["A", "B"]
 Kind = Literal["pairs", "levels"]
 Change = Literal["shift", "shrink"]
-TrialId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 
 
 class Trial(Record):
     """One picture that the people of one group are shown."""
 
-    id: TrialId
+    id: str
     group: Group
     unit: Count
     """Of the pair, or, in a study of levels, of the source image: what is drawn anew in the bootstrap."""
@@ -33,15 +32,15 @@ class Trial(Record):
     set: SetId
     category: str
     """The right answer."""
-    member: Literal["anchor", "partner"] | None
+    member: Literal["anchor", "partner"] | None = None
     """Of a pair: the region itself, or the shifted or shrunk one."""
-    change: Change | None
-    right: bool | None
+    change: Change | None = None
+    right: bool | None = None
     """Of a pair: whether the model has this member right; null without predictions."""
     confidence: Fraction | None = None
     """Of a pair: the model's probability of the true class; null where its predictions have none."""
-    corruption: str | None
-    level: Count | None
+    corruption: str | None = None
+    level: Count | None = None
     """Of a gradual degradation; 0 is the clean image."""
 
 
@@ -61,7 +60,7 @@ class StudyKey(Record):
     categories: list[str]
     classes: Count
     """Of the data set: what a model chooses from."""
-    enlargement: Annotated[int, Field(ge=1)]
+    enlargement: Count
     smooth: bool
     trials: list[Trial]
     model_accuracy: dict[str, dict[str, float]]
@@ -76,8 +75,8 @@ class StudyKey(Record):
 class Answer(Record):
     """To one picture."""
 
-    trial: TrialId
-    order: Annotated[int, Field(ge=1)]
+    trial: str
+    order: Count
     """The picture's place in what this person was shown."""
     answer: str | None
     """A category; null is "I cannot tell"."""
@@ -94,7 +93,7 @@ class AnswerSheet(Record):
     group: Group
     started: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$")]
     finished: bool
-    pixel_ratio: Annotated[float, Field(gt=0)]
+    pixel_ratio: float
     """Pixels of the screen for one pixel of the page: with 1.25 or 1.5, enlarged pixels are not all of one size."""
     answers: list[Answer]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from corruptset_pairs.people import People
+from corruptset_pairs.people_score import People
 from corruptset_pairs.sheet import pairs_sheet
 from corruptset_pairs.study_records import AnswerSheet, StudyKey
 from studies import sheet_of
@@ -42,7 +42,9 @@ def test_intervals_hold_the_true_gap(groups, regions, predictions, tmp_path, rec
     true = float(np.mean(share(ease + skill + effect / 2) - share(ease + skill - effect / 2)))
     gaps = []
     for _ in range(STUDIES):
-        gap = simulated(key, groups, draw).gap(lambda trial: trial.right is True, lambda trial: trial.right is False)
+        people = simulated(key, groups, draw)
+        right, wrong = (people.shares([row for row in people.rows if row[1].right is right]) for right in (True, False))
+        gap = people.gap(right - wrong)
         gaps.append((gap.difference, *gap.interval))
     means, lows, highs = np.array(gaps).T
     held, wide = np.mean((lows <= true) & (true <= highs)), np.mean(highs - lows) / (2 * 1.96 * means.std())

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corruptset_pairs.people import People
+from corruptset_pairs.people_score import People, Row
 from corruptset_pairs.sheet import Sheet
-from corruptset_pairs.study_records import AnswerSheet, StudyKey, Trial
+from corruptset_pairs.study_records import AnswerSheet, Gap, StudyKey, Trial
 from studies import sheet_of
 
 from corruptset.scores.estimates import Bootstrap
@@ -27,6 +27,17 @@ def people_of(key: StudyKey, groups: str, seed: int = 3) -> list[AnswerSheet]:
         return trial.category if draw.random() < skill else wrong[draw.integers(len(wrong))]
 
     return [AnswerSheet.model_validate(sheet_of(key, f"p{i}", group, says)) for i, group in enumerate(groups)]
+
+
+def members(people: People) -> dict[bool, list[Row]]:
+    """Return the answers to what the model has right, and to what it has wrong."""
+    return {right: [row for row in people.rows if row[1].right is right] for right in (True, False)}
+
+
+def gap_of(people: People) -> Gap:
+    """Return the gap between what the model has right and what it has wrong."""
+    rows = members(people)
+    return people.gap(people.shares(rows[True]) - people.shares(rows[False]))
 
 
 def draws_of(people: int, units: int, seed: int) -> list[tuple[list[int], list[int]]]:
@@ -63,16 +74,16 @@ def middle(values: Sequence[float | None]) -> tuple[float, float]:
 def test_rates_and_gaps_are_those_of_the_slow_version(groups: str, seed: int, pairs_of_model: Sheet) -> None:
     key = pairs_of_model.key
     people = People(key, people_of(key, groups), seed)
-    answers: Answers = {(p, trial.unit, trial.right): answer.answer == trial.category for p, trial, answer in people.answers}
+    answers: Answers = {(p, trial.unit, trial.right): answer.answer == trial.category for p, trial, answer in people.rows}
     assert len(answers) == 10 * len(groups)
     everyone, units = range(len(groups)), range(10)
     resamples = draws_of(len(groups), 10, seed)
     for right in (True, False):
-        rate = people.rate(lambda trial, right=right: trial.right is right)  # type: ignore[misc]
+        rate = people.rate(members(people)[right])
         assert rate.accuracy == pytest.approx(slow_mean(answers, everyone, units, right), abs=1e-12)
         assert rate.interval == pytest.approx(middle([slow_mean(answers, *drawn, right) for drawn in resamples]), abs=1e-9)
         assert rate.answers == sum(condition is right for *_, condition in answers)
-    gap = people.gap(lambda trial: trial.right is True, lambda trial: trial.right is False)
+    gap = gap_of(people)
     assert gap.pairs == 10
     assert gap.difference == pytest.approx(slow_mean(answers, everyone, units, True, False), abs=1e-12)
     assert gap.interval == pytest.approx(middle([slow_mean(answers, *drawn, True, False) for drawn in resamples]), abs=1e-9)
@@ -81,9 +92,9 @@ def test_rates_and_gaps_are_those_of_the_slow_version(groups: str, seed: int, pa
 def test_first_levels_are_those_of_the_slow_version(levels_sheet: Sheet) -> None:
     key = levels_sheet.key
     people = People(key, people_of(key, "AABB"), 7)
-    answers: Answers = {(p, trial.unit, trial.level): answer.answer == trial.category for p, trial, answer in people.answers}
+    answers: Answers = {(p, trial.unit, trial.level): answer.answer == trial.category for p, trial, answer in people.rows}
     levels = [0, 1, 2, 4]
-    found = people.first_below(levels, lambda trial: True)
+    found = people.first_below({level: [row for row in people.rows if row[1].level == level] for level in levels})
     resamples = draws_of(4, 20, 7)
     means = {level: slow_mean(answers, range(4), range(20), level) for level in levels}
     in_resamples = [{level: slow_mean(answers, *drawn, level) for level in levels} for drawn in resamples]
@@ -110,10 +121,10 @@ def test_a_gap_is_over_pairs_so_that_groups_of_any_size_weigh_the_same(pairs_of_
         for i in range(1 if group == "A" else 9)
     ]
     people = People(key, [AnswerSheet.model_validate(sheet) for sheet in sheets])
-    gap = people.gap(lambda trial: trial.right is True, lambda trial: trial.right is False)
+    gap = gap_of(people)
     assert gap.difference == 0
     for right in (True, False):
-        rate = people.rate(lambda trial, right=right: trial.right is right)  # type: ignore[misc]
+        rate = people.rate(members(people)[right])
         assert rate.accuracy == 0.5
         assert rate.cannot_tell == pytest.approx(
             np.mean(
@@ -131,10 +142,10 @@ def test_who_is_always_right_and_who_is_never(pairs_of_model: Sheet) -> None:
     key = pairs_of_model.key
     sheets = [sheet_of(key, f"{group}{i}", group, lambda t: t.category if t.right else None) for group in "AB" for i in range(2)]
     people = People(key, [AnswerSheet.model_validate(sheet) for sheet in sheets])
-    gap = people.gap(lambda trial: trial.right is True, lambda trial: trial.right is False)
+    gap = gap_of(people)
     assert (gap.pairs, gap.difference, gap.interval) == (10, 1, (1, 1))
-    rate = people.rate(lambda trial: trial.right is False)
+    rate = people.rate(members(people)[False])
     assert (rate.answers, rate.accuracy, rate.interval, rate.cannot_tell) == (20, 0, (0, 0), 1)
-    assert rate.median_ms == float(np.median([answer.ms for _, trial, answer in people.answers if not trial.right]))
-    nothing = people.rate(lambda trial: False)
+    assert rate.median_ms == float(np.median([answer.ms for _, trial, answer in people.rows if not trial.right]))
+    nothing = people.rate([])
     assert (nothing.answers, nothing.accuracy, nothing.interval, nothing.cannot_tell, nothing.median_ms) == (0, None, None, None, None)
