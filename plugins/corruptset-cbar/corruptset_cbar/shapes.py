@@ -82,9 +82,8 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
     """
     count, height, width, _ = images.shape
     reach = np.float64(max(height, width))
-    source, target = images.reshape(-1), out.reshape(-1)
-    for i in range(source.size):
-        target[i] = source[i]
+    for i in range(images.size):
+        out.flat[i] = images.flat[i]
     for n in range(count):
         for k in range(places.shape[1]):
             y, x = height * places[n, k, 0], width * places[n, k, 1]
@@ -100,12 +99,11 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
         Draw("angle_deg", "of the board", lambda *given: math.radians(given_scalar(-3600.0, 3600.0)(*given))),
         uniform(0, 0.0, 2.0 * math.pi),
     ),
-    (
-        Draw(
-            "cell",
-            "the squares' side in pixels, a tenth of the side or more",
-            lambda value, shape, p: max(given_scalar(0.1, 1e6)(value, shape, p), 0.1 * side(shape)),
-        ),
+    number(
+        "cell",
+        "the squares' side in pixels, a tenth of the side or more",
+        0.1,
+        1e6,
         lambda *given: np.maximum(uniform(1, 0.1, 0.25, side)(*given), 1.0),
     ),
     array(
@@ -130,14 +128,15 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
     count, height, width, channels = images.shape
     for n in range(count):
         sin, cos = sine_cosine(angles[n])
-        cell, covered = cells[n], squares[n].reshape(-1)
-        along = np.int64(4 * min(height, width) // cell)
+        least = min(height, width)
+        cell = max(cells[n], 0.1 * least)
+        along = np.int64(4 * least // cell)
         for y in range(height):
             for x in range(width):
                 u = (cos * y + sin * x) / cell
                 v = (-sin * y + cos * x) / cell
                 light = (np.int64(np.floor(u)) ^ np.int64(np.floor(v))) & 1
                 # Squares are numbered towards zero, so those on both sides of it share a number, as published.
-                kept = light or covered[(np.int64(u) % along) * _MOST + np.int64(v) % along] >= fraction
+                kept = light or squares[n, np.int64(u) % along, np.int64(v) % along] >= fraction
                 for c in range(channels):
                     out[n, y, x, c] = images[n, y, x, c] if kept else np.uint8(_GREY)
