@@ -12,15 +12,15 @@ TURNS = 0.15915494309189535
 """One radian in turns."""
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: what is added to it loses its fraction
 _ROUND_SINGLE, _HALF_SINGLE = np.float32(12582912.0), np.float32(0.5)
-_ROOT_HALF = np.int64(0x3FE6A09E667F3BCD)  # the bits of sqrt(1/2)
-_52 = np.int64(52)
-_BIAS = np.int64(1023)
+_ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
 # The terms of polynomials, the highest one first
 _SINE = (
     3.665921746239467, -15.081496578095564, 42.05813588586463, -76.70584757970379,
     81.6052491496028, -41.34170223990727, 6.283185307179273,
 )  # fmt: skip
-_ROUGH_SINE = tuple(np.float32([39.75982708744148, -76.58117264453763, 81.60247636893608, -41.341680613346696, 6.283185280154406]))
+_ROUGH_SINE = tuple(
+    np.float32(term) for term in (39.75982708744148, -76.58117264453763, 81.60247636893608, -41.341680613346696, 6.283185280154406)
+)
 _ARCTANGENT = (
     6.672228923341607e-05, -0.0005085683286933345, 0.0018187658854371773, -0.0041389851205196745, 0.006946572628544215,
     -0.009584624581082024, 0.011929081131243852, -0.014402215989864669, 0.017674644636795717, -0.02273564268995384,
@@ -81,6 +81,13 @@ def sine_cosine(turns):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def single_sine_cosine(turns):  # type: ignore[no-untyped-def]
+    """Return the sine and the cosine of an angle in turns, rounded to single precision."""
+    s, c = sine_cosine(turns)
+    return np.float32(s), np.float32(c)
+
+
+@inlined
 def sine(turns):  # type: ignore[no-untyped-def]
     """Return the sine of an angle in turns."""
     return sine_cosine(turns)[0]
@@ -96,7 +103,7 @@ def cosine(turns):  # type: ignore[no-untyped-def]
 def arctangent(y, x):  # type: ignore[no-untyped-def]
     """Return the angle of the point (x, y), -1/2 .. 1/2 turn; 0 for the origin."""
     a, b = abs(y), abs(x)
-    q = min(a, b) / max(max(a, b), 1e-300)
+    q = min(a, b) / max(a, b, 1e-300)
     r = _polynomial(q * q, _ARCTANGENT) * q
     r = 0.25 - r if a > b else r
     r = 0.5 - r if x < 0.0 else r
@@ -107,9 +114,9 @@ def arctangent(y, x):  # type: ignore[no-untyped-def]
 def power(base, exponent):  # type: ignore[no-untyped-def]
     """Return a positive double to a power, good to about 1e-13 of it; the result lies between 2**-1000 and 2**1000."""
     bits = np.float64(base).view(np.int64)
-    e = np.int64((bits - _ROOT_HALF) >> _52)
-    m = np.int64(bits - (e << _52)).view(np.float64)
+    e = (bits - _ROOT_HALF) >> 52
+    m = np.int64(bits - (e << 52)).view(np.float64)
     s = (m - 1.0) / (m + 1.0)
     v = min(max((real(e) + s * _polynomial(s * s, _LOGARITHM)) * exponent, -1000.0), 1000.0)
     k = nearest(v)
-    return _polynomial(v - k, _EXPONENTIAL) * np.int64((np.int64(np.int32(k)) + _BIAS) << _52).view(np.float64)
+    return _polynomial(v - k, _EXPONENTIAL) * np.int64((np.int64(np.int32(k)) + 1023) << 52).view(np.float64)

@@ -10,9 +10,9 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.kernels import inlined, inner, kernel
+from corruptset.corruptions.kernels import inner, kernel
 
-from .elementary import along, sine_cosine
+from .elementary import along, single_sine_cosine
 
 
 @functools.cache
@@ -41,20 +41,13 @@ def steps(side: int) -> NDArray[np.int64]:
     return np.array(factors, np.int64)
 
 
-@inlined
-def _root(k, n):  # type: ignore[no-untyped-def]
-    """Return the complex number k / n turns from 1."""
-    s, c = sine_cosine(np.float64(k) / n)
-    return np.float32(c), np.float32(s)
-
-
 # Loops over few rows each: with more, LLVM gives up proving that none of them overlap, and does not vectorise.
 @inner
-def _turn(row, root, out):  # type: ignore[no-untyped-def]
-    """Write a row times a complex number."""
+def _turn(row, by, out):  # type: ignore[no-untyped-def]
+    """Write a row times the complex number cosine + i sine."""
+    s, c = by
     side = row.size // 2
     re, im, out_re, out_im = row[:side], row[side:], out[:side], out[side:]
-    c, s = root
     for x in along(re):
         a, b = re[x], im[x]
         out_re[x] = a * c - b * s
@@ -81,9 +74,9 @@ def _odd(z, k, q, work):  # type: ignore[no-untyped-def]
     p, side, first, even, odd = z.shape[0], work.shape[1] // 2, z[0, k, q], work[8], work[9]
     for r in range(p // 2 + 1):
         for x in along(first):
-            even[x], odd[x] = first[x], np.float32(0.0)
+            even[x], odd[x] = first[x], 0.0
         for j in range(1, p // 2 + 1):
-            near, far, (c, s) = z[j, k, q], z[p - j, k, q], _root(j * r, p)
+            near, far, (s, c) = z[j, k, q], z[p - j, k, q], single_sine_cosine(j * r / p)
             _add_weighed(even, near, far, c, c)
             if r:
                 _add_weighed(odd[:side], near[side:], far[side:], -s, s)
@@ -110,7 +103,7 @@ def _down(z, out, work):  # type: ignore[no-untyped-def]
             else:
                 _odd(z, k, q, work)
             for r in range(p):
-                _turn(work[r], _root(k * r, p * m), out[k, r, q])
+                _turn(work[r], single_sine_cosine(k * r / (p * m)), out[k, r, q])
 
 
 @kernel
@@ -122,7 +115,7 @@ def transform(z, spare, factors):  # type: ignore[no-untyped-def]
     side = z.shape[0]
     work = np.empty((10, 2 * side), np.float32)
     for axis in range(2):
-        stride = np.int64(1)
+        stride = 1
         for p in factors:
             m = side // (stride * p)
             _down(z.reshape(p, m, stride, 2 * side), spare.reshape(m, p, stride, 2 * side), work)

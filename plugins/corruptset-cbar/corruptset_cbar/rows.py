@@ -51,11 +51,11 @@ def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
     high, wide, channels = framed.shape
     flat, target = framed.reshape(-1), out.reshape(-1)
     beside, line = np.uint64(channels), np.uint64(wide * channels)
-    top, left, bottom, end = np.float64(-2 - y), -2.0, np.float64(high - 4 - y), np.float64(wide - 4)
+    top, left, bottom, end = -2 - y, -2, high - 4 - y, wide - 4
     for x in along(downs):
         row = np.int32(min(max(np.floor(downs[x]), top), bottom) - top)
         column = np.int32(min(max(np.floor(rights[x]) + real(x), left), end) - left)
-        places[x] = (row * np.int32(wide) + column) * np.int32(channels)
+        places[x] = (row * wide + column) * channels
     for x in range(downs.size):
         down, right = downs[x] - np.floor(downs[x]), rights[x] - np.floor(rights[x])
         at, to = np.uint64(places[x]), np.uint64(x * channels)

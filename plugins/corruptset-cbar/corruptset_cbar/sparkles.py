@@ -56,7 +56,7 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
                 for x in range(width):
                     values[c, x] = images[n, y, x, c]
             for k in range(sparkles):
-                x0, dy, number = points[n, k, 0], y - points[n, k, 1], np.float64(rays[n, k])
+                x0, dy, number = points[n, k, 0], y - points[n, k, 1], rays[n, k]
                 _glow(x0, dy, number, lengths[k], exponent, sparkles == 1, turns, shares, values)
             for c in range(channels):
                 for x in range(width):

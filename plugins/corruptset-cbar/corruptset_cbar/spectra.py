@@ -12,7 +12,7 @@ from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.registry import Draw, Shape, given_array
 
-from .declare import Drawing, Given, cbar, chances
+from .declare import Drawing, Given, cbar, chances, fixed
 from .elementary import TURNS, along, sine_cosine
 from .fourier import smooth_side, steps, transform
 from .rows import lay
@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 @functools.lru_cache(maxsize=8)
 def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
     """Return the amplitude of every wave of a square, (S, S) with frequency 0 first, and the steps of its transform."""
-    waves = (np.arange(side) + side // 2) % side - side // 2
-    squares = (waves[:, None] ** 2 + waves**2).astype(np.float64)
+    waves = np.fft.ifftshift(np.arange(-side / 2, side / 2))
+    squares = waves[:, None] ** 2 + waves**2
     return np.sqrt(squares) if blue else 1.0 / (squares + 1.0), steps(side)
 
 
@@ -46,7 +46,7 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
                 source, target, size = twice[part, half : half + side], z[row, part], amplitudes[row]
                 for y in along(target):
                     at = np.uint64(side - 1) - y if mirrored else y
-                    target[y] = np.float32(source[at] * size[y])
+                    target[y] = source[at] * size[y]
 
 
 @kernel
@@ -75,7 +75,7 @@ def _lay_out(z, plane, fields):  # type: ignore[no-untyped-def]
     for y in range(fields.shape[0]):
         source, target = z[y, plane % 2], fields[y, plane]
         for x in along(target):
-            target[x] = np.float32(source[x] * scale)
+            target[x] = source[x] * scale
 
 
 @kernel
@@ -111,15 +111,13 @@ def _phases(planes: int) -> tuple[Draw, Drawing]:
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         count, *left = size(shape, parameters)
-        drawn = [chances(plane, lambda *given: tuple(left))(keys, shape, parameters) for plane in range(count)]
-        return np.stack(drawn, axis=1)
+        return np.stack([chances(plane, fixed(*left))(keys, shape, parameters) for plane in range(count)], axis=1)
 
     about = (
         f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next even number at or "
         "above the longer side that has no prime factor above 7"
     )
-    given = given_array(size, np.float64, -1e4, 1e4)
-    return Draw("phases", about, lambda *value: given(*value) * TURNS), draw
+    return Draw("phases", about, lambda *given: given_array(size, float, -1e4, 1e4)(*given) * TURNS), draw
 
 
 @cbar(
@@ -140,11 +138,7 @@ def blue_noise_sample(images, turns, threshold, out):  # type: ignore[no-untyped
     _noisy(images, turns, *_spectrum(turns.shape[3], True), threshold, True, out)
 
 
-@cbar(
-    "BrownishNoise",
-    {"intensity": (0.0, 1000.0, "standard deviation of the noise, in grey levels")},
-    _phases(0),
-)
+@cbar("BrownishNoise", {"intensity": (0.0, 1000.0, "standard deviation of the noise, in grey levels")}, _phases(0))
 def brownish_noise(images, turns, intensity, out):  # type: ignore[no-untyped-def]
     """Add noise whose amplitude falls with the square of the frequency, each channel its own.
 

@@ -23,7 +23,7 @@ _POLE = math.sqrt(3.0) - 2.0
 @inlined
 def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
     """Write the four places and weights of a cubic B-spline at a coordinate in 0 .. size - 1, mirrored at both ends."""
-    start = np.int64(np.floor(place))
+    start = math.floor(place)
     t = place - start
     u = 1.0 - t
     weight[0], weight[3] = u * u * u / 6.0, t * t * t / 6.0
@@ -38,7 +38,7 @@ def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
 def _middle(scale, size):  # type: ignore[no-untyped-def]
     """Return the taps, (size, 4), of the middle of a line that is scaled by its rounded size, halves to even."""
     at, weight = np.empty((size, 4), np.int64), np.empty((size, 4))
-    long = np.int64(np.rint(size * scale))
+    long = round(size * scale)
     for x in range(size):
         _taps((x + (long - size) // 2) * ((size - 1.0) / (long - 1.0)), size, at[x], weight[x])
     return at, weight
@@ -147,10 +147,7 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
                     out[n, y, x, c] = level((red, green, blue)[c] * 255.0)
 
 
-@cbar(
-    "CircularMotionBlur",
-    {"angle_deg": (0.0, 180.0, "how far the image turns to either side")},
-)
+@cbar("CircularMotionBlur", {"angle_deg": (0.0, 180.0, "how far the image turns to either side")})
 def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def]
     """Blur along circles about the centre: the mean of 21 rotations, -angle to angle, weights exp(-2 t**2), t = -1..1.
 

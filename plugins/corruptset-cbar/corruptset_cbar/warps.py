@@ -7,14 +7,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.kernels import inlined, inner, kernel
+from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 from corruptset.corruptions.separable import half_gaussian, weigh
 
 from .declare import array, cbar, fixed, number, side, uniform, whole
-from .elementary import TURNS, along, nearest, power, rough_sine_cosine, sine, sine_cosine
+from .elementary import TURNS, along, nearest, power, rough_sine_cosine, sine, sine_cosine, single_sine_cosine
 from .rows import frame, level, mixed, sample_row
 
 _MANY, _FEW, _LARGE = 5, 3, 224  # discs along the side: of images from the large side on, and of smaller ones
@@ -55,40 +55,9 @@ def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-
             sample_row(framed, y, moves, places, out[n, y])
 
 
-@inner
-def _disc(picture, top, left, turns, amount, block):  # type: ignore[no-untyped-def]
-    """Pinch and twirl a block of a framed picture of float64; `block` is as large, and holds its pixels meanwhile."""
-    high, wide, channels = block.shape
-    middle_y, middle_x, radius = top + high / 2.0, left + wide / 2.0, min(high, wide) / 2.0
-    tall, line, _ = picture.shape
-    flat, beside = picture.reshape(-1), np.uint64(channels)
-    for y in range(high):
-        for x in range(wide):
-            from_y, from_x = np.float64(top + y), np.float64(left + x)
-            dx, dy = from_x - middle_x, from_y - middle_y
-            distance = math.sqrt(dx * dx + dy * dy)
-            if 0.0005 < distance < radius:
-                d = distance / radius
-                grown = power(sine(d * 0.25), -amount)
-                angle = turns * ((1.0 - d) * (1.0 - d))
-                b, a = sine_cosine(angle)
-                # The released generator's first coordinate is the row.
-                from_y = middle_y + (dy * a - dx * b) * grown
-                from_x = middle_x + (dy * b + dx * a) * grown
-            whole_y, whole_x = np.floor(from_y), np.floor(from_x)
-            # Far outside all is black, too.
-            row, column = min(max(np.int64(whole_y) + 2, 0), tall - 2), min(max(np.int64(whole_x) + 2, 0), line - 2)
-            at = np.uint64((row * line + column) * channels)
-            for c in range(channels):
-                block[y, x, c] = mixed(flat, at + np.uint64(c), beside, np.uint64(line) * beside, from_y - whole_y, from_x - whole_x)
-    for y in range(high):
-        for x in range(wide):
-            for c in range(channels):
-                picture[top + y + 2, left + x + 2, c] = block[y, x, c]
-
-
 def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
-    return (_MANY, _MANY) if side(shape) >= _LARGE else (_FEW, _FEW)
+    discs = _MANY if side(shape) >= _LARGE else _FEW
+    return discs, discs
 
 
 def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
@@ -120,13 +89,40 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
     """
     count, height, width, channels = images.shape
     discs = signs.shape[1]
-    high, wide, turns = height // discs, width // discs, angle_deg / 360.0
-    picture, block = np.zeros((height + 4, width + 4, channels)), np.empty((high, wide, channels))
+    high, wide, line = height // discs, width // discs, width + 4
+    radius, beside = min(high, wide) / 2.0, np.uint64(channels)
+    picture, block = np.zeros((height + 4, line, channels)), np.empty((high, wide, channels))
+    flat = picture.reshape(-1)
     for n in range(count):
         frame(images[n], picture)
-        for i in range(discs):
-            for j in range(discs):
-                _disc(picture, j * high, i * wide, signs[n, i, j] * turns, amount, block)
+        for disc in range(discs * discs):
+            top, left = disc % discs * high, disc // discs * wide
+            middle_y, middle_x = top + high / 2.0, left + wide / 2.0
+            turns = signs[n, disc // discs, disc % discs] * (angle_deg / 360.0)
+            for y in range(high):
+                for x in range(wide):
+                    from_y, from_x = top + y, left + x
+                    dx, dy = from_x - middle_x, from_y - middle_y
+                    distance = math.sqrt(dx * dx + dy * dy)
+                    if 0.0005 < distance < radius:
+                        d = distance / radius
+                        grown = power(sine(d * 0.25), -amount)
+                        angle = turns * ((1.0 - d) * (1.0 - d))
+                        b, a = sine_cosine(angle)
+                        # The released generator's first coordinate is the row.
+                        from_y = middle_y + (dy * a - dx * b) * grown
+                        from_x = middle_x + (dy * b + dx * a) * grown
+                    whole_y, whole_x = np.floor(from_y), np.floor(from_x)
+                    # Far outside all is black, too.
+                    row = min(max(np.int64(whole_y) + 2, 0), height + 2)
+                    column = min(max(np.int64(whole_x) + 2, 0), width + 2)
+                    at, down, right = np.uint64((row * line + column) * channels), from_y - whole_y, from_x - whole_x
+                    for c in range(channels):
+                        block[y, x, c] = mixed(flat, at + np.uint64(c), beside, np.uint64(line) * beside, down, right)
+            for y in range(high):
+                for x in range(wide):
+                    for c in range(channels):
+                        picture[top + y + 2, left + x + 2, c] = block[y, x, c]
         for y in range(height):
             for x in range(width):
                 for c in range(channels):
@@ -136,8 +132,7 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
 @inlined
 def _wave(time, n):  # type: ignore[no-untyped-def]
     """Return the sine and the cosine of the time of a step, 1, 2, ..."""
-    s, c = sine_cosine(time * (1.0 - 3.5 / n) * TURNS)
-    return np.float32(s), np.float32(c)
+    return single_sine_cosine(time * (1.0 - 3.5 / n) * TURNS)
 
 
 @inlined
@@ -161,8 +156,7 @@ def _coordinate(x, size):  # type: ignore[no-untyped-def]
     """Return a coordinate of the pattern, its turns less whole ones, its sine and its cosine."""
     p = (x / size - np.floor(x / size)) * _ROUND + _BEGIN
     turns = p * TURNS
-    s, c = sine_cosine(turns)
-    return np.float32(p), np.float32(turns - nearest(turns)), np.float32(s), np.float32(c)
+    return np.float32(p), np.float32(turns - nearest(turns)), *single_sine_cosine(turns)
 
 
 @kernel
@@ -183,7 +177,7 @@ def _light(time, size, out):  # type: ignore[no-untyped-def]
             lights[x] = state[4]
         line = out[y]
         for x in along(line):
-            c = 1.17 - power(np.float64(lights[x]) * 40.0, 1.4)
+            c = 1.17 - power(lights[x] * 40.0, 1.4)
             c *= c
             c *= c
             line[x] = min(c * c, 1.0)

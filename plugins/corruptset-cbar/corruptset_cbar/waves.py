@@ -58,7 +58,7 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
         for y in range(height):
             (s, c), line = sine_cosine(down * y), field[y, 0]
             for x in along(line):
-                line[x] = np.float32(sines[x] * c + cosines[x] * s)
+                line[x] = sines[x] * c + cosines[x] * s
         lay(images[n], field, 1.0, intensity, out[n])
 
 
@@ -92,7 +92,7 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
                 dx = real(x) - x0
                 wave = sine(arctangent(dx, dy) * frequency)
                 rings = (math.sqrt(dx * dx + dy * dy) + wave * amplitude) / step
-                line[x] = np.float32(rings - np.floor(rings) - 0.5)
+                line[x] = rings - np.floor(rings) - 0.5
         lay(images[n], field, 1.0, intensity, out[n])
 
 
@@ -124,7 +124,7 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
                 xs[x] = real(x) / sizes[n] * TURNS
                 ys[x] = start
             fold, delay, fade = 1.0, 1.0, 1.0
-            for _ in range(np.int64(iterations[n])):
+            for _ in range(int(iterations[n])):
                 late, share = time / delay, TURNS / fade
                 for x in along(xs):
                     r0, r1 = cosine(ys[x] * fold + late) * share, sine(xs[x] * fold + late) * share
@@ -135,7 +135,7 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
                 line = fields[y, c]
                 a, b, shift = ((1.0, 0.0, -time), (0.5, 0.5, lift * 0.5), (0.0, 1.0, time))[c if channels > 1 else 1]
                 for x in along(line):
-                    line[x] = np.float32(sine((xs[x] * a + ys[x] * b) + shift))
+                    line[x] = sine((xs[x] * a + ys[x] * b) + shift)
         lay(images[n], fields, 1.0 - intensity / 255.0, intensity, out[n])
 
 
@@ -149,7 +149,7 @@ def _swapped(places):  # type: ignore[no-untyped-def]
         for i in range(size):
             own[i] = i
         for i in range(size - 1, -1, -1):
-            j = np.int64(places[n, i])
+            j = int(places[n, i])
             own[i], own[j] = own[j], own[i]
     return out
 
@@ -202,8 +202,8 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
     count, height, width, _ = images.shape
     cell = min(height, width) / _CELLS
     field = np.empty((height, 1, width), np.float32)
-    place, curve, index = np.empty(width), np.empty(width), np.empty(width, np.uint64)
-    most = np.int64(width / cell * 2 ** (_OCTAVES - 1)) + 3
+    total, place, curve, index = np.empty(width), np.empty(width), np.empty(width), np.empty(width, np.uint64)
+    most = int(width / cell * 2 ** (_OCTAVES - 1)) + 3
     value, slope = np.empty(most), np.empty(most)
     for n in range(count):
         p, g = permutations[n], gradients[n]
@@ -226,8 +226,10 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
                     k = index[x]
                     left = value[k] + place[x] * slope[k]
                     right = value[k + np.uint64(1)] + (place[x] - 1.0) * slope[k + np.uint64(1)]
-                    line[x] += np.float32(abs(1.5 * (left + curve[x] * (right - left))) / scale)
+                    total[x] = abs(1.5 * (left + curve[x] * (right - left))) / scale
+                for x in along(line):
+                    line[x] += np.float32(total[x])
         grey = field.reshape(-1)
         for i in along(grey):
-            grey[i] = min(np.float32(0.5) + np.float32(0.5) * grey[i], np.float32(1.0))
+            grey[i] = min(0.5 + 0.5 * grey[i], 1.0)
         lay(images[n], field, 1.0 - alpha, 255.0 * alpha, out[n])
