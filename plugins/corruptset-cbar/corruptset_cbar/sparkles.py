@@ -29,10 +29,13 @@ def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # t
         turns[x] -= real(turns[x])
         share[x] = around[ray] + turns[x] * (around[ray + np.uint32(1)] - around[ray])
     for x in along(share):
-        dx, place = real(x) - x0, turns[x] - 0.5
-        light = share[x] * share[x] / (dx * dx + dy * dy + 1e-4)
-        light = light if exponent == 1.0 else power(light, exponent)
-        share[x] = min(light * (1.0 - place * place), 1.0)
+        dx = real(x) - x0
+        share[x] = share[x] * share[x] / (dx * dx + dy * dy + 1e-4)
+    for x in along(share if exponent != 1.0 else share[:0]):
+        share[x] = power(share[x], exponent)
+    for x in along(share):
+        place = turns[x] - 0.5
+        share[x] = min(share[x] * (1.0 - place * place), 1.0)
     for c in range(values.shape[0]):
         line = values[c]
         for x in along(share):

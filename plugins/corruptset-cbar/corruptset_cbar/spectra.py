@@ -50,13 +50,15 @@ def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pack(z, other, out):  # type: ignore[no-untyped-def]
-    """Make of two spectra one, which transforms to twice their real parts, the second's as the imaginary part."""
-    side = z.shape[0]
-    for y in range(side):
-        for x in range(side):
-            out[y, 0, x] = (z[y, 0, x] + z[-y, 0, -x]) - (other[y, 1, x] - other[-y, 1, -x])
-            out[y, 1, x] = (z[y, 1, x] - z[-y, 1, -x]) + (other[y, 0, x] + other[-y, 0, -x])
+def _pack(z, other):  # type: ignore[no-untyped-def]
+    """Make of two spectra one, in place of the first: it transforms to twice their real parts, the second's as the imaginary part."""
+    half = z.shape[0] // 2
+    for y in range(half + 1):
+        for x in range(2 * half if y % half else half + 1):
+            a, b = z[y, 0, x] + z[-y, 0, -x], z[y, 1, x] - z[-y, 1, -x]
+            c, d = other[y, 0, x] + other[-y, 0, -x], other[y, 1, x] - other[-y, 1, -x]
+            z[-y, 0, -x], z[-y, 1, -x] = a + d, c - b
+            z[y, 0, x], z[y, 1, x] = a - d, c + b
 
 
 @kernel
@@ -83,15 +85,15 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
     """Keep the pixels where the noise is above a value, or add so much of it."""
     count, height, width, channels = images.shape
     planes, side = turns.shape[1], amplitudes.shape[0]
-    fields, grids = np.empty((height, planes, width), np.float32), np.empty((3, side, 2, side), np.float32)
+    fields, grids = np.empty((height, planes, width), np.float32), np.empty((2, side, 2, side), np.float32)
     for n in range(count):
         for first in range(0, planes, 2):
             last = min(first + 1, planes - 1)
             for plane in range(first, last + 1):
                 _waves(turns[n, plane], amplitudes, grids[plane - first])
             if last > first:
-                _pack(grids[0], grids[1], grids[2])
-            z = transform(grids[2 * (last - first)], grids[1], factors)
+                _pack(grids[0], grids[1])
+            z = transform(grids[0], grids[1], factors)
             for plane in range(first, last + 1):
                 _lay_out(z, plane, fields)
         if not blue:
