@@ -83,8 +83,9 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
     """
     count, height, width, _ = images.shape
     reach = max(height, width)
-    for i in range(images.size):
-        out.flat[i] = images.flat[i]
+    source, target = images.reshape(-1), out.reshape(-1)
+    for i in range(source.size):
+        target[i] = source[i]
     for n in range(count):
         for k in range(places.shape[1]):
             y, x = height * places[n, k, 0], width * places[n, k, 1]
