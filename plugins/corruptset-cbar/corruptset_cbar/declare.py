@@ -30,20 +30,23 @@ def cbar(
 
     `released` is the class of the released generator; a parameter has its bounds and what it is.
     """
-    columns = tuple(Parameter(name, float, *bounds) for name, bounds in parameters.items())
 
     def register(kernel: Callable[..., None]) -> Callable[..., Images]:
         @functools.wraps(kernel)
         def corrupt(images: Images, keys: Keys, **given: Any) -> Images:
-            shape = images.shape[1:]
+            out, shape = np.empty_like(images), images.shape[1:]
             values = [np.stack([given[d.name]] * len(images)) if d.name in given else make(keys, shape, given) for d, make in draws]
-            out = np.empty_like(images)
             kernel(images, *values, *(given[name] for name in parameters), out)
             return out
 
-        about = {"reference": f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, {released}"} | more
-        drawn = tuple(draw for draw, _ in draws)
-        return corruption(revision=1, parameters=columns, draws=drawn, deterministic=not draws, **about)(corrupt)
+        return corruption(
+            revision=1,
+            reference=f"{MINTUN_2021}; released imagenet_c_bar/corrupt.py, {released}",
+            parameters=tuple(Parameter(name, float, *bounds) for name, bounds in parameters.items()),
+            draws=tuple(draw for draw, _ in draws),
+            deterministic=not draws,
+            **more,
+        )(corrupt)
 
     return register
 
@@ -80,8 +83,8 @@ def uniform(stream: int, low: float, high: float, *sizes: Callable[[Shape], floa
     """Draw a number from `low` to `high`, times a size; or one for each size, from this stream and the next ones."""
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
-        lengths = [size(shape) for size in sizes or [whole]]
-        drawn = [uniforms(keys.stage, keys.samples, stream + i, low * s, high * s) for i, s in enumerate(lengths)]
+        lengths = enumerate(size(shape) for size in sizes or [whole])
+        drawn = [uniforms(keys.stage, keys.samples, stream + i, low * s, high * s) for i, s in lengths]
         return np.stack(drawn, axis=1) if sizes[1:] else np.asarray(drawn[0])
 
     return draw
@@ -93,6 +96,6 @@ def chances(stream: int, size: SizeOf, low: float = 0.0, high: float = 1.0) -> D
     def draw(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
         sizes = size(shape, parameters)
         drawn = uniform_rows(keys.stage, keys.samples, stream, low, high, math.prod(sizes))
-        return np.asarray(drawn).reshape(-1, *sizes)
+        return np.asarray(drawn).reshape(len(keys.samples), *sizes)
 
     return draw

@@ -11,13 +11,28 @@ from corruptset.corruptions.kernels import inlined
 TURNS = 0.15915494309189535
 """One radian in turns."""
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: what is added to it loses its fraction
-_ROOT_HALF = np.int64(0x3FE6A09E667F3BCD)  # the bits of sqrt(1/2)
-_R0, _R1, _R2, _R3, _R4 = (
-    np.float32(c) for c in (6.283185280154406, -41.341680613346696, 81.60247636893608, -76.58117264453763, 39.75982708744148)
+_ROUND_SINGLE, _HALF_SINGLE = np.float32(12582912.0), np.float32(0.5)
+_ROOT_HALF = 0x3FE6A09E667F3BCD  # the bits of sqrt(1/2)
+# The terms of polynomials, the highest one first
+_SINE = (
+    3.665921746239467, -15.081496578095564, 42.05813588586463, -76.70584757970379,
+    81.6052491496028, -41.34170223990727, 6.283185307179273,
+)  # fmt: skip
+_ROUGH_SINE = tuple(
+    np.float32(term) for term in (39.75982708744148, -76.58117264453763, 81.60247636893608, -41.341680613346696, 6.283185280154406)
 )
-_ROUND_SINGLE, _HALF, _QUARTER = np.float32(12582912.0), np.float32(0.5), np.float32(0.25)
-_52 = np.int64(52)
-_BIAS = np.int64(1023)
+_ARCTANGENT = (
+    6.672228923341607e-05, -0.0005085683286933345, 0.0018187658854371773, -0.0041389851205196745, 0.006946572628544215,
+    -0.009584624581082024, 0.011929081131243852, -0.014402215989864669, 0.017674644636795717, -0.02273564268995384,
+    0.031830954139541186, -0.05305164708984464, 0.15915494309010295,
+)  # fmt: skip
+_LOGARITHM = (
+    0.2828931264457299, 0.3199061900837562, 0.4122092403463017, 0.577077942489318, 0.9617966941127938, 2.8853900817778513
+)  # fmt: skip
+_EXPONENTIAL = (
+    1.0205351754684491e-07, 1.325969688076903e-06, 1.5252677283735056e-05, 0.00015403433546737078, 0.0013333558189902418,
+    0.009618129194169324, 0.055504108664752055, 0.2402265069563951, 0.6931471805599434, 1.0000000000000135,
+)  # fmt: skip
 
 
 @inlined
@@ -27,58 +42,69 @@ def along(line):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def real(x):  # type: ignore[no-untyped-def]
+    """Return a place as a double, by way of 32 bits, which processors convert many at a time."""
+    return np.float64(np.int32(x))
+
+
+@inlined
 def nearest(x):  # type: ignore[no-untyped-def]
     """Return the whole number nearest to a double below 2**51, halves to even."""
     return (x + _ROUND) - _ROUND
 
 
 @inlined
-def _quarter_sine(w):  # type: ignore[no-untyped-def]
-    """Return the sine of -1/4 .. 1/4 turn."""
-    u = w * w
-    s = -15.081496578095564 + u * 3.665921746239467
-    s = -76.70584757970379 + u * (42.05813588586463 + u * s)
-    return w * (6.283185307179273 + u * (-41.34170223990727 + u * (81.6052491496028 + u * s)))
+def _polynomial(x, terms):  # type: ignore[no-untyped-def]
+    total = terms[0]
+    for term in terms[1:]:
+        total = term + x * total
+    return total
 
 
 @inlined
-def _rough_quarter(w):  # type: ignore[no-untyped-def]
-    """Return the sine of -1/4 .. 1/4 turn in single precision."""
-    u = w * w
-    return w * (_R0 + u * (_R1 + u * (_R2 + u * (_R3 + u * _R4))))
+def _sine_cosine(turns, half, whole, terms):  # type: ignore[no-untyped-def]
+    t = turns - ((turns + whole) - whole)
+    s, c = max(min(t, half - t), -half - t), half * half - abs(t)
+    return s * _polynomial(s * s, terms), c * _polynomial(c * c, terms)
 
 
 @inlined
 def rough_sine_cosine(turns):  # type: ignore[no-untyped-def]
     """Return the sine and the cosine of an angle in turns, all in single precision, good to 2e-7."""
-    t = turns - ((turns + _ROUND_SINGLE) - _ROUND_SINGLE)
-    return _rough_quarter(max(min(t, _HALF - t), -_HALF - t)), _rough_quarter(_QUARTER - abs(t))
+    return _sine_cosine(turns, _HALF_SINGLE, _ROUND_SINGLE, _ROUGH_SINE)
+
+
+@inlined
+def sine_cosine(turns):  # type: ignore[no-untyped-def]
+    """Return the sine and the cosine of an angle in turns."""
+    return _sine_cosine(turns, 0.5, _ROUND, _SINE)
+
+
+@inlined
+def single_sine_cosine(turns):  # type: ignore[no-untyped-def]
+    """Return the sine and the cosine of an angle in turns, rounded to single precision."""
+    s, c = sine_cosine(turns)
+    return np.float32(s), np.float32(c)
 
 
 @inlined
 def sine(turns):  # type: ignore[no-untyped-def]
     """Return the sine of an angle in turns."""
-    t = turns - nearest(turns)
-    return _quarter_sine(max(min(t, 0.5 - t), -0.5 - t))
+    return sine_cosine(turns)[0]
 
 
 @inlined
 def cosine(turns):  # type: ignore[no-untyped-def]
     """Return the cosine of an angle in turns."""
-    return _quarter_sine(0.25 - abs(turns - nearest(turns)))
+    return sine_cosine(turns)[1]
 
 
 @inlined
 def arctangent(y, x):  # type: ignore[no-untyped-def]
     """Return the angle of the point (x, y), -1/2 .. 1/2 turn; 0 for the origin."""
     a, b = abs(y), abs(x)
-    q = min(a, b) / max(max(a, b), 1e-300)
-    u = q * q
-    p = 0.0018187658854371773 + u * (-0.0005085683286933345 + u * 6.672228923341607e-05)
-    p = -0.009584624581082024 + u * (0.006946572628544215 + u * (-0.0041389851205196745 + u * p))
-    p = 0.017674644636795717 + u * (-0.014402215989864669 + u * (0.011929081131243852 + u * p))
-    p = 0.15915494309010295 + u * (-0.05305164708984464 + u * (0.031830954139541186 + u * (-0.02273564268995384 + u * p)))
-    r = p * q
+    q = min(a, b) / max(a, b, 1e-300)
+    r = _polynomial(q * q, _ARCTANGENT) * q
     r = 0.25 - r if a > b else r
     r = 0.5 - r if x < 0.0 else r
     return -r if y < 0.0 else r
@@ -88,17 +114,9 @@ def arctangent(y, x):  # type: ignore[no-untyped-def]
 def power(base, exponent):  # type: ignore[no-untyped-def]
     """Return a positive double to a power, good to about 1e-13 of it; the result lies between 2**-1000 and 2**1000."""
     bits = np.float64(base).view(np.int64)
-    e = np.int64((bits - _ROOT_HALF) >> _52)
-    m = np.int64(bits - (e << _52)).view(np.float64)
+    e = (bits - _ROOT_HALF) >> 52
+    m = np.int64(bits - (e << 52)).view(np.float64)
     s = (m - 1.0) / (m + 1.0)
-    u = s * s
-    p = 0.577077942489318 + u * (0.4122092403463017 + u * (0.3199061900837562 + u * 0.2828931264457299))
-    # through 32 bits, which processors convert many at a time
-    v = (np.float64(np.int32(e)) + s * (2.8853900817778513 + u * (0.9617966941127938 + u * p))) * exponent
-    v = min(max(v, -1000.0), 1000.0)
+    v = min(max((real(e) + s * _polynomial(s * s, _LOGARITHM)) * exponent, -1000.0), 1000.0)
     k = nearest(v)
-    f = v - k
-    p = 1.5252677283735056e-05 + f * (1.325969688076903e-06 + f * 1.0205351754684491e-07)
-    p = 0.009618129194169324 + f * (0.0013333558189902418 + f * (0.00015403433546737078 + f * p))
-    p = 1.0000000000000135 + f * (0.6931471805599434 + f * (0.2402265069563951 + f * (0.055504108664752055 + f * p)))
-    return p * np.int64((np.int64(np.int32(k)) + _BIAS) << _52).view(np.float64)
+    return _polynomial(v - k, _EXPONENTIAL) * np.int64((np.int64(np.int32(k)) + 1023) << 52).view(np.float64)

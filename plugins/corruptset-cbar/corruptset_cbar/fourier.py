@@ -1,6 +1,6 @@
 """Fourier transforms in single precision, the same on every machine: every row of a butterfly is one vector of a plane's columns.
 
-A field of complex numbers is (2, S, S) of float32: real parts, then imaginary parts.
+A field of complex numbers is (S, 2, S) of float32: of each row the real parts, then the imaginary parts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import inner, kernel
 
-from .elementary import along, cosine, sine
+from .elementary import along, single_sine_cosine
 
 
 @functools.cache
@@ -43,8 +43,11 @@ def steps(side: int) -> NDArray[np.int64]:
 
 # Loops over few rows each: with more, LLVM gives up proving that none of them overlap, and does not vectorise.
 @inner
-def _turn(re, im, c, s, out_re, out_im):  # type: ignore[no-untyped-def]
-    """Write rows times the complex number c + s i."""
+def _turn(row, by, out):  # type: ignore[no-untyped-def]
+    """Write a row times the complex number cosine + i sine."""
+    s, c = by
+    side = row.size // 2
+    re, im, out_re, out_im = row[:side], row[side:], out[:side], out[side:]
     for x in along(re):
         a, b = re[x], im[x]
         out_re[x] = a * c - b * s
@@ -66,56 +69,41 @@ def _add_weighed(total, a, b, share, share_b):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _four(z, rows, work):  # type: ignore[no-untyped-def]
-    """Transform four rows into the first four of `work`."""
-    for part in range(2):
-        a, w = z[part], work[part]
-        _add_and_subtract(a[rows[0]], a[rows[2]], w[4], w[5])
-        _add_and_subtract(a[rows[1]], a[rows[3]], w[6], w[7])
-        _add_and_subtract(w[4], w[6], w[0], w[2])
-    _add_and_subtract(work[0, 5], work[1, 7], work[0, 3], work[0, 1])
-    _add_and_subtract(work[1, 5], work[0, 7], work[1, 1], work[1, 3])
+def _odd(z, k, q, work):  # type: ignore[no-untyped-def]
+    """Transform p rows, p an odd prime, into the first p of `work`."""
+    p, side, first, even, odd = z.shape[0], work.shape[1] // 2, z[0, k, q], work[8], work[9]
+    for r in range(p // 2 + 1):
+        for x in along(first):
+            even[x], odd[x] = first[x], 0.0
+        for j in range(1, p // 2 + 1):
+            near, far, (s, c) = z[j, k, q], z[p - j, k, q], single_sine_cosine(j * r / p)
+            _add_weighed(even, near, far, c, c)
+            if r:
+                _add_weighed(odd[:side], near[side:], far[side:], -s, s)
+                _add_weighed(odd[side:], near[:side], far[:side], s, -s)
+        # For r = 0 there is no other row: nobody reads row p.
+        _add_and_subtract(even, odd, work[r], work[p - r])
 
 
 @inner
-def _odd(z, rows, p, roots, work):  # type: ignore[no-untyped-def]
-    """Transform p rows, p an odd prime, into the first p of `work`; `roots` has the cosines and sines of p-th turns."""
-    for part in range(2):
-        a, b, w = z[part], z[1 - part], work[part]
-        first, even, odd = a[rows[0]], w[p], w[p + 1]
-        for r in range(p // 2 + 1):
-            for x in along(first):
-                even[x], odd[x] = first[x], np.float32(0.0)
-            for j in range(1, p // 2 + 1):
-                near, far = rows[j], rows[p - j]
-                c, s = roots[0, j * r % p], roots[1, j * r % p]
-                _add_weighed(even, a[near], a[far], c, c)
-                if r:
-                    s = s if part else -s
-                    _add_weighed(odd, b[near], b[far], s, -s)
-            # For r = 0 there is no other row: what is subtracted goes to one that nobody reads.
-            _add_and_subtract(even, odd, w[r], w[p - r if r else p + 2])
-
-
-@inner
-def _down(z, to, n, stride, p, roots, work, rows):  # type: ignore[no-untyped-def]
-    """One step of Stockham's transform along the first axis: `stride` transforms of length n lose the factor p."""
-    m = n // p
+def _down(z, out, work):  # type: ignore[no-untyped-def]
+    """One step of Stockham's transform along the first axis: (p, m, stride, row) becomes (m, p, stride, row)."""
+    p, m, strides, wide = z.shape
+    side = wide // 2
     for k in range(m):
-        for q in range(stride):
-            for j in range(p):
-                rows[j] = q + stride * (k + m * j)
+        for q in range(strides):
             if p == 4:
-                _four(z, rows, work)
+                _add_and_subtract(z[0, k, q], z[2, k, q], work[4], work[5])
+                _add_and_subtract(z[1, k, q], z[3, k, q], work[6], work[7])
+                _add_and_subtract(work[4], work[6], work[0], work[2])
+                _add_and_subtract(work[5, :side], work[7, side:], work[3, :side], work[1, :side])
+                _add_and_subtract(work[5, side:], work[7, :side], work[1, side:], work[3, side:])
             elif p == 2:
-                for part in range(2):
-                    _add_and_subtract(z[part, rows[0]], z[part, rows[1]], work[part, 0], work[part, 1])
+                _add_and_subtract(z[0, k, q], z[1, k, q], work[0], work[1])
             else:
-                _odd(z, rows, p, roots, work)
+                _odd(z, k, q, work)
             for r in range(p):
-                turns, row = np.float64(k * r) / n, q + stride * (p * k + r)
-                c, s = np.float32(cosine(turns)), np.float32(sine(turns))
-                _turn(work[0, r], work[1, r], c, s, to[0, row], to[1, row])
+                _turn(work[r], single_sine_cosine(k * r / (p * m)), out[k, r, q])
 
 
 @kernel
@@ -124,22 +112,20 @@ def transform(z, spare, factors):  # type: ignore[no-untyped-def]
 
     Return the field, which is one of the two given; what is in the other is lost.
     """
-    side = z.shape[1]
-    work, rows, roots = np.empty((2, 10, side), np.float32), np.empty(7, np.int64), np.empty((2, 7), np.float32)
+    side = z.shape[0]
+    work = np.empty((10, 2 * side), np.float32)
     for axis in range(2):
-        n, stride = np.int64(side), np.int64(1)
+        stride = 1
         for p in factors:
-            for j in range(p):
-                roots[0, j], roots[1, j] = np.float32(cosine(np.float64(j) / p)), np.float32(sine(np.float64(j) / p))
-            _down(z, spare, n, stride, p, roots, work, rows)
+            m = side // (stride * p)
+            _down(z.reshape(p, m, stride, 2 * side), spare.reshape(m, p, stride, 2 * side), work)
             z, spare = spare, z
-            n //= p
             stride *= p
         if axis == 0:
-            for part in range(2):
-                for top in range(0, side, 16):
+            for top in range(0, side, 16):
+                for part in range(2):
                     for y in range(top, min(top + 16, side)):
                         for x in range(side):
-                            spare[part, x, y] = z[part, y, x]
+                            spare[x, part, y] = z[y, part, x]
             z, spare = spare, z
     return z

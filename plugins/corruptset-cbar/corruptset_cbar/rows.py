@@ -4,7 +4,7 @@ import numpy as np
 
 from corruptset.corruptions.kernels import inlined, inner
 
-from .elementary import along
+from .elementary import along, real
 
 _1 = np.uint64(1)
 _2 = np.uint64(2)
@@ -21,29 +21,19 @@ def lay(image, fields, keep, weight, out):  # type: ignore[no-untyped-def]
     """Write ``keep * image + weight * field``; fields are (H, 1, W) or (H, C, W) of float32."""
     height, _, channels = image.shape
     for y in range(height):
-        source, target = image[y].reshape(-1), out[y].reshape(-1)
         for c in range(channels):
-            line = fields[y, min(c, fields.shape[1] - 1)]
+            source, target, line = image[y, :, c], out[y, :, c], fields[y, min(c, fields.shape[1] - 1)]
             for x in along(line):
-                at = np.uint64(channels) * x + np.uint64(c)
-                target[at] = level(keep * np.float64(source[at]) + weight * np.float64(line[x]))
+                target[x] = level(keep * source[x] + weight * line[x])
 
 
 @inner
 def frame(image, framed):  # type: ignore[no-untyped-def]
     """Copy an image into the middle of its frame."""
     for y in range(image.shape[0]):
-        source, target = image[y].reshape(-1), framed[y + 2].reshape(-1)
+        source, target = image[y].reshape(-1), framed[y + 2, 2:].reshape(-1)
         for x in along(source):
-            target[x + np.uint64(2 * image.shape[2])] = source[x]
-
-
-@inlined
-def place(framed, y, x):  # type: ignore[no-untyped-def]
-    """Return where a pixel lies in a flat frame; one far outside lies where all around it is black, too."""
-    high, wide, channels = framed.shape
-    row, column = min(max(y + 2, 0), high - 2), min(max(x + 2, 0), wide - 2)
-    return np.uint64((row * wide + column) * channels)
+            target[x] = source[x]
 
 
 @inlined
@@ -55,16 +45,17 @@ def mixed(flat, at, beside, line, down, right):  # type: ignore[no-untyped-def]
 
 
 @inner
-def sample_row(framed, y, downs, rights, more, places, out):  # type: ignore[no-untyped-def]
-    """Write row y, (W, C): each pixel from `downs` and `rights` of it, `more` added to every channel."""
+def sample_row(framed, y, moves, places, out):  # type: ignore[no-untyped-def]
+    """Write row y, (W, C); of each pixel `moves` has how far down and right it is taken from, and what is added to every channel."""
+    downs, rights, more = moves[0], moves[1], moves[2]
     high, wide, channels = framed.shape
     flat, target = framed.reshape(-1), out.reshape(-1)
     beside, line = np.uint64(channels), np.uint64(wide * channels)
-    top, left, bottom, end = np.float64(-2 - y), -2.0, np.float64(high - 4 - y), np.float64(wide - 4)
+    top, left, bottom, end = -2 - y, -2, high - 4 - y, wide - 4
     for x in along(downs):
         row = np.int32(min(max(np.floor(downs[x]), top), bottom) - top)
-        column = np.int32(min(max(np.floor(rights[x]) + np.float64(np.int32(x)), left), end) - left)
-        places[x] = (row * np.int32(wide) + column) * np.int32(channels)
+        column = np.int32(min(max(np.floor(rights[x]) + real(x), left), end) - left)
+        places[x] = (row * wide + column) * channels
     for x in range(downs.size):
         down, right = downs[x] - np.floor(downs[x]), rights[x] - np.floor(rights[x])
         at, to = np.uint64(places[x]), np.uint64(x * channels)

@@ -12,8 +12,9 @@ from corruptset.corruptions.registry import Draw, Shape, given_scalar
 
 from .declare import Given, array, cbar, chances, fixed, number, side, uniform
 from .elementary import cosine, sine
+from .rows import level
 
-_GREY = 128.0
+_GREY = np.uint8(128)
 _MOST = 40  # squares along the table of those that may be cut: 4 sides of at least a tenth
 
 
@@ -23,7 +24,7 @@ def _dot(image, y, x, far):  # type: ignore[no-untyped-def]
     share = 1.0 - far
     if 0 <= y < image.shape[0] and 0 <= x < image.shape[1]:
         for c in range(image.shape[2]):
-            image[y, x, c] = np.uint8(np.int32((1.0 - share) * image[y, x, c] + share * _GREY))
+            image[y, x, c] = level((1.0 - share) * image[y, x, c] + share * _GREY)
 
 
 @inner
@@ -31,7 +32,7 @@ def _stroke(image, y, x, y1, x1):  # type: ignore[no-untyped-def]
     """Blend an anti-aliased line into an image: Zingl's walk, in which a pixel's share falls with its distance."""
     down, across = abs(y1 - y), abs(x1 - x)
     step_y, step_x = 1 if y < y1 else -1, 1 if x < x1 else -1
-    length = max(math.sqrt(np.float64(across * across + down * down)), 1.0)
+    length = max(math.sqrt(across * across + down * down), 1.0)
     off = across - down
     while True:
         _dot(image, y, x, abs(off - across + down) / length)
@@ -81,7 +82,7 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
     pixels, and values are floored after each line.
     """
     count, height, width, _ = images.shape
-    reach = np.float64(max(height, width))
+    reach = max(height, width)
     source, target = images.reshape(-1), out.reshape(-1)
     for i in range(source.size):
         target[i] = source[i]
@@ -90,7 +91,7 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
             y, x = height * places[n, k, 0], width * places[n, k, 1]
             turns = angles[n] / 360.0 + spreads[n] * (places[n, k, 2] - 0.5)
             dx, dy = sine(turns) * reach, cosine(turns) * reach
-            _stroke(out[n], np.int64(y - dy), np.int64(x - dx), np.int64(y + dy), np.int64(x + dx))
+            _stroke(out[n], int(y - dy), int(x - dx), int(y + dy), int(x + dx))
 
 
 @cbar(
@@ -100,12 +101,11 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
         Draw("angle_deg", "of the board", lambda *given: math.radians(given_scalar(-3600.0, 3600.0)(*given))),
         uniform(0, 0.0, 2.0 * math.pi),
     ),
-    (
-        Draw(
-            "cell",
-            "the squares' side in pixels, a tenth of the side or more",
-            lambda value, shape, p: max(given_scalar(0.1, 1e6)(value, shape, p), 0.1 * side(shape)),
-        ),
+    number(
+        "cell",
+        "the squares' side in pixels, a tenth of the side or more",
+        0.1,
+        1e6,
         lambda *given: np.maximum(uniform(1, 0.1, 0.25, side)(*given), 1.0),
     ),
     array(
@@ -130,14 +130,15 @@ def checkerboard_cutout(images, angles, cells, squares, fraction, out):  # type:
     count, height, width, channels = images.shape
     for n in range(count):
         sin, cos = sine_cosine(angles[n])
-        cell, covered = cells[n], squares[n].reshape(-1)
-        along = np.int64(4 * min(height, width) // cell)
+        least = min(height, width)
+        cell = max(cells[n], 0.1 * least)
+        along = int(4 * least // cell)
         for y in range(height):
             for x in range(width):
                 u = (cos * y + sin * x) / cell
                 v = (-sin * y + cos * x) / cell
-                light = (np.int64(np.floor(u)) ^ np.int64(np.floor(v))) & 1
+                light = (math.floor(u) ^ math.floor(v)) & 1
                 # Squares are numbered towards zero, so those on both sides of it share a number, as published.
-                kept = light or covered[(np.int64(u) % along) * _MOST + np.int64(v) % along] >= fraction
+                kept = light or squares[n, np.int64(u) % along, np.int64(v) % along] >= fraction
                 for c in range(channels):
-                    out[n, y, x, c] = images[n, y, x, c] if kept else np.uint8(_GREY)
+                    out[n, y, x, c] = images[n, y, x, c] if kept else _GREY

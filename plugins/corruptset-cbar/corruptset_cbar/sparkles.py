@@ -11,8 +11,8 @@ from corruptset.corruptions.random.normal import normal_layers, normal_table
 from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Draw
 
-from .declare import TALL, WIDE, Drawing, array, cbar, fixed, side, uniform
-from .elementary import along, arctangent, power
+from .declare import TALL, WIDE, Drawing, array, cbar, fixed, uniform
+from .elementary import along, arctangent, power, real
 from .rows import level
 
 _LEAST_RAYS, _MOST_RAYS = 50, 199
@@ -20,40 +20,36 @@ _UNEVEN = 0.25  # the rays' standard deviation, as a share of the radius
 
 
 @inner
-def _glow(x0, dy, number, around, exponent, turns, share):  # type: ignore[no-untyped-def]
-    """Write the share of light, not yet at most 1, of one sparkle in each pixel of a row."""
+def _glow(x0, dy, number, around, exponent, inverse, turns, share, values):  # type: ignore[no-untyped-def]
+    """Draw a row of an image, (C, W), towards white near a sparkle, or away from it."""
     for x in along(share):
-        turns[x] = (arctangent(np.float64(np.int32(x)) - x0, dy) + 0.5) * number
+        turns[x] = (arctangent(real(x) - x0, dy) + 0.5) * number
     for x in along(share):
         ray = np.uint32(np.int32(turns[x]))
-        place = turns[x] - np.float64(np.int32(turns[x]))
-        turns[x] = place
-        share[x] = around[ray] + place * (around[ray + np.uint32(1)] - around[ray])
+        turns[x] -= real(turns[x])
+        share[x] = around[ray] + turns[x] * (around[ray + np.uint32(1)] - around[ray])
     for x in along(share):
-        dx = np.float64(np.int32(x)) - x0
+        dx = real(x) - x0
         share[x] = share[x] * share[x] / (dx * dx + dy * dy + 1e-4)
-    if exponent != 1.0:
+    for x in along(share if exponent != 1.0 else share[:0]):
+        share[x] = power(share[x], exponent)
+    for x in along(share):
+        place = turns[x] - 0.5
+        share[x] = min(share[x] * (1.0 - place * place), 1.0)
+    for c in range(values.shape[0]):
+        line = values[c]
         for x in along(share):
-            share[x] = power(share[x], exponent)
-    for x in along(share):
-        share[x] *= 1.0 - (turns[x] - 0.5) * (turns[x] - 0.5)
-
-
-@inner
-def _whiten(values, share, inverse):  # type: ignore[no-untyped-def]
-    for x in along(share):
-        dark, light = (255.0, values[x]) if inverse else (values[x], 255.0)
-        values[x] = dark + min(share[x], 1.0) * (light - dark)
+            dark, light = (255.0, line[x]) if inverse else (line[x], 255.0)
+            line[x] = dark + share[x] * (light - dark)
 
 
 @kernel
-def _shine(images, centres, rays, normals, radius, least, exponent, out):  # type: ignore[no-untyped-def]
-    """Draw images towards white near each centre in turn, or away from the only one."""
+def _shine(images, centres, rays, normals, share, least, exponent, out):  # type: ignore[no-untyped-def]
+    """Draw images towards white near each centre in turn, or away from the only one; rays are a share of the side long."""
     count, height, width, channels = images.shape
-    sparkles = rays.shape[1]
-    points = centres.reshape(count, sparkles, 2)
-    turns, share, values = np.empty(width), np.empty(width), np.empty((channels, width))
-    lengths = np.empty((sparkles, _MOST_RAYS + 2))
+    sparkles, radius = rays.shape[1], share * min(height, width)
+    points, lengths = centres.reshape(count, sparkles, 2), np.empty((sparkles, _MOST_RAYS + 2))
+    turns, shares, values = np.empty(width), np.empty(width), np.empty((channels, width))
     for n in range(count):
         for k in range(sparkles):
             for ray in range(rays[n, k] + 2):
@@ -63,10 +59,8 @@ def _shine(images, centres, rays, normals, radius, least, exponent, out):  # typ
                 for x in range(width):
                     values[c, x] = images[n, y, x, c]
             for k in range(sparkles):
-                number, dy = np.float64(rays[n, k]), y - points[n, k, 1]
-                _glow(points[n, k, 0], dy, number, lengths[k], exponent, turns, share)
-                for c in range(channels):
-                    _whiten(values[c], share, sparkles == 1)
+                x0, dy, number = points[n, k, 0], y - points[n, k, 1], rays[n, k]
+                _glow(x0, dy, number, lengths[k], exponent, sparkles == 1, turns, shares, values)
             for c in range(channels):
                 for x in range(width):
                     out[n, y, x, c] = level(values[c, x])
@@ -105,7 +99,7 @@ def sparkles(images, centres, rays, normals, radius, out):  # type: ignore[no-un
     Drawn at random: the centres, uniform on the image; how many rays each has, 50 to 199; the length of every ray, normal
     with a standard deviation of a quarter of the radius, and at least one pixel.
     """
-    _shine(images, centres, rays, normals, radius * side(images.shape[1:]), 1.0, 1.0, out)
+    _shine(images, centres, rays, normals, radius, 1.0, 1.0, out)
 
 
 @cbar(
@@ -124,5 +118,4 @@ def inverse_sparkles(images, centres, rays, normals, amount, out):  # type: igno
     Drawn at random: the centre, uniform on the middle half of each side; how many rays, 50 to 199; the length of every
     ray, normal about a quarter of the side with a standard deviation of a sixteenth of it.
     """
-    radius, exponent = 0.25 * side(images.shape[1:]), (100.0 - amount) / 50.0
-    _shine(images, centres, rays, normals, radius, -math.inf, exponent, out)
+    _shine(images, centres, rays, normals, 0.25, -math.inf, (100.0 - amount) / 50.0, out)

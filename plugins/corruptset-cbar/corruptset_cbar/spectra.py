@@ -12,8 +12,8 @@ from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.registry import Draw, Shape, given_array
 
-from .declare import Drawing, Given, cbar, chances
-from .elementary import TURNS, along, cosine, sine
+from .declare import Drawing, Given, cbar, chances, fixed
+from .elementary import TURNS, along, sine_cosine
 from .fourier import smooth_side, steps, transform
 from .rows import lay
 
@@ -23,65 +23,61 @@ Floats = NDArray[np.float64]
 @functools.lru_cache(maxsize=8)
 def _spectrum(side: int, blue: bool) -> tuple[Floats, NDArray[np.int64]]:
     """Return the amplitude of every wave of a square, (S, S) with frequency 0 first, and the steps of its transform."""
-    waves = (np.arange(side) + side // 2) % side - side // 2
-    squares = (waves[:, None] ** 2 + waves**2).astype(np.float64)
+    waves = np.fft.ifftshift(np.arange(-side / 2, side / 2))
+    squares = waves[:, None] ** 2 + waves**2
     return np.sqrt(squares) if blue else 1.0 / (squares + 1.0), steps(side)
 
 
 @kernel
 def _waves(turns, amplitudes, z):  # type: ignore[no-untyped-def]
     """Write a spectrum, [across, down]: `turns` are the left half's phases, which the right half has turned about the middle."""
-    side = amplitudes.shape[0]
-    half = side // 2
-    re, im = np.empty(2 * side), np.empty(2 * side)
+    half, side = turns.shape
+    twice = np.empty((2, 2 * side))
     for x in range(half):
-        for y in along(amplitudes[0]):
+        for y in along(turns[x]):
             again = y + np.uint64(side)
-            re[y] = re[again] = cosine(turns[x, y])
-            im[y] = im[again] = sine(turns[x, y])
+            s, c = sine_cosine(turns[x, y])
+            twice[0, y] = twice[0, again] = c
+            twice[1, y] = twice[1, again] = s
         # Frequency 0 comes first: the plane is moved by half its side along both axes.
         for mirrored in range(2):
             row = half - 1 - x if mirrored else half + x
-            size = amplitudes[row]
             for part in range(2):
-                source, target = (im if part else re)[half : half + side], z[part, row]
+                source, target, size = twice[part, half : half + side], z[row, part], amplitudes[row]
                 for y in along(target):
                     at = np.uint64(side - 1) - y if mirrored else y
-                    target[y] = np.float32(source[at] * size[y])
+                    target[y] = source[at] * size[y]
 
 
 @kernel
 def _pack(z, other):  # type: ignore[no-untyped-def]
-    """Make of two spectra one, in place of the first: it transforms to their real parts, the second's as the imaginary part."""
-    side, half = z.shape[1], np.float32(0.5)
-    re, im, other_re, other_im = z[0], z[1], other[0], other[1]
-    for y in range(side // 2 + 1):
-        v = (side - y) % side
-        for x in range(side if y != v else side // 2 + 1):
-            u = side - x if x else 0
-            a, b = (re[y, x] + re[v, u]) * half, (im[y, x] - im[v, u]) * half
-            c, d = (other_re[y, x] + other_re[v, u]) * half, (other_im[y, x] - other_im[v, u]) * half
-            re[v, u], im[v, u] = a + d, c - b
-            re[y, x], im[y, x] = a - d, b + c
+    """Make of two spectra one, in place of the first: it transforms to twice their real parts, the second's as the imaginary part."""
+    half = z.shape[0] // 2
+    for y in range(half + 1):
+        for x in range(2 * half if y % half else half + 1):
+            a, b = z[y, 0, x] + z[-y, 0, -x], z[y, 1, x] - z[-y, 1, -x]
+            c, d = other[y, 0, x] + other[-y, 0, -x], other[y, 1, x] - other[-y, 1, -x]
+            z[-y, 0, -x], z[-y, 1, -x] = a + d, c - b
+            z[y, 0, x], z[y, 1, x] = a - d, c + b
 
 
 @kernel
-def _lay_out(field, plane, out):  # type: ignore[no-untyped-def]
-    """Write a square's upper left part, over the square's standard deviation, to a plane of (H, planes, W)."""
-    side = field.shape[0]
+def _lay_out(z, plane, fields):  # type: ignore[no-untyped-def]
+    """Write the upper left part of a square, over its standard deviation, to a plane of (H, planes, W)."""
+    side = z.shape[0]
     sums, squares = np.zeros(side), np.zeros(side)
     for y in range(side):
-        row = field[y]
+        row = z[y, plane % 2]
         for x in along(row):
             value = np.float64(row[x])
             sums[x] += value
             squares[x] += value * value
     mean = sums.sum() / (side * side)
     scale = 1.0 / math.sqrt(squares.sum() / (side * side) - mean * mean)
-    for y in range(out.shape[0]):
-        source, target = field[y], out[y, plane]
+    for y in range(fields.shape[0]):
+        source, target = z[y, plane % 2], fields[y, plane]
         for x in along(target):
-            target[x] = np.float32(source[x] * scale)
+            target[x] = source[x] * scale
 
 
 @kernel
@@ -89,17 +85,17 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
     """Keep the pixels where the noise is above a value, or add so much of it."""
     count, height, width, channels = images.shape
     planes, side = turns.shape[1], amplitudes.shape[0]
-    fields, grids = np.empty((height, planes, width), np.float32), np.empty((2, 2, side, side), np.float32)
+    fields, grids = np.empty((height, planes, width), np.float32), np.empty((2, side, 2, side), np.float32)
     for n in range(count):
-        for plane in range(0, planes, 2):
-            parts = min(planes - plane, 2)
-            for part in range(parts):
-                _waves(turns[n, plane + part], amplitudes, grids[part])
-            if parts == 2:
+        for first in range(0, planes, 2):
+            last = min(first + 1, planes - 1)
+            for plane in range(first, last + 1):
+                _waves(turns[n, plane], amplitudes, grids[plane - first])
+            if last > first:
                 _pack(grids[0], grids[1])
             z = transform(grids[0], grids[1], factors)
-            for part in range(parts):
-                _lay_out(z[part], plane + part, fields)
+            for plane in range(first, last + 1):
+                _lay_out(z, plane, fields)
         if not blue:
             lay(images[n], fields, 1.0, value, out[n])
         for y in range(height if blue else 0):
@@ -117,15 +113,13 @@ def _phases(planes: int) -> tuple[Draw, Drawing]:
 
     def draw(keys: Keys, shape: Shape, parameters: Given) -> Floats:
         count, *left = size(shape, parameters)
-        drawn = [chances(plane, lambda *given: tuple(left))(keys, shape, parameters) for plane in range(count)]
-        return np.stack(drawn, axis=1)
+        return np.stack([chances(plane, fixed(*left))(keys, shape, parameters) for plane in range(count)], axis=1)
 
     about = (
         f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next even number at or "
         "above the longer side that has no prime factor above 7"
     )
-    given = given_array(size, np.float64, -1e4, 1e4)
-    return Draw("phases", about, lambda *value: given(*value) * TURNS), draw
+    return Draw("phases", about, lambda *given: given_array(size, float, -1e4, 1e4)(*given) * TURNS), draw
 
 
 @cbar(
@@ -146,11 +140,7 @@ def blue_noise_sample(images, turns, threshold, out):  # type: ignore[no-untyped
     _noisy(images, turns, *_spectrum(turns.shape[3], True), threshold, True, out)
 
 
-@cbar(
-    "BrownishNoise",
-    {"intensity": (0.0, 1000.0, "standard deviation of the noise, in grey levels")},
-    _phases(0),
-)
+@cbar("BrownishNoise", {"intensity": (0.0, 1000.0, "standard deviation of the noise, in grey levels")}, _phases(0))
 def brownish_noise(images, turns, intensity, out):  # type: ignore[no-untyped-def]
     """Add noise whose amplitude falls with the square of the frequency, each channel its own.
 

@@ -23,7 +23,7 @@ _POLE = math.sqrt(3.0) - 2.0
 @inlined
 def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
     """Write the four places and weights of a cubic B-spline at a coordinate in 0 .. size - 1, mirrored at both ends."""
-    start = np.int64(np.floor(place))
+    start = math.floor(place)
     t = place - start
     u = 1.0 - t
     weight[0], weight[3] = u * u * u / 6.0, t * t * t / 6.0
@@ -34,13 +34,14 @@ def _taps(place, size, at, weight):  # type: ignore[no-untyped-def]
         at[k] = min(i, 2 * size - 2 - i)
 
 
-@inner
-def _middle(scale, at, weight):  # type: ignore[no-untyped-def]
-    """Write the taps, (size, 4), of the middle of a line that is scaled by its rounded size, halves to even."""
-    size = at.shape[0]
-    long = np.int64(np.rint(size * scale))
+@kernel
+def _middle(scale, size):  # type: ignore[no-untyped-def]
+    """Return the taps, (size, 4), of the middle of a line that is scaled by its rounded size, halves to even."""
+    at, weight = np.empty((size, 4), np.int64), np.empty((size, 4))
+    long = round(size * scale)
     for x in range(size):
         _taps((x + (long - size) // 2) * ((size - 1.0) / (long - 1.0)), size, at[x], weight[x])
+    return at, weight
 
 
 def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
@@ -74,24 +75,22 @@ def transverse_chromatic_abberation(images, orders, magnification, out):  # type
     then the middle is cut out.
     """
     count, height, width, channels = images.shape
-    rows, down = np.empty((height, 4), np.int64), np.empty((height, 4))
-    columns, across = np.empty((width, 4), np.int64), np.empty((width, 4))
     tall = np.empty(width)
-    for c in range(channels):
+    for order in range(3):
+        scale = 1.0 + order * (magnification / 2.0)
+        (rows, down), (columns, across) = _middle(scale, height), _middle(scale, width)
         for n in range(count):
-            scale = 1.0 + orders[n, c] * (magnification / 2.0)
-            _middle(scale, rows, down)
-            _middle(scale, columns, across)
-            for y in range(height):
-                for x in range(width):
-                    tall[x] = 0.0
-                    for k in range(4):
-                        tall[x] += images[n, rows[y, k], x, c] * down[y, k]
-                for x in range(width):
-                    value = 0.5
-                    for k in range(4):
-                        value += tall[columns[x, k]] * across[x, k]
-                    out[n, y, x, c] = level(value)
+            for c in range(channels):
+                for y in range(height if orders[n, c] == order else 0):
+                    for x in range(width):
+                        tall[x] = 0.0
+                        for k in range(4):
+                            tall[x] += images[n, rows[y, k], x, c] * down[y, k]
+                    for x in range(width):
+                        value = 0.5
+                        for k in range(4):
+                            value += tall[columns[x, k]] * across[x, k]
+                        out[n, y, x, c] = level(value)
 
 
 @inner
@@ -148,10 +147,7 @@ def _whirl(images, angles, shares, out):  # type: ignore[no-untyped-def]
                     out[n, y, x, c] = level((red, green, blue)[c] * 255.0)
 
 
-@cbar(
-    "CircularMotionBlur",
-    {"angle_deg": (0.0, 180.0, "how far the image turns to either side")},
-)
+@cbar("CircularMotionBlur", {"angle_deg": (0.0, 180.0, "how far the image turns to either side")})
 def circular_motion_blur(images, angle_deg, out):  # type: ignore[no-untyped-def]
     """Blur along circles about the centre: the mean of 21 rotations, -angle to angle, weights exp(-2 t**2), t = -1..1.
 

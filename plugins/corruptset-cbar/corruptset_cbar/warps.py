@@ -7,22 +7,22 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.kernels import inlined, inner, kernel
+from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 from corruptset.corruptions.separable import half_gaussian, weigh
 
 from .declare import array, cbar, fixed, number, side, uniform, whole
-from .elementary import TURNS, along, cosine, nearest, power, rough_sine_cosine, sine
-from .rows import frame, level, mixed, place, sample_row
+from .elementary import TURNS, along, nearest, power, rough_sine_cosine, sine, sine_cosine, single_sine_cosine
+from .rows import frame, level, mixed, sample_row
 
 _MANY, _FEW, _LARGE = 5, 3, 224  # discs along the side: of images from the large side on, and of smaller ones
 _FINE = np.float32(0.005)  # of the light: 1 over it and the five steps is 40
 _TURNS = np.float32(TURNS)
 _BEGIN, _ROUND = -250.0, 6.28318530718
 _ETA = 4.0
-_SOFTENING = 1.0  # pixels
+_SOFTENING = half_gaussian(1.0)
 _FLAT = 1.0 - 1e-3
 
 
@@ -45,47 +45,19 @@ def ripple(images, lengths, phases, amplitude, out):  # type: ignore[no-untyped-
     count, height, width, channels = images.shape
     reach = amplitude * min(height, width)
     framed = np.zeros((height + 4, width + 4, channels), np.uint8)
-    downs, rights, nothing, places = np.empty(width), np.empty(width), np.zeros(width), np.empty(width, np.int32)
+    moves, places = np.zeros((3, width)), np.empty(width, np.int32)
     for n in range(count):
         frame(images[n], framed)
         for x in range(width):
-            rights[x] = reach * sine(x / lengths[n, 0] + phases[n, 0] * TURNS)
+            moves[1, x] = reach * sine(x / lengths[n, 0] + phases[n, 0] * TURNS)
         for y in range(height):
-            downs[:] = reach * sine(y / lengths[n, 1] + phases[n, 1] * TURNS)
-            sample_row(framed, y, downs, rights, nothing, places, out[n, y])
-
-
-@inner
-def _disc(picture, top, left, turns, amount, block):  # type: ignore[no-untyped-def]
-    """Pinch and twirl a block of a framed picture of float64; `block` is as large, and holds its pixels meanwhile."""
-    high, wide, channels = block.shape
-    middle_y, middle_x, radius = top + high / 2.0, left + wide / 2.0, min(high, wide) / 2.0
-    flat, beside, line = picture.reshape(-1), np.uint64(channels), np.uint64(picture.shape[1] * channels)
-    for y in range(high):
-        for x in range(wide):
-            from_y, from_x = np.float64(top + y), np.float64(left + x)
-            dx, dy = from_x - middle_x, from_y - middle_y
-            distance = math.sqrt(dx * dx + dy * dy)
-            if 0.0005 < distance < radius:
-                d = distance / radius
-                grown = power(sine(d * 0.25), -amount)
-                angle = turns * ((1.0 - d) * (1.0 - d))
-                a, b = cosine(angle), sine(angle)
-                # The released generator's first coordinate is the row.
-                from_y = middle_y + (dy * a - dx * b) * grown
-                from_x = middle_x + (dy * b + dx * a) * grown
-            whole_y, whole_x = np.floor(from_y), np.floor(from_x)
-            at = place(picture, np.int64(whole_y), np.int64(whole_x))
-            for c in range(channels):
-                block[y, x, c] = mixed(flat, at + np.uint64(c), beside, line, from_y - whole_y, from_x - whole_x)
-    for y in range(high):
-        for x in range(wide):
-            for c in range(channels):
-                picture[top + y + 2, left + x + 2, c] = block[y, x, c]
+            moves[0] = reach * sine(y / lengths[n, 1] + phases[n, 1] * TURNS)
+            sample_row(framed, y, moves, places, out[n, y])
 
 
 def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
-    return (_MANY, _MANY) if side(shape) >= _LARGE else (_FEW, _FEW)
+    discs = _MANY if side(shape) >= _LARGE else _FEW
+    return discs, discs
 
 
 def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
@@ -117,13 +89,40 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
     """
     count, height, width, channels = images.shape
     discs = signs.shape[1]
-    high, wide, turns = height // discs, width // discs, angle_deg / 360.0
-    picture, block = np.zeros((height + 4, width + 4, channels)), np.empty((high, wide, channels))
+    high, wide, line = height // discs, width // discs, width + 4
+    radius, beside = min(high, wide) / 2.0, np.uint64(channels)
+    picture, block = np.zeros((height + 4, line, channels)), np.empty((high, wide, channels))
+    flat = picture.reshape(-1)
     for n in range(count):
         frame(images[n], picture)
-        for i in range(discs):
-            for j in range(discs):
-                _disc(picture, j * high, i * wide, signs[n, i, j] * turns, amount, block)
+        for disc in range(discs * discs):
+            top, left = disc % discs * high, disc // discs * wide
+            middle_y, middle_x = top + high / 2.0, left + wide / 2.0
+            turns = signs[n, disc // discs, disc % discs] * (angle_deg / 360.0)
+            for y in range(high):
+                for x in range(wide):
+                    from_y, from_x = top + y, left + x
+                    dx, dy = from_x - middle_x, from_y - middle_y
+                    distance = math.sqrt(dx * dx + dy * dy)
+                    if 0.0005 < distance < radius:
+                        d = distance / radius
+                        grown = power(sine(d * 0.25), -amount)
+                        angle = turns * ((1.0 - d) * (1.0 - d))
+                        b, a = sine_cosine(angle)
+                        # The released generator's first coordinate is the row.
+                        from_y = middle_y + (dy * a - dx * b) * grown
+                        from_x = middle_x + (dy * b + dx * a) * grown
+                    whole_y, whole_x = np.floor(from_y), np.floor(from_x)
+                    # Far outside all is black, too.
+                    row = min(max(np.int64(whole_y) + 2, 0), height + 2)
+                    column = min(max(np.int64(whole_x) + 2, 0), width + 2)
+                    at, down, right = np.uint64((row * line + column) * channels), from_y - whole_y, from_x - whole_x
+                    for c in range(channels):
+                        block[y, x, c] = mixed(flat, at + np.uint64(c), beside, np.uint64(line) * beside, down, right)
+            for y in range(high):
+                for x in range(wide):
+                    for c in range(channels):
+                        picture[top + y + 2, left + x + 2, c] = block[y, x, c]
         for y in range(height):
             for x in range(width):
                 for c in range(channels):
@@ -133,8 +132,7 @@ def pinch_and_twirl(images, signs, amount, angle_deg, out):  # type: ignore[no-u
 @inlined
 def _wave(time, n):  # type: ignore[no-untyped-def]
     """Return the sine and the cosine of the time of a step, 1, 2, ..."""
-    t = time * (1.0 - 3.5 / n) * TURNS
-    return np.float32(sine(t)), np.float32(cosine(t))
+    return single_sine_cosine(time * (1.0 - 3.5 / n) * TURNS)
 
 
 @inlined
@@ -158,70 +156,37 @@ def _coordinate(x, size):  # type: ignore[no-untyped-def]
     """Return a coordinate of the pattern, its turns less whole ones, its sine and its cosine."""
     p = (x / size - np.floor(x / size)) * _ROUND + _BEGIN
     turns = p * TURNS
-    return np.float32(p), np.float32(turns - nearest(turns)), np.float32(sine(turns)), np.float32(cosine(turns))
+    return np.float32(p), np.float32(turns - nearest(turns)), *single_sine_cosine(turns)
 
 
 @kernel
-def _light(time, size, margin, out):  # type: ignore[no-untyped-def]
-    """Write the light at the bottom of the water, 0 to 1, reflected about its edges in a margin on all sides."""
-    high, wide = out.shape
-    height, width = high - 2 * margin, wide - 2 * margin
+def _light(time, size, out):  # type: ignore[no-untyped-def]
+    """Write the light at the bottom of the water, 0 to 1."""
+    height, width = out.shape
     columns, lights = np.empty((4, width), np.float32), np.empty(width, np.float32)
     across, turns, sines, cosines = columns[0], columns[1], columns[2], columns[3]
     for x in range(width):
         across[x], turns[x], sines[x], cosines[x] = _coordinate(x, size)
-    first, second, third = _wave(time, 1.0), _wave(time, 2.0), _wave(time, 3.0)
-    fourth, fifth = _wave(time, 4.0), _wave(time, 5.0)
+    waves = _wave(time, 1.0), _wave(time, 2.0), _wave(time, 3.0), _wave(time, 4.0), _wave(time, 5.0)
     for y in range(height):
         down, u, s, c = _coordinate(y, size)
-        # Written out, without a loop over steps, so that LLVM vectorises
         for x in along(lights):
-            at = down, across[x], u, turns[x]
-            state = _step(at, second, _step(at, first, (s, c, sines[x], cosines[x], _FINE)))
-            lights[x] = _step(at, fifth, _step(at, fourth, _step(at, third, state)))[4]
-        line = out[y + margin]
-        middle = line[margin : margin + width]
-        for x in along(middle):
-            c = 1.17 - power(np.float64(lights[x]) * 40.0, 1.4)
+            state = s, c, sines[x], cosines[x], _FINE
+            for wave in waves:
+                state = _step((down, across[x], u, turns[x]), wave, state)
+            lights[x] = state[4]
+        line = out[y]
+        for x in along(line):
+            c = 1.17 - power(lights[x] * 40.0, 1.4)
             c *= c
             c *= c
-            middle[x] = min(c * c, 1.0)
-        for k in range(margin):
-            line[margin - 1 - k], line[wide - margin + k] = line[margin + k], line[wide - margin - 1 - k]
-    for k in range(margin):
-        for x in range(wide):
-            out[margin - 1 - k, x], out[high - margin + k, x] = out[margin + k, x], out[high - margin - 1 - k, x]
+            line[x] = min(c * c, 1.0)
 
 
-@kernel
-def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[no-untyped-def]
-    count, height, width, channels = images.shape
-    margin = weights.size - 1
-    wide = width + 2 * margin
-    rough, smooth = np.empty((height + 2 * margin, wide)), np.empty(height * wide)
-    field = np.zeros((height + 2, wide))
-    within = field.reshape(-1)[wide + 1 : (height + 1) * wide + 1 - 2 * margin]
-    framed = np.zeros((height + 4, width + 4, channels), np.uint8)
-    downs, rights, lights, places = np.empty(width), np.empty(width), np.empty(width), np.empty(width, np.int32)
-    for n in range(count):
-        frame(images[n], framed)
-        _light(times[n], sizes[n], margin, rough)
-        weigh(rough.reshape(-1), margin * wide, wide, weights, False, smooth)
-        weigh(smooth, margin, 1, weights, False, within)
-        for y in range(height):
-            field[y + 1, 0] = field[y + 1, width + 1] = 0.0
-        for y in range(height):
-            for x in along(lights):
-                a = field[y + 2, x + np.uint64(1)] - field[y, x + np.uint64(1)]
-                b = field[y + 1, x + np.uint64(2)] - field[y + 1, x]
-                steep = a * a + b * b
-                upright = 1.0 / math.sqrt(1.0 + steep)
-                bend = math.sqrt(1.0 - steep * upright * upright / (_ETA * _ETA)) - upright / _ETA
-                bend = 0.0 if upright >= _FLAT else bend * lens * upright
-                # The released generator rounds where it looks to a thousandth of a pixel.
-                downs[x], rights[x] = nearest(a * bend * 1e3) * 1e-3, nearest(b * bend * 1e3) * 1e-3
-                lights[x] = 255.0 * light * (a - b)
-            sample_row(framed, y, downs, rights, lights, places, out[n, y])
+@inlined
+def _inside(i, size):  # type: ignore[no-untyped-def]
+    """Return a place, reflected about the edges where it is beyond them."""
+    return min(max(i, -1 - i), 2 * size - 1 - i)
 
 
 @cbar(
@@ -234,6 +199,7 @@ def _refract(images, times, sizes, lens, light, weights, out):  # type: ignore[n
     number("wave_size", "after how many pixels they repeat", 1.0, 1e6, uniform(1, 0.75, 1.25, side)),
     preserves_geometry=False,
 )
+@kernel
 def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[no-untyped-def]
     """Show images through water: pixels are taken from where its surface bends the view to, and its slopes are lit.
 
@@ -246,4 +212,34 @@ def caustic_refraction(images, times, sizes, lens, light, out):  # type: ignore[
     Drawn at random: the time, uniform on [0.5, 2), and the size of the pattern, uniform on 0.75 to 1.25 of the side.
     The surface counts as 0 beyond the image, so its edges are bent most, as published.
     """
-    _refract(images, times, sizes, lens * side(images.shape[1:]), light, half_gaussian(_SOFTENING), out)
+    count, height, width, channels = images.shape
+    margin = _SOFTENING.size - 1
+    wide, reach = width + 2 * margin, lens * min(height, width)
+    pool, rough, smooth = np.empty((height, width)), np.empty((height + 2 * margin, wide)), np.empty(height * wide)
+    field = np.zeros((height + 2, wide))
+    within = field.reshape(-1)[wide + 1 : (height + 1) * wide + 1 - 2 * margin]
+    framed = np.zeros((height + 4, width + 4, channels), np.uint8)
+    moves, places = np.empty((3, width)), np.empty(width, np.int32)
+    downs, rights, lights = moves[0], moves[1], moves[2]
+    for n in range(count):
+        frame(images[n], framed)
+        _light(times[n], sizes[n], pool)
+        for y in range(rough.shape[0]):
+            for x in range(wide):
+                rough[y, x] = pool[_inside(y - margin, height), _inside(x - margin, width)]
+        weigh(rough.reshape(-1), margin * wide, wide, _SOFTENING, False, smooth)
+        weigh(smooth, margin, 1, _SOFTENING, False, within)
+        for y in range(height):
+            field[y + 1, 0] = field[y + 1, width + 1] = 0.0
+        for y in range(height):
+            for x in along(lights):
+                a = field[y + 2, x + np.uint64(1)] - field[y, x + np.uint64(1)]
+                b = field[y + 1, x + np.uint64(2)] - field[y + 1, x]
+                steep = a * a + b * b
+                upright = 1.0 / math.sqrt(1.0 + steep)
+                bend = math.sqrt(1.0 - steep * upright * upright / (_ETA * _ETA)) - upright / _ETA
+                bend = 0.0 if upright >= _FLAT else bend * reach * upright
+                # The released generator rounds where it looks to a thousandth of a pixel.
+                downs[x], rights[x] = nearest(a * bend * 1e3) * 1e-3, nearest(b * bend * 1e3) * 1e-3
+                lights[x] = 255.0 * light * (a - b)
+            sample_row(framed, y, moves, places, out[n, y])

@@ -7,13 +7,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from corruptset.corruptions.kernels import kernel
+from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
 from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 
 from .declare import TALL, WIDE, array, cbar, chances, fixed, number, side, uniform
-from .elementary import TURNS, along, arctangent, cosine, sine
+from .elementary import TURNS, along, arctangent, cosine, real, sine, sine_cosine
 from .rows import lay
 
 _INTENSITY = {"intensity": (0.0, 1000.0, "in grey levels: what a field of 1 adds")}
@@ -54,11 +54,11 @@ def single_frequency_greyscale(images, frequencies, phases, intensity, out):  # 
         across, down = frequencies[n, 0] * TURNS, frequencies[n, 1] * TURNS
         for x in range(width):
             turns = across * x + phases[n] * TURNS
-            sines[x], cosines[x] = sine(turns), cosine(turns)
+            sines[x], cosines[x] = sine_cosine(turns)
         for y in range(height):
-            s, c, line = sine(down * y), cosine(down * y), field[y, 0]
+            (s, c), line = sine_cosine(down * y), field[y, 0]
             for x in along(line):
-                line[x] = np.float32(sines[x] * c + cosines[x] * s)
+                line[x] = sines[x] * c + cosines[x] * s
         lay(images[n], field, 1.0, intensity, out[n])
 
 
@@ -89,10 +89,10 @@ def cocentric_sine_waves(images, centres, petals, amplitudes, widths, intensity,
         for y in range(height):
             dy, line = y - y0, field[y, 0]
             for x in along(line):
-                dx = np.float64(np.int64(x)) - x0
+                dx = real(x) - x0
                 wave = sine(arctangent(dx, dy) * frequency)
                 rings = (math.sqrt(dx * dx + dy * dy) + wave * amplitude) / step
-                line[x] = np.float32(rings - np.floor(rings) - 0.5)
+                line[x] = rings - np.floor(rings) - 0.5
         lay(images[n], field, 1.0, intensity, out[n])
 
 
@@ -121,10 +121,10 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
         for y in range(height):
             start = y / sizes[n] * TURNS
             for x in along(xs):
-                xs[x] = np.float64(np.int64(x)) / sizes[n] * TURNS
+                xs[x] = real(x) / sizes[n] * TURNS
                 ys[x] = start
             fold, delay, fade = 1.0, 1.0, 1.0
-            for _ in range(np.int64(iterations[n])):
+            for _ in range(int(iterations[n])):
                 late, share = time / delay, TURNS / fade
                 for x in along(xs):
                     r0, r1 = cosine(ys[x] * fold + late) * share, sine(xs[x] * fold + late) * share
@@ -133,14 +133,9 @@ def plasma_noise(images, times, iterations, sharpness, sizes, intensity, out):  
                 fold, delay, fade = fold * 1.93, delay * 1.15, fade * (2.25 - sharpness[n])
             for c in range(channels):
                 line = fields[y, c]
+                a, b, shift = ((1.0, 0.0, -time), (0.5, 0.5, lift * 0.5), (0.0, 1.0, time))[c if channels > 1 else 1]
                 for x in along(line):
-                    if channels == 1 or c == 1:
-                        turns = (xs[x] + ys[x] + lift) * 0.5
-                    elif c == 0:
-                        turns = xs[x] - time
-                    else:
-                        turns = ys[x] + time
-                    line[x] = np.float32(sine(turns))
+                    line[x] = sine((xs[x] * a + ys[x] * b) + shift)
         lay(images[n], fields, 1.0 - intensity / 255.0, intensity, out[n])
 
 
@@ -154,7 +149,7 @@ def _swapped(places):  # type: ignore[no-untyped-def]
         for i in range(size):
             own[i] = i
         for i in range(size - 1, -1, -1):
-            j = np.int64(places[n, i])
+            j = int(places[n, i])
             own[i], own[j] = own[j], own[i]
     return out
 
@@ -163,6 +158,13 @@ def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bring points of a grid, (N, K, 2), to length 1 or 0."""
     points = np.floor(points)
     return points / np.maximum(np.sqrt(points[..., :1] ** 2 + points[..., 1:] ** 2), 1.0)
+
+
+@inlined
+def _cell(t):  # type: ignore[no-untyped-def]
+    """Return a cell of the lattice, the place in it, and how much the next one counts there."""
+    r = t - np.floor(t)
+    return np.int64(t), r, r * r * (3.0 - 2.0 * r)
 
 
 @cbar(
@@ -201,26 +203,21 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
     cell = min(height, width) / _CELLS
     field = np.empty((height, 1, width), np.float32)
     total, place, curve, index = np.empty(width), np.empty(width), np.empty(width), np.empty(width, np.uint64)
-    most = np.int64(width / cell * 2 ** (_OCTAVES - 1)) + 3
+    most = int(width / cell * 2 ** (_OCTAVES - 1)) + 3
     value, slope = np.empty(most), np.empty(most)
     for n in range(count):
         p, g = permutations[n], gradients[n]
+        field.fill(0.0)
         for octave in range(_OCTAVES):
-            scale = np.float64(1 << octave)
+            scale = 2.0**octave
             for x in range(width):
-                t = x / cell * scale
-                index[x] = np.uint64(np.int64(t))
-                place[x] = t - np.floor(t)
-                curve[x] = place[x] * place[x] * (3.0 - 2.0 * place[x])
+                index[x], place[x], curve[x] = _cell(x / cell * scale)
             for y in range(height):
-                t = y / cell * scale
-                row = np.int64(t)
-                r = t - np.floor(t)
-                s = r * r * (3.0 - 2.0 * r)
+                row, r, s = _cell(y / cell * scale)
                 i, j = p[row & 255], p[(row + 1) & 255]
                 # Noise is linear between a lattice column's value and slope, and those of the next.
                 for k in range(np.int64(index[width - 1]) + 2):
-                    before, after = p[(i + (k & 255)) & 255], p[(j + (k & 255)) & 255]
+                    before, after = p[(i + k) & 255], p[(j + k) & 255]
                     u = r * g[before, 0]
                     value[k] = u + s * ((r - 1.0) * g[after, 0] - u)
                     slope[k] = g[before, 1] + s * (g[after, 1] - g[before, 1])
@@ -231,9 +228,8 @@ def perlin_noise(images, permutations, gradients, alpha, out):  # type: ignore[n
                     right = value[k + np.uint64(1)] + (place[x] - 1.0) * slope[k + np.uint64(1)]
                     total[x] = abs(1.5 * (left + curve[x] * (right - left))) / scale
                 for x in along(line):
-                    line[x] = np.float32(total[x]) + (line[x] if octave else np.float32(0.0))
-        for y in range(height):
-            line = field[y, 0]
-            for x in along(line):
-                line[x] = min(np.float32(0.5) + np.float32(0.5) * line[x], np.float32(1.0))
+                    line[x] += np.float32(total[x])
+        grey = field.reshape(-1)
+        for i in along(grey):
+            grey[i] = min(0.5 + 0.5 * grey[i], 1.0)
         lay(images[n], field, 1.0 - alpha, 255.0 * alpha, out[n])

@@ -128,6 +128,11 @@ def test_grey_images_get_one_plane_and_long_ones_a_square_of_noise():
         corruptset.corrupt(grey, "brownish_noise", intensity=20.0, phases=given[:, :30])
 
 
+def test_a_small_image_may_have_no_lines():
+    grey = np.full((8, 8, 1), 100, np.uint8)
+    np.testing.assert_array_equal(corruptset.corrupt(grey, "lines", density=0.1), grey)
+
+
 def test_the_recipes_are_found_and_have_the_published_lists():
     """cifar10_c_bar.csv of the released code: five of ImageNet-C-bar's, and five others."""
     large, small = load_recipe("imagenet-c-bar"), load_recipe("cifar10-c-bar")
