@@ -84,7 +84,7 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
         if lacking := set(severities) - by.keys():
             problems.append(f"{name}: has severities {_numbers(by)}, not {_numbers(lacking)}")
         problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for ids in by.values() if len(ids) > 1]
-    if not plain and not mapped:
+    if five and not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
     problems += _equal_names(mapped, plain)
     option = "--sets" if problems or not five else _option(subject, unplaced)
