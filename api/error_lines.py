@@ -27,7 +27,6 @@ EXPECTED = {
 PATTERNS = {
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 digits 0-9, a-f",
     r"^blake3:[0-9a-f]{64}$": "blake3: and 64 digits 0-9, a-f",
-    r"^[0-9a-f]{16}$": "16 digits 0-9, a-f",
     r"^[a-z0-9_+-]+(/[a-z0-9_+-]+)*$": "a set id such as fog/3: lower-case letters, digits, _ + - and slashes between them",
     r"^[a-z0-9][a-z0-9._-]*$": "a name such as my-recipe: lower-case letters, digits, . _ and -, beginning with a letter or digit",
     r"^[0-9A-Za-z][0-9A-Za-z._+-]*$": "a version such as 1.0.0: letters, digits, . _ + and -, beginning with a letter or digit",
