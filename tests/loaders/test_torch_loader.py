@@ -20,7 +20,9 @@ PAGE = (ROOT / "docs/format.md").read_text("utf-8")
 @pytest.fixture(scope="module", params=["png", "jpeg"])
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("torch")
-    recipe = layouts.write_recipe(root, name="imagenet-c", encoding=request.param, more='[[sets]]\ncorruptions = ["fog"]\n')
+    recipe = layouts.write_recipe(
+        root, name="imagenet-c", version="1.1.0", encoding=request.param, more='[[sets]]\ncorruptions = ["fog"]\n'
+    )
     return layouts.make(recipe, layouts.write_crops(root / "crops"), root, format="both")
 
 
