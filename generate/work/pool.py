@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Done = Callable[[PartDone], None]
 Made = Callable[[int], None]
+END_S = 10.0
+"""How long other parts may take to end by themselves, and to remove what they have half written, after the disk failed one."""
+
 LOOK_S = 0.2
 """How often this process looks at how many images its workers have made."""
 
@@ -172,6 +175,9 @@ def _hand_out(file: Path, missing: dict[str, Part], workers: Workers, done: Done
         return True
     except BrokenProcessPool:
         return False
+    except OSError:
+        wait([task for task in waiting if not task.cancel()], END_S)
+        raise
 
 
 def _tasks(parts: list[Part], jobs: int) -> list[list[Part]]:
