@@ -16,6 +16,7 @@ from ...errors import BuildError, CorruptsetError
 from ...manifests.disk.lock import locked
 from ...manifests.layout import LOCK
 from ..plan.job import Job
+from ..plan.parts import Part
 from .environment import environment
 from .warm_up import warm_up
 from .worker import forget, load_clean, process
@@ -57,20 +58,30 @@ def answer(wanted: Mapping[str, str], lease: str | None) -> list[str]:
     return problems
 
 
-def make(lease: str, part: bytes) -> None:
-    """Make and commit a part."""
+def make(lease: str, part: bytes) -> tuple[str, OSError] | None:
+    """Make and commit a part; return this worker's address and the error where it cannot read or write, which others may be able to."""
+    from distributed import get_worker
+
+    try:
+        with _one_at_a_time:
+            _make(lease, pickle.loads(part))
+    except OSError as e:
+        return get_worker().address, e
+    return None
+
+
+def _make(lease: str, part: Part) -> None:
     global _job
-    with _one_at_a_time:
-        if _job is None or _job[0] != lease:
-            rest()
-            job: Job = pickle.loads(Path(lease).read_bytes())
-            host = socket.gethostname()  # several machines may share a home, and have other processors
-            busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command again to resume."
-            with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
-                warm_up(job)
-            cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
-            _job = (lease, job)
-        process(_job[1], pickle.loads(part))
+    if _job is None or _job[0] != lease:
+        rest()
+        job: Job = pickle.loads(Path(lease).read_bytes())
+        host = socket.gethostname()  # several machines may share a home, and have other processors
+        busy = f"Another worker on {host} has compiled kernels for {COMPILE_S:.0f} s. End it, and run the same command again to resume."
+        with locked(kernel_folder() / f"compiling-{host}", busy, wait_s=COMPILE_S):
+            warm_up(job)
+        cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
+        _job = (lease, job)
+    process(_job[1], part)
 
 
 def rest() -> None:

@@ -1,4 +1,4 @@
-"""Parts dealt to the workers of a Dask scheduler, one at a time to each, and dealt again where a worker dies or leaves.
+"""Parts made by the workers of a Dask scheduler, which hands a part out again where a worker dies or leaves.
 
 What passes the scheduler is text and bytes: it needs no corruptset itself, and a worker that has none, or another, can say so.
 """
@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import logging
 import pickle
-import queue
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BuildError, CorruptsetError, CorruptsetWarning, MachineError, listed
 from ...manifests.disk.atomic import write_atomic
-from ...manifests.layout import LEASES, PARTS_FOLDER, WORK_FOLDER
+from ...manifests.layout import LEASES, WORK_FOLDER
 from ..plan.job import Job
 from ..plan.parts import Part
 from .dask_tasks import versions
@@ -34,10 +33,10 @@ ANSWER_S = 60.0
 """How long workers may take to say what they have and see, before parts are dealt without those that have not said it yet."""
 NOBODY_S = 300.0
 """How long a build waits while no worker can take a part."""
-STRIKES = 3
-"""A part that so many workers died of or could not write stops the build."""
 LOOK_S = 1.0
 """How often the scheduler is asked who is there."""
+AHEAD = 2
+"""Parts that are handed out for each worker, so that it need not wait for the next."""
 END_S = 5.0
 """How long workers may take, at the end, to free what they keep."""
 
@@ -86,19 +85,24 @@ def connected(scheduler: str | Client | None) -> Iterator[Client | None]:
 
 def _refuse_others(client: Client) -> None:
     """Raise for workers that are there and have another corruptset or none: that is known before the source is looked at."""
-    there = client.scheduler_info()["workers"]
-    asked = {_label(address, known): _submit(client, address, "answer", versions(), None) for address, known in there.items()}
-    _wait(client, list(asked.values()), ANSWER_S)
-    answered = {label: _problems(task) for label, task in asked.items() if task.status in ("finished", "error")}
-    _refuse({label: problems for label, problems in answered.items() if problems})
+    workers = _workers(client)
+    asked = _ask(client, workers, None)
+    _refuse(workers, asked, _wait(client, asked, ANSWER_S))
 
 
-def _wait(client: Client, tasks: Sequence[Future[Any]], seconds: float) -> None:
-    """Wait for tasks, or until the time is over or the scheduler gone."""
+def _workers(client: Client) -> dict[str, str]:
+    """Return address -> what a worker is called, of those that take work: one that is being retired, or has no memory left, does not."""
+    there = client.scheduler_info()["workers"].items()
+    return {address: _label(address, known) for address, known in there if known["status"] == "running"}
+
+
+def _wait(client: Client, tasks: Collection[Future[Any]], seconds: float, *, first: bool = False) -> list[Future[Any]]:
+    """Wait for tasks, or the first of them, or until the time is over or the scheduler gone; return those that have ended."""
     from distributed import wait
 
     with client.as_current(), suppress(OSError, CancelledError):
-        wait(tasks, timeout=seconds)
+        wait(list(tasks), timeout=seconds, return_when="FIRST_COMPLETED" if first else "ALL_COMPLETED")
+    return [task for task in tasks if task.done()]
 
 
 def _label(address: str, known: Mapping[str, Any]) -> str:
@@ -106,10 +110,15 @@ def _label(address: str, known: Mapping[str, Any]) -> str:
     return address if known.get("name", address) == address else f"{known['name']} ({address})"
 
 
-def _submit(client: Client, address: str, function: str, *given: Any) -> Future[Any]:
-    """Let a worker, and no other, call a function of `dask_tasks`."""
-    only = {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
-    return client.submit(eval, _CALL.format(function), {"given": given}, **only)
+def _submit(client: Client, addresses: Collection[str], function: str, *given: Any) -> Future[Any]:
+    """Let one of some workers, and no other, call a function of `dask_tasks`."""
+    return client.submit(eval, _CALL.format(function), {"given": given}, workers=list(addresses), pure=False)
+
+
+def _ask(client: Client, workers: Iterable[str], lease: Path | None) -> dict[Future[Any], str]:
+    """Ask workers what they have and see."""
+    given = versions(), lease and str(lease)
+    return {_submit(client, [address], "answer", *given): address for address in workers}
 
 
 def _problems(asked: Future[Any]) -> list[str]:
@@ -124,12 +133,13 @@ def _problems(asked: Future[Any]) -> list[str]:
     return [f"it cannot take parts of this build ({type(error).__name__}: {error})"]
 
 
-def _refuse(unfit: dict[str, list[str]]) -> None:
-    lines = [f"{label}: {'; '.join(problems)}" for label, problems in unfit.items()]
-    if lines:
+def _refuse(workers: Mapping[str, str], asked: Mapping[Future[Any], str], answered: Iterable[Future[Any]]) -> None:
+    """Raise `BuildError` for workers that have answered and are not fit."""
+    unfit = [f"{workers[asked[task]]}: {'; '.join(problems)}" for task in answered if (problems := _problems(task))]
+    if unfit:
         raise BuildError(
-            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n{listed(lines)}\n"
-            "Mend or end them, and run the same command again. No part was made."
+            f"{len(unfit)} of the scheduler's workers cannot make parts of this build:\n"
+            f"{listed(unfit)}\nMend or end them, and run the same command again. No part was made."
         )
 
 
@@ -139,196 +149,106 @@ def run_parts(client: Client, job: Job, parts: Sequence[Part], done: Callable[[P
     lease = directory / WORK_FOLDER / LEASES.replace("*", job.token)
     # Workers read the job from it once, so it passes neither the scheduler nor from worker to worker, where one that hangs would keep it.
     write_atomic(lease, pickle.dumps(replace(job, directory=directory, lease=lease)))
-    deal = _Deal(client, lease, {part.name: part for part in parts}, done)
+    missing = {part.name: part for part in parts}
     try:
-        deal.until_done()
+        _hand_out(client, lease, missing, done)
     except Exception as e:
         if client.status == "running" or isinstance(e, CorruptsetError):
             raise
-        raise deal.lost() from e
+        raise MachineError(
+            f"The connection to the scheduler was lost; {len(missing)} parts are left. What was committed stands: start it "
+            "again with its workers, and run the same command again to resume."
+        ) from e
     finally:
         lease.unlink(missing_ok=True)
-        deal.end()
-
-
-@dataclass(eq=False)
-class _Worker:
-    """A worker process, and what it does now."""
-
-    label: str
-    address: str
-    part: Part | None = None
-    """What it makes; None where it is idle, or asked whether it is fit."""
-    fit: bool = False
-    """Parts are dealt to it."""
-    gone: bool = False
-    task: Future[Any] | None = None
-
-
-@dataclass(eq=False)
-class _Deal:
-    """Which parts are missing, and who makes which."""
-
-    client: Client
-    lease: Path
-    missing: dict[str, Part]
-    done: Callable[[PartDone], None]
-    waiting: dict[str, Part] = field(init=False)
-    """Those that nobody makes; what was dealt before comes last."""
-    workers: dict[tuple[str, str], _Worker] = field(default_factory=dict)
-    """(address, its own folder) -> worker: one that is started again at the same address is another."""
-    idle: list[_Worker] = field(default_factory=list)
-    asked: int = 0
-    """How many were asked whether they are fit, and have not answered."""
-    unfit: dict[str, list[str]] = field(default_factory=dict)
-    """Worker -> what it lacks."""
-    strikes: dict[str, list[str]] = field(default_factory=dict)
-    """Part -> what became of the workers that had it."""
-    ended: queue.SimpleQueue[tuple[_Worker, Future[Any]]] = field(default_factory=queue.SimpleQueue)
-    able: float = 0.0
-    """When there last was a worker that makes parts."""
-    failed: OSError | None = None
-    """What the last worker said that could not read or write."""
-
-    def __post_init__(self) -> None:
-        self.waiting = dict(self.missing)
-
-    def until_done(self) -> None:
-        """Deal until every part is committed."""
-        began = self.able = time.monotonic()
-        opening, look = True, 0.0
-        while self.missing:
-            if self.client.status != "running":
-                raise self.lost()
-            now = time.monotonic()
-            if now >= look:
-                self._look()
-                look = time.monotonic() + LOOK_S
-            if opening and self.workers and (not self.asked or now - began > ANSWER_S):
-                _refuse(self.unfit)
-                opening = False
-            if not opening:
-                self._hand_out()
-            with suppress(queue.Empty):
-                self._take(*self.ended.get(timeout=LOOK_S), opening)
-
-    def _look(self) -> None:
-        """Ask the scheduler who is there: ask those that have come, and deal again what those had that are gone."""
-        there = {(address, str(known["local_directory"])): known for address, known in self.client.scheduler_info()["workers"].items()}
-        for key in self.workers.keys() - there.keys():
-            gone = self.workers.pop(key)
-            gone.gone = True
-            self._drop([gone])
-            if gone.part is not None:
-                self._strike(gone, gone.part, "died, or left before it was done")
-        for key in there.keys() - self.workers.keys():
-            self.workers[key] = _Worker(_label(key[0], there[key]), key[0])
-            self.asked += 1
-            self._send(self.workers[key], "answer", versions(), str(self.lease))
-        # one that is being retired, or has no memory left, gets none
-        self.idle = [w for key, w in self.workers.items() if w.fit and w.part is None and there[key]["status"] == "running"]
-        if self.idle or any(worker.part is not None for worker in self.workers.values()):
-            self.able = time.monotonic()
-        elif self.failed is not None and not self.asked:
-            raise self.failed
-        elif time.monotonic() - self.able > NOBODY_S:
-            raise self._nobody()
-
-    def _send(self, worker: _Worker, function: str, *given: Any) -> None:
-        worker.task = _submit(self.client, worker.address, function, *given)
-        worker.task.add_done_callback(lambda ended: self.ended.put((worker, ended)))
-
-    def _drop(self, workers: Sequence[_Worker]) -> None:
-        """Let the scheduler forget what workers were asked; what runs already goes on until it finds no lease."""
-        self.client.cancel([worker.task for worker in workers if worker.task is not None])
-
-    def _hand_out(self) -> None:
-        """Give a part to every worker that has none."""
-        while self.waiting and self.idle:
-            worker = self.idle.pop()
-            worker.part = self.waiting.pop(next(iter(self.waiting)))
-            self._send(worker, "make", str(self.lease), pickle.dumps(worker.part))
-
-    def _take(self, worker: _Worker, task: Future[Any], opening: bool) -> None:
-        """Take what a worker has ended."""
-        part, worker.part = worker.part, None
-        if part is None:
-            self.asked -= 1
-        if worker.gone:
-            return
-        if part is None:
-            self._meet(worker, _problems(task), opening)
-        elif task.status == "finished":
-            self._commit(part)
-        elif task.status == "error":
-            self._failed(worker, part, task.exception())
-        elif part.name in self.missing:  # the scheduler has lost it
-            self.waiting[part.name] = part
-        if worker.fit:
-            self.idle.append(worker)
-
-    def _meet(self, worker: _Worker, problems: list[str], opening: bool) -> None:
-        """Take a worker that has said what it has and sees."""
-        worker.fit = not problems
-        if problems and opening:
-            self.unfit[worker.label] = problems
-        elif problems:
-            warnings.warn(f"The worker {worker.label} joined and gets no parts: {'; '.join(problems)}.", CorruptsetWarning, stacklevel=2)
-
-    def _failed(self, worker: _Worker, part: Part, error: BaseException) -> None:
-        """Take a part that could not be made; what is wrong with the machine of one worker need not be with another's."""
-        from distributed import KilledWorker
-
-        if isinstance(error, OSError):
-            worker.fit, self.failed = False, error
-            warnings.warn(f"The worker {worker.label} gets no more parts: {error}.", CorruptsetWarning, stacklevel=2)
-            self._strike(worker, part, f"failed: {error}")
-        elif isinstance(error, (MemoryError, KilledWorker)):  # killed: those that were started again at its address
-            self._strike(worker, part, f"failed: {type(error).__name__}")
-        elif part.name in self.missing:
-            raise error
-
-    def _commit(self, part: Part) -> None:
-        """Count a part as done, once."""
-        self.waiting.pop(part.name, None)
-        if self.missing.pop(part.name, None) is not None:
-            self.done(PartDone(part.name, part.images))
-
-    def _strike(self, worker: _Worker, part: Part, how: str) -> None:
-        """Deal a part again that a worker did not finish, or stop where it was too many."""
-        if part.name not in self.missing:
-            return
-        if (self.lease.parents[1] / PARTS_FOLDER / f"{part.name}.json").exists():  # it was, and nobody could say so
-            return self._commit(part)
-        told = self.strikes.setdefault(part.name, [])
-        told.append(f"{worker.label} {how}")
-        self.waiting[part.name] = part
-        if len(told) >= STRIKES:
-            raise MachineError(
-                f"{STRIKES} workers did not survive the part {part.name}, samples {part.run.first} to {part.run.stop - 1} of "
-                f"{', '.join(part.sets[:6])} (often: out of memory):\n{listed(told)}\n"
-                "What was committed stands. Look at those samples, give the workers more memory, and run the same command again to resume."
-            )
-
-    def _nobody(self) -> MachineError:
-        state = "none has joined it" if not self.workers else f"none of its {len(self.workers)} can take a part"
-        return MachineError(
-            f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(self.missing)} parts are left; what was committed stands. "
-            f"Start workers with {_START}, and run the same command again to resume."
-        )
-
-    def lost(self) -> MachineError:
-        """Return what to say when the scheduler is gone."""
-        return MachineError(
-            f"The connection to the scheduler was lost; {len(self.missing)} parts are left. What was committed stands: start it "
-            "again with its workers, and run the same command again to resume."
-        )
-
-    def end(self) -> None:
-        """Let the workers free what they keep; who still makes a part stops, as the lease is gone."""
-        busy = [worker for worker in self.workers.values() if worker.part is not None]
-        idle = [worker for worker in self.workers.values() if worker.part is None and worker.fit]
         with suppress(Exception):  # the scheduler may be gone, or go now, and the rest of the build needs it no more
-            if self.client.status == "running":
-                self._drop(busy)
-                _wait(self.client, [_submit(self.client, worker.address, "rest") for worker in idle], END_S)
+            if client.status == "running":
+                _wait(client, [_submit(client, [address], "rest") for address in _workers(client)], END_S)
+
+
+def _hand_out(client: Client, lease: Path, missing: dict[str, Part], done: Callable[[PartDone], None]) -> None:
+    """Let fit workers make what is missing; what is done leaves `missing`.
+
+    A part goes to the workers that are fit when it is handed out. Where none of those is left, it is handed out once more.
+    """
+    workers = _workers(client)
+    asked = _ask(client, workers, lease)
+    known = set(workers)
+    _refuse(workers, asked, _wait(client, asked, ANSWER_S))
+    running: dict[Future[Any], tuple[Part, frozenset[str]]] = {}
+    waiting = list(missing.values())[::-1]
+    fit: set[str] = set()
+    errors: list[OSError] = []
+    able = time.monotonic()
+    try:
+        while missing:
+            for task in _wait(client, [*running, *asked], LOOK_S, first=True):
+                if task in asked:
+                    address = asked.pop(task)
+                    if problems := _problems(task):
+                        _warn(f"The worker {workers.get(address, address)} joined and gets no parts: {'; '.join(problems)}.")
+                    else:
+                        fit.add(address)
+                    continue
+                part, _ = running.pop(task)
+                made, *failed = _result(task, part)
+                if made:
+                    del missing[part.name]
+                    done(PartDone(part.name, part.images))
+                    continue
+                waiting.append(part)
+                for address, error in failed:
+                    if address in fit:
+                        _warn(f"The worker {workers.get(address, address)} gets no more parts: {error}.")
+                    fit.discard(address)
+                    errors.append(error)
+            if client.status != "running":
+                raise ConnectionError("the scheduler is gone")
+            workers = _workers(client)
+            asked |= _ask(client, workers.keys() - known, lease)
+            known |= workers.keys()
+            there = frozenset(fit & workers.keys())
+            for task in [task for task, (_, given) in running.items() if there.isdisjoint(given)]:
+                waiting.append(running.pop(task)[0])
+                task.cancel()
+            while there and waiting and len(running) < AHEAD * len(there):
+                part = waiting.pop()
+                running[_submit(client, there, "make", str(lease), pickle.dumps(part))] = part, there
+            if there:
+                able = time.monotonic()
+            elif errors and not asked:
+                raise errors[-1]
+            elif time.monotonic() - able > NOBODY_S:
+                state = "none has joined it" if not known else f"none of its {len(workers)} can take a part"
+                raise MachineError(
+                    f"The scheduler had no worker for {NOBODY_S:.0f} s: {state}. {len(missing)} parts are left; what was committed "
+                    f"stands. Start workers with {_START}, and run the same command again to resume."
+                )
+            elif not asked:
+                time.sleep(LOOK_S)
+    finally:
+        with suppress(Exception):
+            client.cancel([*running, *asked])  # what runs already goes on until it finds no lease
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, CorruptsetWarning, stacklevel=2)
+
+
+def _result(task: Future[Any], part: Part) -> tuple[bool, *tuple[tuple[str, OSError], ...]]:
+    """Return whether a part was made, and which worker could not read or write; raise what ends the build."""
+    from distributed import KilledWorker
+
+    if task.status == "finished":
+        failed: tuple[str, OSError] | None = task.result()
+        return (True,) if failed is None else (False, failed)
+    if task.status != "error":  # the scheduler has lost it
+        return (False,)
+    error = task.exception()
+    if isinstance(error, (MemoryError, KilledWorker)):
+        raise MachineError(
+            f"Workers did not survive the part {part.name}, samples {part.run.first} to {part.run.stop - 1} of "
+            f"{', '.join(part.sets[:6])} (often: out of memory): {error}\n"
+            "What was committed stands. Look at those samples, give the workers more memory, and run the same command again to resume."
+        )
+    raise error
