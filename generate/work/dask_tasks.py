@@ -18,6 +18,7 @@ from ...manifests.layout import LOCK
 from ..plan.job import Job
 from ..plan.parts import Part
 from .environment import environment
+from .sidecars import is_committed
 from .warm_up import warm_up
 from .worker import forget, load_clean, process
 
@@ -81,7 +82,9 @@ def _make(lease: str, part: Part) -> None:
             warm_up(job)
         cv2.setNumThreads(1)  # a worker has one core; what others use it would only wait for
         _job = (lease, job)
-    process(_job[1], part)
+    job = _job[1]
+    if not is_committed(job.directory, part.name, job.origin):  # as it is where a worker died before the scheduler had heard of it
+        process(job, part)
 
 
 def rest() -> None:
