@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import hashlib
 import json
 import re
 import subprocess
@@ -50,14 +51,31 @@ def test_the_source_archive_is_told_of_every_folder() -> None:
 
 
 @pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The source archive, and the wheel that is built from it."""
-    folder = tmp_path_factory.mktemp("archives")
-    checkout.copy(folder / "tree")
-    subprocess.run([sys.executable, "-m", "build", "--outdir", folder / "dist", folder / "tree"], check=True, stdout=subprocess.DEVNULL)
-    (source,) = folder.glob("dist/*.tar.gz")
-    (wheel,) = folder.glob("dist/*.whl")
+def uploads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a maintainer uploads to the package index."""
+    folder = tmp_path_factory.mktemp("uploads")
+    subprocess.run([sys.executable, "-m", "release", "packages", "--out", folder], cwd=ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def archives(uploads: Path) -> tuple[Path, Path]:
+    """The source archive of the core, and the wheel that is built from it."""
+    (source,) = uploads.glob("corruptset-*.tar.gz")
+    (wheel,) = uploads.glob("corruptset-*.whl")
     return source, wheel
+
+
+@pytest.mark.ci
+def test_every_package_is_there_and_hashed(uploads: Path) -> None:
+    sums = dict(line.split("  ")[::-1] for line in (uploads / "SHA256SUMS").read_text("utf-8").splitlines())
+    add_ons = {folder.name.replace("-", "_") for folder in (ROOT / "plugins").glob("corruptset-*")}
+    assert {name.partition("-")[0] for name in sums} == {"corruptset", *add_ons}
+    assert {path.name for path in uploads.iterdir()} == {*sums, "SHA256SUMS", "CHANGES.md"}
+    assert len(sums) == 2 * (1 + len(add_ons)) == 10
+    for name, digest in sums.items():
+        assert hashlib.sha256((uploads / name).read_bytes()).hexdigest() == digest
+    assert (uploads / "CHANGES.md").read_text("utf-8") in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +102,10 @@ def python(archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.ci
-def test_the_source_archive_has_every_file(archives: tuple[Path, Path], unpacked: Path) -> None:
+def test_the_source_archive_has_every_file(unpacked: Path) -> None:
     assert checkout.files(unpacked) == checkout.files()
     for path in checkout.files():
-        assert (unpacked / path).read_bytes() == (archives[0].parents[1] / "tree" / path).read_bytes()
+        assert (unpacked / path).read_bytes() == (ROOT / path).read_bytes()
 
 
 @pytest.mark.ci
@@ -132,3 +150,18 @@ def test_an_unpacked_archive_passes_its_tests(unpacked: Path, python: Path) -> N
     done = subprocess.run([python, "-m", "pytest", "-q", *FROM_ARCHIVE], cwd=unpacked, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:]
     assert not (unpacked / ".git").exists()
+
+
+@pytest.mark.ci
+def test_workflows_have_nothing_that_a_linter_finds() -> None:
+    linter = Path(sys.executable).with_name("zizmor")
+    found = subprocess.run([linter, "--offline", ".github/workflows"], cwd=ROOT, capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
+    assert "No findings" in found.stdout + found.stderr
+
+
+def test_workflows_run_what_stands_here() -> None:
+    for file in (ROOT / ".github/workflows").iterdir():
+        for command in re.findall(r"run: (.*)", file.read_text("utf-8")):
+            for path in re.findall(r"(?<![\w./])(?:tests/\w+|\.ci/run|release(?= packages| archives))", command):
+                assert (ROOT / path).exists() or (ROOT / f"{path}.py").exists(), command

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import commands
 import pytest
+from lightness import light_python
 
 Run = Callable[..., commands.Done]
 
@@ -40,3 +41,9 @@ def built(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Made:
     assert done.code == 0, done.err
     (directory,) = (p for p in out.iterdir() if p.is_dir())
     return Made(directory, done)
+
+
+@pytest.fixture(scope="session")
+def light(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an installation without the extra ``build``."""
+    return light_python(tmp_path_factory.mktemp("light"))

@@ -3,59 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterator
-from importlib.metadata import distribution
 from pathlib import Path
 
 import file_server
 import numpy as np
 import pytest
-from packaging.requirements import Requirement
+from lightness import command
 
 import corruptset
 
-ROOT = Path(__file__).parents[2]
 HEAVY = ["numba", "cv2", "scipy", "skimage", "joblib"]
-MOST_MB = 200
-
-
-def needed(requirements: list[str]) -> Iterator[str]:
-    """Yield the names of packages, and of those that they need themselves."""
-    seen: set[str] = set()
-    while requirements:
-        wanted = Requirement(requirements.pop())
-        if wanted.name not in seen and (wanted.marker is None or wanted.marker.evaluate({"extra": ""})):
-            seen.add(wanted.name)
-            yield wanted.name
-            requirements += distribution(wanted.name).requires or []
-
-
-@pytest.fixture(scope="module")
-def light(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a fresh environment that has what pyproject.toml names without extras, as links to what is installed here."""
-    folder = tmp_path_factory.mktemp("light")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    size = 0
-    for name in needed(list(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])):
-        found = distribution(name)
-        for file in found.files or []:
-            size += Path(file.locate()).stat().st_size if Path(file.locate()).is_file() else 0
-            target = site / file.parts[0]
-            if file.parts[0] != ".." and not target.exists():
-                target.symlink_to(Path(found.locate_file(file.parts[0])))
-    package = Path(corruptset.__file__).parent
-    (site / "corruptset").symlink_to(package)
-    own = distribution("corruptset").locate_file(f"corruptset-{corruptset.__version__}.dist-info")
-    (site / Path(str(own)).name).symlink_to(Path(str(own)))
-    size += sum(file.stat().st_size for file in package.rglob("*") if file.is_file())
-    print(f"a light installation has {size / 1e6:.0f} MB")
-    assert size < MOST_MB * 1e6
-    return folder / "bin/python"
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +34,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
             logits = np.random.default_rng(seed).normal(size=(len(labels), len(data.classes)))
             np.savez(file, logits=logits + 2 * np.eye(len(data.classes))[labels])
     return out
-
-
-def command(python: str | Path, *words: object, code: int = 0) -> str:
-    """Run the command line, and return what it prints."""
-    done = subprocess.run(
-        [python, "-c", "from corruptset.cli import main; main()", *map(str, words)],
-        capture_output=True,
-        text=True,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.mark.ci
