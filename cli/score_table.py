@@ -1,4 +1,4 @@
-"""`corruptset score-table FILE`: mPC and rPC from a table of metrics by set."""
+"""`corruptset score-table FILE`: mPC, rPC and RB-index from a table of metrics by set."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ def score_table(
         list[str] | None,
         option("--corruptions LIST", "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas."),
     ] = None,
+    lower_is_better: Annotated[
+        list[str] | None,
+        option("--lower-is-better METRICS", "Metrics such as errors: their RB-index has the other sign. Repeated, or separated by commas."),
+    ] = None,
     out: Annotated[Path | None, option("--out -o FOLDER", "Receives score-table.json and score-table.csv.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a detector or segmenter: mean and relative performance under corruption (mPC, rPC), from its metrics on each set.
+    """Score any metric: mean and relative performance under corruption (mPC, rPC) and robustness index, from its value on each set.
 
     The metrics come from pycocotools, mmdetection or any other evaluation, in any unit. Missing sets are named.
     """
     from ..scores.score_table import score_table as run
 
-    scores = run(table, corruptions=split_globs(corruptions), out=out)
+    lower = split_globs(lower_is_better, "--lower-is-better") or ()
+    scores = run(table, corruptions=split_globs(corruptions, "--corruptions"), lower_is_better=lower, out=out)
     if as_json:
         return put_json(scores.as_json())
     put_table_scores(scores)
@@ -37,8 +42,8 @@ def score_table(
 
 def put_table_scores(scores: TableScores) -> None:
     """Print the scores of all metrics, then the means of families and corruptions."""
-    rows = [[name, _value(one.clean), _value(one.mpc), _percent(one.rpc)] for name, one in scores.metrics.items()]
-    put_table(["metric", "clean", "mPC", "rPC"], rows, right=["clean", "mPC", "rPC"])
+    rows = [[name, *map(_value, (one.clean, one.mpc)), _percent(one.rpc), _value(one.rb_index)] for name, one in scores.metrics.items()]
+    put_table(["metric", "clean", "mPC", "rPC", "RB-index"], rows, right=["clean", "mPC", "rPC", "RB-index"])
     columns = [title for name in scores.metrics for title in (name, f"{name} / clean")]
     for kind in ("families", "corruptions"):
         of_metric = [getattr(one, kind) for one in scores.metrics.values()]

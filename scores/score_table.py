@@ -1,4 +1,4 @@
-"""`score_table`: the mean performance under corruption of a detector or segmenter, from a table of its metrics by set."""
+"""`score_table`: mean performance under corruption and robustness index of any metric, from a table of it by set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..manifests.records.models import Record
 from ..manifests.records.parsing import field_mistakes
 from .comparison.tables import Column, Table
 from .outcomes import CLEAN
-from .published import FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
+from .published import EXTRA, FAMILIES, FAMILY_OF, FIFTEEN, SEVERITIES
 
 TABLE_SCORES_VERSION = 1
 SET_COLUMNS = ("set", "set_id")
@@ -46,6 +46,9 @@ class MetricScores(Record):
     """Mean performance under corruption: over the corruptions of the mean over five severities."""
     rpc: float | None
     """Relative performance under corruption: mPC / clean."""
+    rb_index: float | None
+    """Robustness index: the mean loss over `rb_sets` sets, as a share of the clean value. Null where one of them has no value."""
+    rb_sets: int
     families: dict[str, Performance]
     corruptions: dict[str, Performance]
     missing: list[str]
@@ -66,6 +69,7 @@ class TableScores(Record):
         rows: list[list[str | float | None]] = []
         for name, scores in self.metrics.items():
             rows += [[name, "clean", scores.clean, None], [name, "mPC, rPC", scores.mpc, scores.rpc]]
+            rows.append([name, f"RB-index of {scores.rb_sets} sets", scores.rb_index, None])
             for means in (scores.families, scores.corruptions):
                 rows += [[name, of, one.mean, one.relative] for of, one in means.items()]
         columns = [Column("metric", "text"), Column("over", "text"), Column("mean", "number"), Column("over clean", "number")]
@@ -73,9 +77,13 @@ class TableScores(Record):
 
 
 def score_table(
-    table: str | Path | Mapping[str, Any], *, corruptions: Sequence[str] | None = None, out: str | Path | None = None
+    table: str | Path | Mapping[str, Any],
+    *,
+    corruptions: Sequence[str] | None = None,
+    lower_is_better: Sequence[str] = (),
+    out: str | Path | None = None,
 ) -> TableScores:
-    """Return mPC and rPC of every metric of a table: a detector's AP, a segmenter's mIoU.
+    """Return mPC, rPC and RB-index of every metric of a table: a detector's AP, a segmenter's mIoU, an error or a distance.
 
     Parameters
     ----------
@@ -84,7 +92,10 @@ def score_table(
         mmdetection's robustness test writes it, corruption -> severity -> metric -> value, where severity 0 is ``clean`` and metrics
         may be of kinds, ``{"bbox": {"AP": 0.31}}``.
     corruptions : sequence of str, optional
-        What the means are over; by default the fifteen of ImageNet-C.
+        What the means are over; by default the fifteen of ImageNet-C. The RB-index is over the sets of these that are in the table; by
+        default over all sets but ``clean`` and those of the four extra corruptions, which are to validate on.
+    lower_is_better : sequence of str
+        Metrics whose lower values are better, such as an error: their RB-index has the other sign (Flag = -1).
     out : path, optional
         A folder that receives score-table.json and score-table.csv.
 
@@ -103,7 +114,8 @@ def score_table(
 
     References
     ----------
-    Michaelis et al. 2019, "Benchmarking robustness in object detection: autonomous driving when winter is coming", equations 1 and 2.
+    mPC, rPC: Michaelis et al. 2019, "Benchmarking robustness in object detection: autonomous driving when winter is coming", equations 1
+    and 2. RB-index: FlagEval, robustness evaluation of vision models, ``Flag / (T * A_org) * sum(A_org - A_i)``.
 
     Examples
     --------
@@ -111,6 +123,8 @@ def score_table(
     >>> scores = score_table(sets, corruptions=["fog"])
     >>> round(scores.metrics["AP"].mpc, 4), round(scores.metrics["AP"].rpc, 4)
     (0.25, 0.625)
+    >>> round(scores.metrics["AP"].rb_index, 4), scores.metrics["AP"].rb_sets
+    (0.375, 5)
     """
     where = "The table" if isinstance(table, Mapping) else f"The table {table}"
     checked = _checked(where, table if isinstance(table, Mapping) else _read(where, Path(table)))
@@ -121,11 +135,20 @@ def score_table(
         hints = [f"{name}: no set of it is in the table.{suggest(name, {s.partition('/')[0] for s in checked})}" for name in absent]
         raise ScoreError(mistakes("--corruptions", hints))
     names = list(dict.fromkeys(metric for of_set in checked.values() for metric in of_set))
-    metrics = {name: _scores({s: of[name] for s, of in checked.items() if name in of}, wanted) for name in names}
+    if unknown := [name for name in lower_is_better if name not in names]:
+        raise ScoreError(mistakes("--lower-is-better", [f"{n}: the table has no such metric.{suggest(n, names)}" for n in unknown]))
+    left_out = EXTRA if corruptions is None else {set_id.partition("/")[0] for set_id in checked} - set(over)
+    tests = [set_id for set_id in checked if set_id != CLEAN and set_id.partition("/")[0] not in left_out]
+    metrics = {}
+    for name in names:
+        value_of = {s: of[name] for s, of in checked.items() if name in of}
+        metrics[name] = _scores(value_of, wanted, tests, flag=-1 if name in lower_is_better else 1)
     notes = [_missing(name, one) for name, one in metrics.items() if one.missing]
-    notes += [f"{name}: the clean value is 0, so there is no rPC." for name, one in metrics.items() if one.clean == 0]
+    notes += [f"{name}: the clean value is 0, so there is no rPC and no RB-index." for name, one in metrics.items() if one.clean == 0]
+    without = {name: [set_id for set_id in tests if name not in checked[set_id]] for name in names}
+    notes += [f"{name}: no RB-index: {first_few(sets, 20)} without a value." for name, sets in without.items() if sets]
     if others := [set_id for set_id in checked if set_id not in known]:
-        notes.append(f"{len(others)} sets do not count, as they are not among the corruptions of the means: {first_few(others)}.")
+        notes.append(f"{len(others)} sets do not count in mPC, as they are not among the corruptions of the means: {first_few(others)}.")
     scores = TableScores(schema_version=TABLE_SCORES_VERSION, over=over, metrics=metrics, notes=notes)
     if out is not None:
         folder = Path(out)
@@ -143,8 +166,8 @@ def _missing(name: str, scores: MetricScores) -> str:
     return f"{name}: {lacking}: {len(scores.missing)} sets have no value: {first_few([*(f'{c}/1-5' for c in whole), *rest], 20)}."
 
 
-def _scores(value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]]) -> MetricScores:
-    """Return the scores of one metric from its value of each set."""
+def _scores(value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]], tests: Sequence[str], *, flag: int) -> MetricScores:
+    """Return the scores of one metric from its value of each set; `tests` are those of the RB-index."""
     clean = value_of.get(CLEAN)
 
     def performance(values: Sequence[float | None]) -> Performance:
@@ -157,10 +180,14 @@ def _scores(value_of: Mapping[str, float], wanted: Mapping[str, Sequence[str]]) 
     for name, one in of.items():
         families[FAMILY_OF.get(name, "other")].append(one.mean)
     over_all = performance([one.mean for one in of.values()])
+    whole = clean and tests and all(set_id in value_of for set_id in tests)
+    loss = math.fsum(clean - value_of[set_id] for set_id in tests) / len(tests) / clean if clean and whole else None
     return MetricScores(
         clean=clean,
         mpc=over_all.mean,
         rpc=over_all.relative,
+        rb_index=None if loss is None else flag * loss,
+        rb_sets=len(tests),
         families={family: performance(means) for family, means in families.items() if means},
         corruptions=of,
         missing=[set_id for set_id in [CLEAN, *(s for ids in wanted.values() for s in ids)] if set_id not in value_of],

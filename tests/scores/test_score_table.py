@@ -41,8 +41,8 @@ def test_means_are_over_the_fifteen() -> None:
         assert one.families[family].relative == pytest.approx(mean / 0.40)
     assert one.corruptions["fog"].mean == pytest.approx(fmean(value("fog", s) for s in range(1, 6)))
     assert one.missing == []
-    assert scores.notes == ["20 sets do not count, as they are not among the corruptions of the means: speckle_noise/1, speckle_noise/2, "
-                            "speckle_noise/3, speckle_noise/4, speckle_noise/5 and 15 more."]  # fmt: skip
+    assert scores.notes == ["20 sets do not count in mPC, as they are not among the corruptions of the means: speckle_noise/1, "
+                            "speckle_noise/2, speckle_noise/3, speckle_noise/4, speckle_noise/5 and 15 more."]  # fmt: skip
 
 
 def test_missing_sets_are_named_and_no_mean_is_made_of_the_rest() -> None:
@@ -112,3 +112,19 @@ def test_mistakes(tmp_path: Path, name: str, text: str, said: str) -> None:
         score_table(tmp_path / name)
     with pytest.raises(ScoreError, match="cannot be read"):
         score_table(tmp_path / "gone.csv")
+
+
+def test_the_rb_index_is_the_mean_loss_over_all_sets_of_the_table() -> None:
+    table = {"clean": {"acc": 0.8, "error": 0.2}, "fog/3": {"acc": 0.6, "error": 0.4}, "pgd/1": {"acc": 0.2, "error": 0.8}}
+    scores = score_table(table | {"spatter/5": {"acc": 0.0, "error": 1.0}}, lower_is_better=["error"]).metrics
+    assert (scores["acc"].rb_index, scores["acc"].rb_sets) == (pytest.approx((0.2 + 0.6) / (2 * 0.8)), 2)
+    assert scores["error"].rb_index == pytest.approx(-1 / (2 * 0.2) * ((0.2 - 0.4) + (0.2 - 0.8)))
+    chosen = score_table(table, corruptions=["pgd"]).metrics["acc"]
+    assert (chosen.rb_index, chosen.rb_sets) == (pytest.approx(0.6 / 0.8), 1)
+    lacking = score_table({**table, "snow/1": {"error": 0.5}})
+    assert lacking.metrics["acc"].rb_index is None
+    assert "acc: no RB-index: snow/1 without a value." in lacking.notes
+    assert score_table({"fog/3": {"acc": 0.6}}).metrics["acc"].rb_index is None
+    assert score_table({**table, "clean": {"acc": 0.0, "error": 1.0}}).metrics["acc"].rb_index is None
+    with pytest.raises(ScoreError, match=r"--lower-is-better has 1 mistake:\n +eror: the table has no such metric. Did you mean 'error'"):
+        score_table(table, lower_is_better=["eror"])
