@@ -14,8 +14,23 @@ SHOWN = ("summary", "degradation", "correlations", "fragile")
 
 
 def compare(
-    scores: Annotated[list[Path], argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote.")],
+    scores: Annotated[
+        list[Path],
+        argument(
+            "SCORES",
+            "Scores files, one a model, or the folders that `corruptset score --out` wrote; or a paper's table (.csv: model, cv, mean, "
+            "clean).",
+        ),
+    ],
     out: Annotated[Path | None, option("--out -o FOLDER", "Receives comparison.md, tables/ and plots/.")] = None,
+    reference: Annotated[
+        str | None,
+        option(
+            "--reference MODELS|CV,MEAN",
+            "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in per cent; by "
+            "default all models.",
+        ),
+    ] = None,
     any_data: Annotated[bool, option("--any-data", "Put scores of different data sets side by side.")] = False,
     no_plots: Annotated[bool, option("--no-plots", "Draw no plots, which need matplotlib: the extra 'plots'.")] = False,
     as_json: AsJson = False,
@@ -23,7 +38,7 @@ def compare(
     """Put models side by side: the papers' tables, differences with intervals, and plots."""
     from ..scores.compare import compare as run
 
-    done = run(scores, out, any_data=any_data, plots=not no_plots)
+    done = run(scores, out, any_data=any_data, plots=not no_plots, reference=reference)
     if as_json:
         return put_json({"ok": True, **done.as_json()})
     for table in done.tables:

@@ -13,7 +13,7 @@ import numpy as np
 from ..published import EXTRA, FIFTEEN, SEVERITIES
 from ..records import Interval, Profile
 from .correlations import quadrant, reference_point
-from .entries import Entry
+from .entries import Entry, Reference
 
 LOOKS, DASHES = 8, 4
 """How many colours and markers, and kinds of line, models have."""
@@ -122,16 +122,17 @@ def fragile_lines(entries: Sequence[Entry]) -> tuple[Lines, list[str]]:
     return found, [f"{group[1:]} %" if group.startswith("p") else group[1:] for group in groups]
 
 
-def two_factor_spots(entries: Sequence[Entry]) -> tuple[list[Spot], tuple[float, float] | None]:
-    """Return the models with a variation over sets, and their mean (CV, accuracy as a fraction); None where there are none."""
+def two_factor_spots(entries: Sequence[Entry]) -> tuple[list[Spot], Reference | None]:
+    """Return the models with a variation over sets, and the reference point, by default their mean; None where there are none."""
     shown = [(n, e, t, t.cv_percent) for n, e in enumerate(entries) if (t := e.scores.two_factor) is not None and t.cv_percent is not None]
     if not shown:
         return [], None
-    reference = reference_point([cv for *_, cv in shown], [t.mean_accuracy for _, _, t, _ in shown])
+    mean = reference_point([cv for *_, cv in shown], [t.mean_accuracy for _, _, t, _ in shown])
+    reference = entries[0].reference or Reference(*mean, "mean of the models")
     return [
         Spot(
             n, e.label, cv, 100 * t.mean_accuracy, t.cv_percent_interval, percent(t.mean_accuracy_interval),
-            quadrant(cv, t.mean_accuracy, reference),
+            quadrant(cv, t.mean_accuracy, reference[:2]),
         )
         for n, e, t, cv in shown
     ], reference  # fmt: skip

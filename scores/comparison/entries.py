@@ -1,17 +1,38 @@
-"""The scores files that are compared: read, checked, and found to be comparable."""
+"""The scores files and printed tables that are compared: read, checked, and found to be comparable."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from ...errors import ScoreError, listed
-from ..records import Scores
+from pydantic import ValidationError
+
+from ...error_lines import mistake_lines
+from ...errors import ScoreError, first_few, listed, suggest
+from ...files import read_text, reason
+from ..records import SCORES_VERSION, Scores
 from ..scores_file import load_scores
 
 SHORT = 8
 """Letters of a digest that tell data sets apart."""
+
+
+PRINTED = "sha256:" + "0" * 64
+"""In place of a data set's digest, of scores that were printed."""
+PRINTED_COLUMNS = ("model", "cv", "mean", "clean")
+
+
+class Reference(NamedTuple):
+    """The point that splits the plot of accuracy against its variation in four."""
+
+    cv_percent: float
+    accuracy: float
+    """A fraction."""
+    words: str
+    """What it is."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +44,8 @@ class Entry:
     scores: Scores
     file: str
     """Where its scores come from, for messages."""
+    reference: Reference | None = None
+    """The one that was given, the same for all models; None is their mean."""
 
     @property
     def clean(self) -> float | None:
@@ -63,7 +86,7 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
             found.append((f"scores {number}", one))
             continue
         try:
-            found.append((str(one), load_scores(one)))
+            found += [(str(one), scores) for scores in (read_printed(Path(one)) if str(one).endswith(".csv") else [load_scores(one)])]
         except ScoreError as e:
             problems.append(str(e).replace("\n", "\n  "))
     labels = _labels([scores for _, scores in found], any_data)
@@ -73,9 +96,76 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
     return [Entry(label, scores, file) for label, (file, scores) in zip(labels, found, strict=True)], problems
 
 
+def read_printed(path: Path) -> list[Scores]:
+    """Return the two-factor scores of a printed table: a CSV with the columns model, cv, mean and clean, in per cent.
+
+    Raises
+    ------
+    ScoreError
+        It cannot be read, or has mistakes: all of them listed.
+    """
+    try:
+        rows = list(csv.DictReader(read_text(path).splitlines()))
+    except OSError as e:
+        raise ScoreError(f"{path} cannot be read: {reason(e)}.") from None
+    names = {name: {name, f"{name}_percent", f"{name}_accuracy"} for name in PRINTED_COLUMNS}
+    columns = {name: next((given for given in rows[0] if given in names[name]), None) if rows else None for name in PRINTED_COLUMNS}
+    if missing := [name for name, column in columns.items() if column is None]:
+        raise ScoreError(f"{path} has no column {' and '.join(missing)}; expected a line model,cv,mean,clean, and values in per cent.")
+    found, problems = list[Scores](), list[str]()
+    for line, row in enumerate(rows, 2):
+        cells = {name: row[str(column)] for name, column in columns.items()}
+        try:
+            cv, mean, clean = (float(cells[name]) for name in PRINTED_COLUMNS[1:])
+            found.append(Scores.model_validate(_printed(cells["model"], cv, mean / 100, clean / 100)))
+        except (TypeError, ValidationError, ValueError) as e:
+            why = "; ".join(mistake_lines(e, Scores)) if isinstance(e, ValidationError) else f"cv, mean and clean are numbers ({e})"
+            problems.append(f"line {line}: {why}")
+    if problems:
+        raise ScoreError(f"{path}:\n{listed(problems)}")
+    return found
+
+
+def _printed(model: str, cv_percent: float, mean: float, clean: float) -> dict[str, Any]:
+    """Return the JSON of scores that have nothing but what was printed."""
+    empty: dict[str, Any] = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "intervals")}
+    of_names = {"names": 0, "mean_accuracy": mean, "cv_percent": cv_percent, "mean_accuracy_interval": None, "cv_percent_interval": None}
+    of_sets = {"distinct": 0, "distinct_mean_accuracy": mean, "distinct_cv_percent": None, "order_effects": []}
+    scored = {"n": 0, "accuracy": clean, "top5": None, "rank": None, "probability": None, "interval": None}
+    known = {"schema_version": SCORES_VERSION, "digest": PRINTED, "name": "a printed table", "model": model, "samples": 0, "notes": []}
+    missing = dict.fromkeys(name for name in Scores.model_fields if name not in empty)
+    return missing | empty | known | {"sets": {"clean": scored}, "two_factor": of_names | of_sets}
+
+
+def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[float, float]) -> list[Entry]:
+    """Return entries with the reference point of given models, the mean of theirs; or at a given CV and mean accuracy, in per cent.
+
+    Raises
+    ------
+    ScoreError
+        No model is called so, or it has no two-factor scores.
+    """
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
+    try:
+        cv, mean = (float(value) for value in names)
+        point = Reference(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %")
+    except (TypeError, ValueError):
+        of = {e.label: t for e in entries if (t := e.scores.two_factor) is not None and t.cv_percent is not None}
+        if unknown := [str(name) for name in names if name not in of]:
+            hints = "".join(suggest(name, of) for name in unknown)
+            raise ScoreError(
+                f"--reference: no model with two-factor scores is called {first_few(list(map(repr, unknown)))}.{hints} There are: "
+                f"{first_few(list(of), 20) or 'none'}. Give models, or a CV and a mean accuracy in per cent: --reference 2.94,88.31"
+            ) from None
+        chosen = [of[str(name)] for name in names]
+        cv, mean = (sum(values) / len(chosen) for values in zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True))
+        point = Reference(cv, mean, f"mean of {first_few(list(map(str, names)))}")
+    return [replace(entry, reference=point) for entry in entries]
+
+
 def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
     """Return what models are called: with the data set and the condition where these are not the same for all."""
-    of_several = any_data and len({scores.digest for scores in compared}) > 1
+    of_several = any_data and len({scores.digest for scores in compared} - {PRINTED}) > 1
     conditions = len({scores.condition for scores in compared}) > 1
     labels = []
     for scores in compared:
@@ -99,9 +189,9 @@ def _others(entries: Sequence[Entry]) -> list[str]:
     return [
         f"{e.file} has scores of another data set, {e.scores.name} ({_short(e.scores)}), than {first.file}, {first.scores.name} "
         f"({_short(first.scores)}): score both models on one data set, or put different ones side by side with --any-data"
-        for first in entries[:1]
+        for first in [e for e in entries if e.scores.digest != PRINTED][:1]
         for e in entries
-        if e.scores.digest != first.scores.digest
+        if e.scores.digest not in (first.scores.digest, PRINTED)
     ]
 
 

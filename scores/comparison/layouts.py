@@ -153,11 +153,13 @@ def two_factor(entries: Sequence[Entry]) -> Table:
     rows: list[list[Cell]] = []
     for e in entries:
         if (t := e.scores.two_factor) is not None:
-            means = [t.names, t.mean_accuracy, *_ends(t.mean_accuracy_interval), t.cv_percent, *_ends(t.cv_percent_interval)]
-            rows.append([e.label, e.clean, *means, t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent, where.get(e.label)])
+            means = [t.names or None, t.mean_accuracy, *_ends(t.mean_accuracy_interval), t.cv_percent, *_ends(t.cv_percent_interval)]
+            of_sets = [t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent] if t.distinct else [None] * 3  # not in printed tables
+            rows.append([e.label, e.clean, *means, *of_sets, where.get(e.label)])
     if reference is not None:
         rows.append(["reference point", None, None, reference[1], None, None, reference[0], *[None] * 6])
-    notes = ["The reference point is the mean of the models. I: high accuracy, low CV; II: high, high; III: low, low; IV: low, high."]
+    point = "mean of the models" if reference is None else reference.words
+    notes = [f"The reference point: {point}. I: high accuracy, low CV; II: high, high; III: low, low; IV: low, high."]
     return Table("two_factor", "Mean accuracy and its coefficient of variation over two-factor sets", columns, rows, notes)
 
 

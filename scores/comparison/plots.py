@@ -67,7 +67,7 @@ def accuracy_and_cv(entries: Sequence[Entry]) -> Figure | None:
             [s.x], [s.y], xerr=_arms([s.x], [s.x_ends]), yerr=_arms([s.y], [s.y_ends]), fmt=style.marker, color=style.color,
             elinewidth=0.8, markersize=7, label=f"{short(s.label)} ({s.where})",
         )  # fmt: skip
-    axes.errorbar([across], [up], fmt="+", color=INK, markersize=12, label="reference: mean of the models")
+    axes.errorbar([across], [up], fmt="+", color=INK, markersize=12, label=f"reference: {short(reference.words)}")
     axes.axvline(across, color=SOFT, linewidth=0.8, linestyle="--")
     axes.axhline(up, color=SOFT, linewidth=0.8, linestyle="--")
     axes.margins(0.15)
