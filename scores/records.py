@@ -129,6 +129,23 @@ class Fragile(Record):
     """The predicted label changes, right or wrong."""
 
 
+class WorstCase(Record):
+    """Over several sets."""
+
+    sets: Count
+    share: Fraction
+    """Of the images: those that are right under every set."""
+    interval: Interval
+    mean_accuracy: Fraction
+    """Over the same sets."""
+
+    @model_validator(mode="after")
+    def _is_no_better(self) -> WorstCase:
+        if self.share > self.mean_accuracy + EXACT:
+            raise ValueError(f"share is {self.share:.6g}, more than the mean accuracy, {self.mean_accuracy:.6g}")
+        return self
+
+
 class Resamples(Record):
     """Scores in each resample of the images, by which `compare` holds models against each other."""
 
@@ -174,6 +191,8 @@ class Scores(Record):
     """Over the sets to test on but clean."""
     rb_index: float | None
     """How much of the clean accuracy is lost on them, on average."""
+    worst_case: dict[str, WorstCase] = {}
+    """Over ``all`` sets to test on, each family of ImageNet-C's corruptions, and each corruption."""
     fragile: dict[str, Fragile]
     style: dict[str, Fraction]
     """Accuracy of each group of samples on the clean set (or the only set)."""

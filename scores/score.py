@@ -29,6 +29,7 @@ from .scores_file import write_scores
 from .set_choice import choose
 from .styles import style_accuracies, style_gap
 from .two_factor import two_factor, two_factor_estimates
+from .worst_case import worst_cases
 
 Progress = Callable[[str, int, int], None]
 """(phase, done, total)."""
@@ -162,6 +163,7 @@ def _scored(
         sets=evaluation.set_scores(),
         families=_families(evaluation),
         **values,
+        worst_case=worst_cases(evaluation),
         baseline=compared,
         profiles=profiles,
         mean_profile=mean_profile,

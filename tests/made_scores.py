@@ -18,7 +18,7 @@ DEGRADATIONS = ["black_lines", "white_fog", "pixel_swap", "fade_black", "posteri
 
 def bare(model: str = "net", **changes: Any) -> dict[str, Any]:
     """Return the JSON of scores that has nothing but one clean set."""
-    empty = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style")}
+    empty = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case")}
     missing = dict.fromkeys([name for name in Scores.model_fields if name not in empty])
     known = {
         "schema_version": SCORES_VERSION, "digest": DIGEST, "name": "small-c 1.0.0", "model": model, "samples": 200,

@@ -128,7 +128,8 @@ def read_printed(path: Path) -> list[Scores]:
 
 def _printed(model: str, cv_percent: float, mean: float, clean: float) -> dict[str, Any]:
     """Return the JSON of scores that have nothing but what was printed."""
-    empty: dict[str, Any] = {name: {} for name in ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "intervals")}
+    tables = ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case", "intervals")
+    empty: dict[str, Any] = {name: {} for name in tables}
     of_names = {"names": 0, "mean_accuracy": mean, "cv_percent": cv_percent, "mean_accuracy_interval": None, "cv_percent_interval": None}
     of_sets = {"distinct": 0, "distinct_mean_accuracy": mean, "distinct_cv_percent": None, "order_effects": []}
     scored = {"n": 0, "accuracy": clean, "top5": None, "rank": None, "probability": None, "interval": None}

@@ -30,6 +30,13 @@ def tables(entries: Sequence[Entry], found: Sequence[Difference]) -> list[Table]
         _of_fifteen(entries, "ce", _named("CE", entries), {"mCE": "mce"}),
         _of_fifteen(entries, "relative_ce", _named("relative CE", entries), {"relative mCE": "relative_mce"}),
         _names("families", "Mean accuracy by family of corruptions", "family", entries, lambda s: s.families),
+        _names(
+            "worst_case",
+            "Images right under every set",
+            "over the sets of",
+            entries,
+            lambda s: {n: w.share for n, w in s.worst_case.items()},
+        ),
         _names("accuracy", "Accuracy by set", "set", entries, lambda s: {n: one.accuracy for n, one in s.sets.items()}),
         first_below(entries),
         changes(entries),

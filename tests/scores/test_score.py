@@ -85,6 +85,23 @@ def test_means_over_test_sets(predictions, scores):
     assert list(scores.families) == ["noise", "blur", "weather", "digital"]
 
 
+def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predictions, scores):
+    right = right_of(predictions)
+    groups = {"all": FIFTEEN, "noise": FIFTEEN[:3], "fog": ["fog"]}
+    for name, corruptions in groups.items():
+        ids = [f"{corruption}/{s}" for corruption in corruptions for s in range(1, 6)]
+        every = [all(right[set_id][i] for set_id in ids) for i in range(len(data.samples))]
+        one = scores.worst_case[name]
+        assert (one.sets, one.share) == (len(ids), pytest.approx(mean(every)))
+        assert one.mean_accuracy == pytest.approx(mean(accuracy(right[set_id]) for set_id in ids))
+    assert set(scores.worst_case) == {"all", "noise", "blur", "weather", "digital", *FIFTEEN}  # those to validate on are in none
+    few = corruptset.score(data, predictions, sets=["fog/1", "fog/2", "snow/1"]).worst_case
+    assert {name: one.sets for name, one in few.items()} == {"all": 3, "weather": 3, "fog": 2}
+    chosen = corruptset.score(data, predictions, condition="correct@clean").worst_case["all"].share
+    of_right = [all(right[f"{name}/{s}"][i] for name in FIFTEEN for s in range(1, 6)) for i in np.flatnonzero(right["clean"])]
+    assert chosen == pytest.approx(mean(of_right))
+
+
 def test_replicates_are_the_formulas_over_resampled_images(data, predictions, scores):
     right, other = right_of(predictions), right_of(unbuilt.made_up(data, 1))
     assert (scores.resamples.seed, scores.resamples.units) == (0, 40)
