@@ -23,7 +23,7 @@ import numpy as np
 
 from ...errors import SourceError, listed
 from ...files import read_text, reason
-from .places import Place, read_place
+from .places import read_whole
 from .tarred import list_tar
 
 WNID = re.compile(r"^n\d{8}$")
@@ -90,24 +90,21 @@ def _read_devkit(path: Path) -> Truth:
 def _devkit_files(path: Path) -> dict[str, bytes]:
     """Return the two files, by their paths in the devkit."""
     if path.is_dir():
-        files = [p for pattern in ("data/*", "*/data/*") for p in sorted(path.glob(pattern)) if p.is_file()]
-        places = {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in files}
+        found = {p.relative_to(path).as_posix(): p for pattern in ("data/*", "*/data/*") for p in path.glob(pattern) if p.is_file()}
+        names = sorted(found)
     else:
-        places = list_tar(path).files
+        tar = list_tar(path, lambda member: member.endswith((META, TRUTH)))
+        names = sorted(tar.files)
     contents = {}
     for wanted in (META, TRUTH):
-        name = next((n for n in sorted(places) if n == wanted or n.endswith("/" + wanted)), None)
+        name = next((n for n in names if n == wanted or n.endswith("/" + wanted)), None)
         if name is None:
-            truths = [n.rpartition("/")[2] for n in places if n.endswith("validation_ground_truth.txt")]
+            truths = [n.rpartition("/")[2] for n in names if n.endswith("validation_ground_truth.txt")]
             year = f" It has {truths[0]}: it is the devkit of another year." if truths and wanted == TRUTH else ""
             raise SourceError(
                 f"{path} has no {wanted}.{year} Expected the devkit of ILSVRC2012 (task 1 and 2): {NAMES[0]}, or its extracted folder."
             )
-        if places[name].size > MOST_BYTES:
-            raise SourceError(
-                f"{path}: {name} has {places[name].size:,} bytes; expected less than {MOST_BYTES:,}. Download the devkit again."
-            )
-        contents[wanted] = read_place(places[name])
+        contents[wanted] = read_whole(found[name], MOST_BYTES) if path.is_dir() else tar.contents[name]
     return contents
 
 

@@ -8,19 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from ...errors import SourceError
 from ...files import open_regular
 from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES
 from .listing import IMAGE_SUFFIXES, Listing, ignored
-from .places import Place, check_expanded, is_zipped, open_bytes, read_to_end, reading
+from .places import Place, is_zipped, open_bytes, reading
 
 BLOCK = 512
-
-Look = Callable[[str, Place, BinaryIO], None]
-"""(path inside the tar, where the file's bytes lie, the archive standing at them): reads what it needs of a file."""
+MOST_CONTENTS = 512 << 20
+"""Bytes of files that are read while an archive is listed: all of CIFAR has 190 million."""
+MAX_EXPANDED = 8 << 30
+"""Bytes that a gzipped archive may expand to: CIFAR and the devkit stay far below, a bomb does not."""
+PIECE = 1 << 20
 
 
 @dataclass
@@ -31,6 +32,8 @@ class Tar:
     """Path inside the tar, without a leading ``./`` -> where the file's bytes lie."""
     notes: list[tuple[str, str]] = field(default_factory=list)
     """(path, reason) of what will not be read: names that lead out of the archive, links, devices."""
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """Path -> bytes of the files that were wanted."""
 
 
 @contextmanager
@@ -45,14 +48,14 @@ def _reading_tar(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} is not a tar archive, or is cut or damaged: {e}. Download it again.") from None
 
 
-def list_tar(path: Path, look: Look | None = None) -> Tar:
+def list_tar(path: Path, wanted: Callable[[str], bool] = lambda name: False) -> Tar:
     """List a tar, gzipped or not, in one pass over its headers.
 
     Parameters
     ----------
     path : Path
-    look : callable, optional
-        Given every file in the order of the archive. Whether the archive is whole is known only after the last.
+    wanted : callable, optional
+        Whether the file of a path inside the tar is read on the way.
 
     Raises
     ------
@@ -63,6 +66,7 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
     if not zipped and not tarfile_like(path):
         raise SourceError(f"{path} is not a tar archive{_looks_like(path)}. Expected a .tar or .tar.gz as it was downloaded.")
     tar = Tar()
+    held = 0
     with _reading_tar(path), open_bytes(path, zipped=zipped) as file:
         for member in tar_members(file):
             name = member.name
@@ -74,13 +78,19 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
             elif member.isreg() and name in tar.files:
                 tar.notes.append((name, "is in the archive twice: make the archive again, with one of them"))
             elif member.isreg():
-                if zipped:
-                    check_expanded(path, member.offset_data + member.size)
-                tar.files[name] = Place(path, member.offset_data, member.size, zipped)
-                if look is not None:
+                tar.files[name] = Place(path, member.offset_data, member.size)
+                if zipped and member.offset_data + member.size > MAX_EXPANDED:
+                    raise SourceError(f"{path} expands to more than {MAX_EXPANDED:,} bytes: it is not what its name says.")
+                if wanted(name):
+                    held += member.size
+                    if held > MOST_CONTENTS:
+                        raise SourceError(f"{path}: {name} and the files before it have {held:,} bytes, more than such files have.")
                     file.seek(member.offset_data)
-                    look(name, tar.files[name], file)
-        end = read_to_end(path, file) if zipped else path.stat().st_size
+                    tar.contents[name] = file.read(member.size)
+        while zipped and file.read(PIECE):  # to its end, where checksums are compared
+            if file.tell() > MAX_EXPANDED:
+                raise SourceError(f"{path} expands to more than {MAX_EXPANDED:,} bytes: it is not what its name says.")
+        end = file.tell() if zipped else path.stat().st_size
     beyond = next((name for name, place in tar.files.items() if place.offset + place.size > end), None)
     if beyond is not None:
         raise SourceError(f"{path} is cut: {beyond} in it ends beyond the archive's end. Download it again.")
