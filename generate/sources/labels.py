@@ -72,18 +72,15 @@ def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, .
     return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
 
 
-def whole_labels(values: NDArray[Any], count: int, where: str) -> NDArray[np.int64]:
-    """Return labels, or refuse them."""
-    if values.dtype.kind not in "iu" or values.ndim != 1:
-        raise SourceError(
-            f"{where} holds {values.dtype} of shape {values.shape}; expected whole numbers of shape ({count},), one an image."
-        )
-    if len(values) != count:
-        raise SourceError(f"{where} has {len(values)} labels for {count} images; expected one an image. Do the two files belong together?")
-    wrong = np.flatnonzero((values < 0) | (values > MAX_LABEL))
-    if len(wrong):
-        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MAX_LABEL}.")
-    return values.astype(np.int64)
+def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
+    """Return labels, an array or a dataset that is not read yet, or refuse them."""
+    if given.dtype.kind not in "iu" or given.ndim != 1:
+        raise SourceError(f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an image.")
+    if len(given) != count:
+        raise SourceError(f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong together?")
+    values: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
+    check_labels(values, 0, MAX_LABEL, where)
+    return values
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:

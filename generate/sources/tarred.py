@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ from ...errors import SourceError
 from ...files import open_regular
 from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES
-from .listing import IMAGE_SUFFIXES, Listing, ignored
 from .places import Place, is_zipped, open_bytes, reading
 
 BLOCK = 512
@@ -134,28 +132,6 @@ def _problem(name: str, member: tarfile.TarInfo) -> str | None:
     return None
 
 
-def list_images(tar: Tar, root: str = "") -> Listing:
-    """Return the images of a tar below one of its folders, as `list_folder` lists a folder on disk."""
-    listing = Listing(notes=list(tar.notes))
-    for name in sorted(tar.files):
-        path = name.removeprefix(root)
-        if name.startswith(root) and not any(ignored(part) for part in path.split("/")):
-            listing.add(path, name, "make the archive again without it")
-    listing.folders = sorted({path.partition("/")[0] for path in listing.images if "/" in path})
-    return listing
-
-
-def single_root(tar: Tar) -> str:
-    """Return ``<folder>/`` if everything in a tar lies at least two folders deep in one folder, else an empty string.
-
-    Tars of a folder of class folders are made from within it or from beside it; both name the same classes.
-    """
-    tops = {name.partition("/")[0] for name in tar.files if not ignored(name.partition("/")[0])}
-    images = [name for name in tar.files if name.rpartition(".")[2].lower() in IMAGE_SUFFIXES]
-    deep = bool(images) and all(name.count("/") >= 2 for name in images)
-    return f"{tops.pop()}/" if len(tops) == 1 and deep else ""
-
-
 def image_tar(path: Path) -> Tar:
     """List a tar of images.
 
@@ -167,6 +143,6 @@ def image_tar(path: Path) -> Tar:
     if is_zipped(path):
         raise SourceError(
             f"{path} is gzipped; images are read in place, which a compressed archive does not allow (and JPEGs do not shrink). "
-            f"Decompress it first: gunzip {os.path.basename(path)}"
+            f"Decompress it first: gunzip {path.name}"
         )
     return list_tar(path)
