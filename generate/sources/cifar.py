@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, first_few, listed
 from .labels import check_labels, named_classes
 from .pickles import MOST_BYTES, Refused, load_fields, pixels, texts, whole_numbers
 from .places import read_whole
@@ -37,8 +37,8 @@ class DataSet:
     """One of the two data sets: the names of its files."""
 
     title: str
-    archive: str
-    folders: tuple[str, str]
+    places: tuple[str, ...]
+    """Its folders and archives, as they lie in the folder that they were downloaded to."""
     meta: Mapping[str, str]
     """form -> file of the class names"""
     names: Mapping[str, str]
@@ -46,25 +46,18 @@ class DataSet:
     batches: Mapping[str, str]
     """split -> file, with ``{}`` where batches are numbered."""
 
-    @property
-    def archives(self) -> list[str]:
-        """Its archives as they are published, and unpacked."""
-        return [f"{self.archive}-{form}.{suffix}" for suffix in ("tar.gz", "tar") for form in self.meta]
-
 
 SETS = {
     "cifar10": DataSet(
         "CIFAR-10",
-        "cifar-10",
-        ("cifar-10-batches-py", "cifar-10-batches-bin"),
+        ("cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "cifar-10-batches-py", "cifar-10-batches-bin"),
         {"python": "batches.meta", "binary": "batches.meta.txt"},
         {"labels": "label_names"},
         {"test": "test_batch", "train": "data_batch_{}"},
     ),
     "cifar100": DataSet(
         "CIFAR-100",
-        "cifar-100",
-        ("cifar-100-python", "cifar-100-binary"),
+        ("cifar-100-python.tar.gz", "cifar-100-binary.tar.gz", "cifar-100-python", "cifar-100-binary"),
         {"python": "meta", "binary": "fine_label_names.txt"},
         {"fine": "fine_label_names", "coarse": "coarse_label_names"},
         {"test": "test", "train": "train"},
@@ -89,16 +82,15 @@ def open_hundred(rest: str, *, labels: Path | None = None, split: str | None = N
 
 def _open(scheme: str, rest: str, which: str, split: str | None) -> RowSource:
     splits, data_set = wanted_splits(split), SETS[scheme]
+    expected = f"{data_set.places[0]} or its extracted folder"
     if not rest:
-        raise SourceError(f"The source {scheme} needs a path: {scheme}:PATH, of {data_set.archives[0]} or its extracted folder.")
-    path = Path(rest).expanduser()
+        raise SourceError(f"The source {scheme} needs a path: {scheme}:PATH, of {expected}.")
+    path = Path(rest).expanduser().resolve()
     if path.is_dir() and not any((path / meta).exists() for meta in data_set.meta.values()):
-        inside = [path / name for name in (*data_set.folders, *data_set.archives)]
-        path = next((p for p in inside if p.exists()), path)
-    path = path.resolve()
+        path = next((path / name for name in reversed(data_set.places) if (path / name).exists()), path)
     if not path.exists():
-        raise SourceError(f"The source {scheme}:{rest}: {path} is not there. Expected {data_set.archives[0]} or its extracted folder.")
-    files = [p for p in sorted(path.iterdir()) if p.is_file()] if path.is_dir() else []
+        raise SourceError(f"The source {scheme}:{rest}: {path} is not there. Expected {expected}.")
+    files = sorted(path.iterdir()) if path.is_dir() else []
     return RowSource(scheme, files or [path], _read, scheme, path, splits, which)
 
 
@@ -109,25 +101,21 @@ def _read(scheme: str, path: Path, splits: tuple[str, ...], which: str) -> Rows:
     if form is None:
         raise SourceError(
             f"The source {scheme}: {path} has no {' or '.join(data_set.meta.values())}, which hold the class names; it "
-            f"holds {', '.join(sorted(names)[:8]) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted "
-            "folder."
+            f"holds {first_few(sorted(names), 8) or 'nothing'}. Expected {data_set.title} as it was downloaded, or its extracted folder."
         )
     name = data_set.meta[form]
     tables = []
     try:
-        class_names, batch_rows = _class_names(data_set, files, which, form)
-        classes = named_classes(class_names, f"{path}: {name}")
+        classes = named_classes(_class_names(data_set, files, which, form), f"{path}: {name}")
         for split in splits:
-            for name in _batch_names(data_set.batches[split], form, names, path, split):
+            for name in _batch_names(data_set.batches[split] + (".bin" if form == "binary" else ""), names, path, split):
                 rows, labels = _binary(files[name], which) if form == "binary" else _pickled(data_set, files[name], which)
-                if batch_rows not in (None, len(rows)):
-                    raise Refused(f"has {len(rows)} rows, and {data_set.meta[form]} says {batch_rows} a batch")
                 check_labels(labels, 0, len(classes) - 1, f"{path}: {name}")
                 tables.append(Table(split, rows.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels))
     except Refused as e:
         raise SourceError(f"{path}: {name} {e}. Download it again from where it is published.") from None
     train = [len(table.labels) for table in tables if table.split == "train"]
-    if scheme == "cifar10" and train and train[0] == PUBLISHED_BATCH and len(train) != 5:
+    if scheme == "cifar10" and PUBLISHED_BATCH in train and len(train) != 5:
         raise SourceError(f"{path} has {len(train)} of the five batches to train on. Download the archive again.")
     return classes, tables
 
@@ -149,34 +137,28 @@ def _files(data_set: DataSet, path: Path, splits: tuple[str, ...]) -> tuple[Coll
     return names, {member.rpartition("/")[2]: data for member, data in tar.contents.items()}
 
 
-def _batch_names(pattern: str, form: str, names: Collection[str], path: Path, split: str) -> list[str]:
-    pattern += ".bin" if form == "binary" else ""
-    numbers = [i for i in range(1, 100) if pattern.format(i) in names]
-    if "{}" not in pattern:
-        numbers = numbers[:1]
-    elif numbers and numbers != list(range(1, len(numbers) + 1)):
-        raise SourceError(f"{path} lacks a batch: it has those of the numbers {numbers}. Download the archive again.")
-    if not numbers:
+def _batch_names(pattern: str, names: Collection[str], path: Path, split: str) -> list[str]:
+    known = list(dict.fromkeys(pattern.format(i) for i in range(1, 100)))
+    found = [name for name in known if name in names]
+    if not found:
         raise SourceError(
-            f"{path} has no {pattern.format(1)}, which the split {split} is in; it holds {', '.join(sorted(names)[:12])}. "
+            f"{path} has no {known[0]}, which the split {split} is in; it holds {first_few(sorted(names), 12)}. "
             "Download the archive again, or choose another --split."
         )
-    return [pattern.format(i) for i in numbers]
+    if found != known[: len(found)]:
+        raise SourceError(f"{path} lacks a batch: it has {', '.join(found)}. Download the archive again.")
+    return found
 
 
-def _class_names(data_set: DataSet, files: Mapping[str, bytes], which: str, form: str) -> tuple[list[str], int | None]:
-    """Return the class names, and the rows of a batch where the file says it."""
+def _class_names(data_set: DataSet, files: Mapping[str, bytes], which: str, form: str) -> list[str]:
+    key = data_set.names[which]
     if form == "binary":
-        name = "coarse_label_names.txt" if which == "coarse" else data_set.meta[form]
-        lines = files.get(name, b"").decode("utf-8", "replace").splitlines()
-        return [line.strip() for line in lines if line.strip()], None
+        lines = files.get(f"{key}.txt", files[data_set.meta[form]]).decode("utf-8", "replace").splitlines()
+        return [line.strip() for line in lines if line.strip()]
     fields = load_fields(files[data_set.meta[form]])
-    rows, values = fields.get("num_cases_per_batch"), fields.get("num_vis", PIXELS)
-    if values != PIXELS:
-        raise Refused(f"says {values} values a row, and {data_set.title} has {PIXELS}")
-    if data_set.names[which] not in fields:
-        raise Refused(f"holds no {data_set.names[which]}; it is the meta of another data set")
-    return texts(fields[data_set.names[which]]), rows if isinstance(rows, int) else None
+    if key not in fields:
+        raise Refused(f"holds no {key}; it is the meta of another data set")
+    return texts(fields[key])
 
 
 def _pickled(data_set: DataSet, data: bytes, which: str) -> Batch:

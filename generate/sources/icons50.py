@@ -16,16 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError, listed
-from ...files import file_problem
 from . import folder
-from .decoding import MAX_PIXELS
 from .groups import group_problem
 from .image_files import ImageSource, Note, describe
 from .labels import numbered_classes, whole_labels
-from .pickles import MAGIC, MOST_BYTES, Refused, load_saved_fields, pixels, texts, whole_numbers
-from .places import Place, read_place, read_whole
+from .npy import image_shape
+from .pickles import MOST_BYTES, Refused, load_saved_fields, pixels, texts, whole_numbers
+from .places import read_whole
 from .rows import Rows, RowSource, Table
 from .source import Sample
 from .tarred import tarfile_like
@@ -56,38 +54,19 @@ def open(rest: str, *, labels: Path | None = None, groups: str | Path | None = N
         raise SourceError("The source icons50 takes no --labels: its file or its folders hold them.")
     if grouping not in GROUPINGS:
         raise SourceError(f"--groups is {grouping!r}; for icons50 expected one of {', '.join(GROUPINGS)}.")
-    path = _find(rest)
-    opened = RowSource("icons50", [path], _read, path, grouping) if _is_npy(path) else _open_folders(path, grouping)
-    opened.grouping = grouping
-    return opened
-
-
-def _find(rest: str) -> Path:
     if not rest:
         raise SourceError(f"The source icons50 needs a path: icons50:PATH. {EXPECTED}")
-    path = Path(rest).expanduser()
+    path = Path(rest).expanduser().resolve()
     if not path.exists():
         raise SourceError(f"The source icons50:{rest}: {path} is not there. {EXPECTED}")
-    path = path.resolve()
     if (path / FILE).is_file():
-        return path / FILE
+        path /= FILE
     while (path / FOLDER).is_dir():  # the archive has one in the other
         path /= FOLDER
-    return path
-
-
-def _is_npy(path: Path) -> bool:
-    """Whether a path is the file; where it is not, it is a folder or a tar."""
-    if path.is_dir():
-        return False
-    what = file_problem(path)
-    if what is not None:
-        raise SourceError(f"The source icons50: {path} {what}. {EXPECTED}")
-    if path.suffix == ".npy" or read_place(Place(path, 0, min(len(MAGIC), path.stat().st_size))) == MAGIC:
-        return True
-    if not tarfile_like(path):
-        raise SourceError(f"The source icons50: {path} is neither a .npy file nor a tar. {EXPECTED}")
-    return False
+    folders = path.is_dir() or (path.suffix != ".npy" and tarfile_like(path))
+    source = _open_folders(path, grouping) if folders else RowSource("icons50", [path], _read, path, grouping)
+    source.grouping = grouping
+    return source
 
 
 def _open_folders(path: Path, grouping: str) -> ImageSource:
@@ -131,8 +110,8 @@ def _read(path: Path, grouping: str) -> Rows:
         images = pixels(fields["image"], "images")
         if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
             images = images.transpose(0, 2, 3, 1)
-        if images.ndim != 4 or images.shape[3] != 3 or min(images.shape[1:3]) < LEAST_SIDE or images[0].size > 3 * MAX_PIXELS:
-            raise Refused(f"has images of {images.dtype} {images.shape}; expected bytes of shape (icons, 3, 32, 32)")
+        if image_shape(images.dtype, images.shape, f"{path}: image")[2] != 3:
+            raise Refused(f"has images of shape {images.shape}; expected (icons, 3, 32, 32)")
         labels = whole_labels(whole_numbers(fields["class"]), len(images), f"{path}: class")
         groups = texts(fields[grouping])
         if len(groups) != len(images):

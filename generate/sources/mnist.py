@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
 from .labels import check_labels, numbered_classes
+from .npy import image_shape
 from .places import read_whole
 from .rows import Rows, RowSource, Table, wanted_splits
 
@@ -29,8 +29,6 @@ SPLIT_OF = {"train": "train", "t10k": "test", "test": "test"}
 CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
 """First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge); byclass."""
 UNSIGNED_BYTE = 0x08
-TYPES = {0x08: "unsigned bytes", 0x09: "signed bytes", 0x0B: "short integers", 0x0C: "integers", 0x0D: "floats", 0x0E: "doubles"}
-MOST_SIDE = 1 << 14
 MOST_BYTES = 1 << 30
 """Bytes of an IDX file: the images of EMNIST's byclass have 547 million."""
 Pair = tuple[str, Path, Path]
@@ -66,14 +64,10 @@ def _read(pairs: tuple[Pair, ...], splits: tuple[str, ...]) -> Rows:
         if split not in splits:
             continue
         images = read_idx(images_path, 3)
-        count, height, width = images.shape
-        if min(height, width) < LEAST_SIDE:
-            raise SourceError(f"{images_path} holds images of {width}x{height}; both sides must have at least {LEAST_SIDE} pixels.")
-        if count != len(labels[labels_path]):
-            raise SourceError(
-                f"{images_path} holds {count} images and {labels_path.name} {len(labels[labels_path])} labels. Download both again."
-            )
-        tables.append(Table(split, images[..., None], labels[labels_path]))
+        shape, values = image_shape(images.dtype, images.shape, str(images_path)), labels[labels_path]
+        if len(images) != len(values):
+            raise SourceError(f"{images_path} holds {len(images)} images and {labels_path.name} {len(values)} labels. Download both again.")
+        tables.append(Table(split, images.reshape(-1, *shape), values))
     return numbered_classes(_last_label(labels)), tables
 
 
@@ -89,7 +83,7 @@ def _pairs(rest: str) -> tuple[Pair, ...]:
     sets: dict[str, dict[tuple[str, str], Path]] = {}
     for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
-        for file in sorted(place.iterdir()) if place.is_dir() and not sets else ():
+        for file in sorted(place.glob("*-ubyte*")):
             match = FILE.match(file.name)
             if match and file.is_file() and prefix in (None, match["prefix"].rstrip("-")):
                 sets.setdefault(match["prefix"].rstrip("-"), {}).setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
@@ -136,20 +130,15 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     """
     data = read_whole(path, MOST_BYTES)
     length = 4 + 4 * dimensions
-    kind = "labels" if dimensions == 1 else "images"
-    expected = f"expected an IDX file of {kind} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
+    expected = f"expected an IDX file of {'labels' if dimensions == 1 else 'images'} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
     if len(data) < length:
         raise SourceError(f"{path} has {len(data)} bytes, too few for an IDX head; {expected}. Download it again.")
     magic, *shape = struct.unpack_from(f">{dimensions + 1}I", data)
     if magic != (UNSIGNED_BYTE << 8) + dimensions:
-        means = f", {TYPES[data[2]]} of {data[3]} dimensions" if data[:2] == b"\0\0" and data[2] in TYPES else ""
-        raise SourceError(f"{path} begins with the magic number {magic}{means}; {expected}. Are the files of images and labels mixed up?")
-    says = f"{path} says that it holds {' x '.join(map(str, shape))} bytes"
-    if 0 in shape or max(shape[1:], default=1) > MOST_SIDE:
-        raise SourceError(f"{says}; {expected}. Download it again.")
-    if len(data) != length + math.prod(shape):
+        raise SourceError(f"{path} begins with the magic number {magic}; {expected}. Are the files of images and labels mixed up?")
+    if 0 in shape or len(data) != length + math.prod(shape):
         raise SourceError(
-            f"{says}, which makes {length + math.prod(shape):,} with its head, "
+            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {length + math.prod(shape):,} with its head, "
             f"and it has {len(data):,}: it is cut, or its head is wrong. Download it again."
         )
     return np.frombuffer(data, np.uint8, offset=length).reshape(shape)
