@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -80,13 +81,13 @@ def _pairs(rest: str) -> tuple[Pair, ...]:
     if path.is_file() or not folder.is_dir():
         what = "is a file, not the folder that it lies in" if path.is_file() else "is not there"
         raise SourceError(f"The source mnist:{rest}: {path} {what}. Expected the folder of {{train,t10k}}-{{images,labels}}-...-ubyte.gz.")
-    sets: dict[str, dict[tuple[str, str], Path]] = {}
+    sets: dict[str, dict[tuple[str, str], Path]] = defaultdict(dict)
     for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
         for file in sorted(place.glob("*-ubyte*")):
             match = FILE.match(file.name)
             if match and file.is_file() and prefix in (None, match["prefix"].rstrip("-")):
-                sets.setdefault(match["prefix"].rstrip("-"), {}).setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
+                sets[match["prefix"].rstrip("-")].setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
     if not sets:
         raise SourceError(
             f"The source mnist:{rest} {'is not there, nor does the name of an IDX file begin so' if prefix else 'has no IDX files'}. "
@@ -96,7 +97,7 @@ def _pairs(rest: str) -> tuple[Pair, ...]:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
         raise SourceError(f"The source mnist:{rest} holds {len(sets)} data sets; say which one: {names}.")
     (files,) = sets.values()
-    single = sorted(file.name for (split, kind), file in files.items() if (split, "labels" if kind == "images" else "images") not in files)
+    single = sorted(file.name for (split, _), file in files.items() if not {(split, "images"), (split, "labels")} <= files.keys())
     if single:
         raise SourceError(f"The source mnist:{rest} has {', '.join(single)} without the labels or images that belong to it. Download both.")
     return tuple((split, files[split, "images"], files[split, "labels"]) for split in ("test", "train") if (split, "images") in files)
