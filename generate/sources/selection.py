@@ -120,24 +120,23 @@ def selection_record(
     Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path. Super-categories,
     the pattern of images, what the groups are, and which were held out, are recorded only where they were given.
     """
-    named = None
-    if ids is not None:
-        given = [sample.id for sample in _named(source, ids)]
-        named = {"count": len(given), "sha256": canonical_sha256(given)}
-    splits = sorted({sample.split for sample in source if sample.split is not None})
-    grouped = {} if per_super_category is None else {"per_super_category": read_super_categories(per_super_category).record}
+    given = [] if ids is None else [sample.id for sample in _named(source, ids)]
+    splits = {sample.split for sample in source if sample.split is not None}
+    more = {
+        "images": pattern,
+        "grouping": grouping,
+        "hold_out": hold_out and hold_out.record(source),
+        "per_super_category": per_super_category and read_super_categories(per_super_category).record,
+    }
     return {
-        "split": "all" if len(splits) > 1 else splits[0] if splits else None,
+        "split": "all" if len(splits) > 1 else next(iter(splits), None),
         "samples": samples,
         "first": first,
         "per_class": per_class,
-        "ids": named,
+        "ids": {"count": len(given), "sha256": canonical_sha256(given)} if given else None,
         "total": len(source),
         "chosen": len(chosen),
-        **({} if pattern is None else {"images": pattern}),
-        **({} if grouping is None else {"grouping": grouping}),
-        **({} if hold_out is None else {"hold_out": hold_out.record(source)}),
-        **grouped,
+        **{key: value for key, value in more.items() if value is not None},
     }
 
 
