@@ -76,7 +76,7 @@ def _by_class(rest: str, images: Images) -> ImageSource:
     number_of = {name: i for i, name in enumerate(sorted(named.values()))}
     classes = tuple(ClassRecord(index=i, name=name, folder=name) for name, i in number_of.items())
     notes += listing.empty_folders("put its images in, or remove it (torchvision's ImageFolder refuses one too)")
-    labels = [(path, number_of[named[folder]]) for path, folder in folder_of.items() if folder in named]
+    labels = {path: number_of[named[folder]] for path, folder in folder_of.items() if folder in named}
     return images.source("folder", labels, sample_id, classes, notes)
 
 
@@ -86,4 +86,4 @@ def _labelled(rest: str, images: Images, csv: Path) -> ImageSource:
     notes = [*images.listing.notes, *((path, reason) for path in images.listing.images if path not in label_of)]
     if not label_of:
         raise SourceError(f"The source folder:{rest} holds no image with a label.{describe(notes)}")
-    return images.source("folder", label_of.items(), sample_id, classes, notes)
+    return images.source("folder", label_of, sample_id, classes, notes)

@@ -14,8 +14,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from ...errors import SourceError, listed
 from . import folder
 from .groups import group_problem

@@ -50,7 +50,7 @@ class Images:
     def source(
         self,
         scheme: str,
-        labels: Iterable[tuple[str, int | None]],
+        labels: Mapping[str, int | None],
         identify: Callable[[str], str],
         classes: tuple[ClassRecord, ...],
         notes: Iterable[Note],
@@ -60,7 +60,7 @@ class Images:
         Parameters
         ----------
         scheme : str
-        labels : iterable of (path, label); None is no label
+        labels : mapping of path to label; None is no label
         identify : callable
             From a path to the sample's id.
         classes : tuple of ClassRecord
@@ -72,7 +72,6 @@ class Images:
         SourceError
             No image is left.
         """
-        labels = dict(labels)
         unfit = {path: problem for path in labels if (problem := name_problem(path)) is not None}
         folder_of: dict[int | None, str] = {None: "", **{c.index: c.folder for c in classes}}
         named = [(identify(path), folder_of[label], path) for path, label in labels.items() if path not in unfit]

@@ -61,7 +61,7 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
     notes += [(path, OTHER_FORMAT) for path in chosen if not kept_suffix(path)]
     others = {path: tree.path / path for path in sorted(files.difference(chosen))}
     unfit = find_equal({path: path for path in others}) | {path: why for path in others if (why := _problem(path)) is not None}
-    kept = [(path, None) for path in chosen if kept_suffix(path)]
+    kept = dict.fromkeys(filter(kept_suffix, chosen))
     source = tree.source("tree", kept, lambda path: unicodedata.normalize("NFC", path), (), [*notes, *unfit.items()])
     source.pattern = images
     source.left_out = tuple(path for path in others if is_own(path))

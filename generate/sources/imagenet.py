@@ -68,7 +68,7 @@ def open(rest: str, *, labels: Path | None = None) -> ImageSource:
     wnids = sorted({*listing.folders, *(truth.wnids if truth is not None else ())})
     classes = tuple(ClassRecord(index=i, name=wnid, folder=wnid) for i, wnid in enumerate(wnids))
     label_of = {wnid: i for i, wnid in enumerate(wnids)}
-    numbered = [(image, label_of[wnid]) for image, wnid in wnid_of.items()]
+    numbered = {image: label_of[wnid] for image, wnid in wnid_of.items()}
     source = images.source("imagenet", numbered, _stem, classes, listing.notes)
     source.listed = given
     return source

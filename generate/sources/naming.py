@@ -101,7 +101,9 @@ def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     same = _same_names(stored) | _same_names({path: identity for identity, _, path in named})
     folders = {_folded(place[:i]) for place in stored.values() for i, letter in enumerate(place) if letter == "/"}
     covered = "would be stored under the name of a folder that other images need: rename the folder or the image"
-    problems = {path: covered for path, place in stored.items() if not folders.isdisjoint((_folded(place) + ".jpeg", _folded(place) + ".png"))}
+    problems = {
+        path: covered for path, place in stored.items() if not folders.isdisjoint((_folded(place) + ".jpeg", _folded(place) + ".png"))
+    }
     problems |= {
         path: f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one"
         for path, others in same.items()

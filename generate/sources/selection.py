@@ -142,17 +142,17 @@ def selection_record(
 
 def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
     """Return the samples that were named, in the source's order."""
-    where, lines = "The list of ids", ids
+    where = "The list of ids"
     if isinstance(ids, str | Path):
         where = f"The ids {ids}"
         try:
-            lines = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
+            ids = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
         except OSError as e:
             raise SourceError(f"{where} cannot be read: {reason(e)}. Expected a text file with one id a line.") from None
     number_of = {sample.path: i for i, sample in enumerate(source)} | {sample.id: i for i, sample in enumerate(source)}
     problems: list[str] = []
     line_of: dict[int, int] = {}
-    for line, name in enumerate(map(str.strip, lines), 1):
+    for line, name in enumerate(map(str.strip, ids), 1):
         number = number_of.get(name, number_of.get(name.rpartition("/")[2].rpartition(".")[0]))
         if not name:
             continue
