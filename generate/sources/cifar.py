@@ -120,7 +120,7 @@ def _read(scheme: str, path: Path, splits: tuple[str, ...], which: str) -> Rows:
     return classes, tables
 
 
-def _files(data_set: DataSet, path: Path, splits: tuple[str, ...]) -> tuple[Collection[str], dict[str, bytes]]:
+def _files(data_set: DataSet, path: Path, splits: tuple[str, ...]) -> tuple[Collection[str], dict[str, bytes | bytearray]]:
     """Return the names of all files, and the contents of those that are needed, by name."""
     batches = [data_set.batches[split].replace("{}", "[1-9][0-9]?") for split in splits]
     wanted = re.compile(rf".*label_names\.txt|.*meta(\.txt)?|({'|'.join(batches)})(\.bin)?")
@@ -150,7 +150,7 @@ def _batch_names(pattern: str, names: Collection[str], path: Path, split: str) -
     return found
 
 
-def _class_names(data_set: DataSet, files: Mapping[str, bytes], which: str, form: str) -> list[str]:
+def _class_names(data_set: DataSet, files: Mapping[str, bytes | bytearray], which: str, form: str) -> list[str]:
     key = data_set.names[which]
     if form == "binary":
         lines = files.get(f"{key}.txt", files[data_set.meta[form]]).decode("utf-8", "replace").splitlines()
@@ -161,7 +161,7 @@ def _class_names(data_set: DataSet, files: Mapping[str, bytes], which: str, form
     return texts(fields[key])
 
 
-def _pickled(data_set: DataSet, data: bytes, which: str) -> Batch:
+def _pickled(data_set: DataSet, data: bytes | bytearray, which: str) -> Batch:
     key = "labels" if which == "labels" else f"{which}_labels"
     fields = load_fields(data)
     missing = [k for k in ("data", key) if k not in fields]
@@ -177,7 +177,7 @@ def _pickled(data_set: DataSet, data: bytes, which: str) -> Batch:
     return rows, labels
 
 
-def _binary(data: bytes, which: str) -> Batch:
+def _binary(data: bytes | bytearray, which: str) -> Batch:
     label_bytes = 1 if which == "labels" else 2  # the coarse label comes first
     rows, over = divmod(len(data), label_bytes + PIXELS)
     if over or not rows:

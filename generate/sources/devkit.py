@@ -78,15 +78,17 @@ def read_truth(path: Path) -> Truth:
     return Truth(wnids, tuple(synsets.values()), True, path)
 
 
-def _devkit_files(path: Path) -> tuple[bytes, bytes]:
+def _devkit_files(path: Path) -> tuple[bytes | bytearray, bytes | bytearray]:
     """Return the synsets and the ids."""
     if path.is_dir():
         found = {p.relative_to(path).as_posix(): p for pattern in ("data/*", "*/data/*") for p in path.glob(pattern) if p.is_file()}
-        contents = {name: read_whole(p, MOST_BYTES) for name, p in sorted(found.items()) if name.endswith((META, TRUTH))}
+        contents: dict[str, bytes | bytearray] = {
+            name: read_whole(p, MOST_BYTES) for name, p in sorted(found.items()) if name.endswith((META, TRUTH))
+        }
         names = sorted(found)
     else:
         tar = list_tar(path, lambda member: member.endswith((META, TRUTH)))
-        contents, names = tar.contents, sorted(tar.files)
+        contents, names = dict(tar.contents), sorted(tar.files)
     for wanted in (META, TRUTH):
         if not any(name.endswith(wanted) for name in contents):
             truths = [name.rpartition("/")[2] for name in names if name.endswith("validation_ground_truth.txt")]
@@ -98,7 +100,7 @@ def _devkit_files(path: Path) -> tuple[bytes, bytes]:
     return meta, truth
 
 
-def _synsets(data: bytes, path: Path) -> dict[str, str]:
+def _synsets(data: bytes | bytearray, path: Path) -> dict[str, str]:
     """Return id, as text, -> wnid of the classes in meta.mat."""
     from scipy.io import loadmat
 

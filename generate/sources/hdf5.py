@@ -7,6 +7,7 @@ says which samples its rows are.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,33 +39,20 @@ MOST_NAMES = 12
 """Of the datasets that a file has instead of the one that was asked for."""
 
 
+@dataclass(eq=False, repr=False)
 class Hdf5Source(Source):
-    """Rows of an HDF5 file: pixels, or encoded images.
+    """Rows of an HDF5 file: pixels, or encoded images."""
 
-    Parameters
-    ----------
-    path : Path
-    dataset : str
-    shape : (H, W, C) or None
-        None where images are encoded.
-    samples : tuple of Sample
-        One a row, in the order of the rows.
-    classes : tuple of ClassRecord
-    """
-
+    path: Path
+    dataset: str
+    shape: tuple[int, int, int] | None
+    """(H, W, C); None where images are encoded."""
+    samples: tuple[Sample, ...]
+    """One a row, in the order of the rows."""
+    classes: tuple[ClassRecord, ...]
+    ahead: int
+    """Rows that are read at once where they are asked for in order."""
     scheme = "hdf5"
-
-    def __init__(
-        self, path: Path, dataset: str, shape: tuple[int, int, int] | None, samples: tuple[Sample, ...], classes: tuple[ClassRecord, ...]
-    ) -> None:
-        self.path = path
-        self.dataset = dataset
-        self.shape = shape
-        self.samples = samples
-        self.classes = classes
-        size = path.stat().st_size // len(samples) if shape is None else math.prod(shape)
-        self.ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1)))
-        """Rows that are read at once where they are asked for in order."""
 
     def load(self, sample: Sample) -> Loaded:
         stored = _row(self, sample.index)
@@ -168,7 +156,8 @@ def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> Hd
     else:
         samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values.tolist()))
         classes = numbered_classes(int(values.max()))
-    return Hdf5Source(path, name, shape, samples, classes)
+    size = path.stat().st_size // len(samples) if shape is None else math.prod(shape)
+    return Hdf5Source(path, name, shape, samples, classes, max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1))))
 
 
 def _dataset(file: Any, path: Path, name: str, option: str) -> Any:

@@ -83,7 +83,8 @@ class Images:
         samples = tuple(Sample(index, identity, labels[path], path) for index, (identity, _, path) in enumerate(kept))
         if self.places:
             samples = tuple(Member(**vars(sample), place=self.places[str(sample.path)]) for sample in samples)
-        return ImageSource(scheme, self.path, samples, classes, tuple(sorted((shown(path), reason) for path, reason in notes)))
+        said = tuple(sorted((shown(path), reason) for path, reason in notes))
+        return ImageSource(scheme, self.path, samples, classes, self.path, said)
 
 
 def describe(notes: Iterable[Note]) -> str:
@@ -99,28 +100,18 @@ class Member(Sample):
     place: Place
 
 
+@dataclass(eq=False, repr=False)
 class ImageSource(Source):
-    """Image files in a folder, or in a tar.
+    """Image files in a folder, or in a tar."""
 
-    Parameters
-    ----------
-    scheme : str
-    path : Path
-        The tar, or the folder that the samples' paths start from.
-    samples, classes, notes
-        As of `Source`.
-    """
-
-    def __init__(
-        self, scheme: str, path: Path, samples: tuple[Sample, ...], classes: tuple[ClassRecord, ...], notes: tuple[Note, ...]
-    ) -> None:
-        self.scheme = scheme
-        self.path = path
-        self.listed = path
-        """The folder that every command lists anew."""
-        self.samples = samples
-        self.classes = classes
-        self.notes = notes
+    scheme: str
+    path: Path
+    """The tar, or the folder that the samples' paths start from."""
+    samples: tuple[Sample, ...]
+    classes: tuple[ClassRecord, ...]
+    listed: Path
+    """The folder that every command lists anew."""
+    notes: tuple[Note, ...]
 
     def load(self, sample: Sample) -> Loaded:
         data = self.read(sample)

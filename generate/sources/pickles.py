@@ -19,6 +19,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .places import PIECE
+
 LONG = 255
 """Bytes of a string, or of a line, that is copied out of the pickle."""
 MOST_BYTES = 256 << 20
@@ -27,7 +29,9 @@ MOST_HELD = 6 << 20
 """Bytes of a pickle beside its long strings: 50,000 rows have two to five million, and each byte can take a hundred in memory."""
 MOST_COLUMN = 64 << 20
 """Bytes of an array of labels or names."""
-PIECE = 1 << 20
+MOST_SCALAR = 1 << 10
+"""Bytes of a single element: a pickle may name the same one half a million times."""
+MOST_DIMENSIONS = 8
 MAGIC = b"\x93NUMPY"
 _DTYPE = re.compile(r"[<>|]?([ui][1248]|b1|f[248]|[US][1-9][0-9]{0,3}|O[48]?)")
 
@@ -36,7 +40,7 @@ class Refused(Exception):
     """What is wrong with a pickle, as the end of a sentence."""
 
 
-def load_fields(data: bytes | memoryview) -> dict[str, Any]:
+def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
     """Return the dictionary that is pickled in some bytes; its arrays of numbers are views of them.
 
     Raises
@@ -46,7 +50,7 @@ def load_fields(data: bytes | memoryview) -> dict[str, Any]:
     """
     if len(data) > MOST_BYTES:
         raise Refused(f"has {len(data):,} bytes, more than any such file")
-    reader = _Reader(memoryview(data))
+    reader = _Reader(memoryview(data).toreadonly())
     try:
         fields = _Unpickler(reader, encoding="bytes").load()
     except Refused as e:
@@ -60,7 +64,7 @@ def load_fields(data: bytes | memoryview) -> dict[str, Any]:
     return fields
 
 
-def load_saved_fields(data: bytes) -> dict[str, Any]:
+def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
     """Return the dictionary that the bytes of a .npy file hold, or raise `Refused`."""
     start = 10 + int.from_bytes(data[8:10], "little")
     header = data[10:start]
@@ -98,6 +102,11 @@ def _column(value: Any, what: str) -> list[Any]:
     if isinstance(values, np.ndarray):
         if values.ndim != 1 or values.nbytes > MOST_COLUMN:
             raise Refused(f"has an array of shape {values.shape} where a column was expected")
+        if values.dtype.kind == "U":  # numpy itself takes any letter
+            try:
+                values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
+            except UnicodeDecodeError:
+                raise Refused(f"has letters that there are not among its {what}") from None
         values = values.tolist()
     if not isinstance(values, list):
         raise Refused(f"has {type(values).__name__} where a list of {what} was expected")
@@ -164,17 +173,14 @@ class Array:
     def set_state(self, state: Any) -> None:
         """Take type, shape and elements, as numpy writes them."""
         _, shape, dtype, fortran, data = state
-        kind = dtype.numpy.kind
-        if not all(type(n) is int and n >= 0 for n in shape):
+        if len(shape) > MOST_DIMENSIONS or not all(type(n) is int and 0 <= n < 1 << 40 for n in shape):
             raise Refused("has an array of no shape")
-        if kind == "O":
-            if not isinstance(data, list) or len(data) != math.prod(shape):
-                raise Refused("has an array of another size than its shape says")
+        if dtype.numpy.kind != "O":
+            self.values = np.frombuffer(data, dtype.numpy).reshape(shape, order="F" if fortran else "C")
+        elif isinstance(data, list) and len(data) == math.prod(shape):
             self.values = data
         else:
-            if kind == "U":
-                codecs.decode(data, "utf-32-be" if dtype.numpy.str.startswith(">") else "utf-32-le")  # numpy itself takes any letter
-            self.values = np.frombuffer(data, dtype.numpy).reshape(shape, order="F" if fortran else "C")
+            raise Refused("has an array of another size than its shape says")
 
 
 def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
@@ -184,7 +190,9 @@ def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
 
 
 def _scalar(dtype: Any, data: Any) -> Any:
-    return _column(_frombuffer(data, dtype, (1,), "C"), "one")[0]
+    if len(data) > MOST_SCALAR:
+        raise Refused(f"has a string of {len(data):,} bytes among its elements")
+    return _column(_frombuffer(data, dtype, (1,), "C"), "elements")[0]
 
 
 def _encode(text: Any, coding: Any) -> bytes | bytearray:
@@ -199,11 +207,11 @@ _NAMES = {
     "_codecs.encode": _encode,
     "__builtin__.bytes": lambda: b"",
     "builtins.bytes": lambda: b"",
-    **{f"numpy.{core}.multiarray._reconstruct": lambda kind, shape, code: Array() for core in ("core", "_core")},
-    **{f"numpy.{core}.multiarray.scalar": _scalar for core in ("core", "_core")},
-    **{f"numpy.{core}.numeric._frombuffer": _frombuffer for core in ("core", "_core")},
+    "numpy.core.multiarray._reconstruct": lambda kind, shape, code: Array(),
+    "numpy.core.multiarray.scalar": _scalar,
+    "numpy.core.numeric._frombuffer": _frombuffer,
 }
-"""What numpy and Python 2 and 3 write in pickles of arrays and bytes."""
+"""What numpy and Python 2 and 3 write in pickles of arrays and bytes; ``numpy._core`` is ``numpy.core`` of later releases."""
 _INSTRUCTIONS = (
     "PROTO MARK STOP POP NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 STRING UNICODE BINSTRING SHORT_BINSTRING BINBYTES "
     "SHORT_BINBYTES SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM SETITEMS PUT BINPUT "
@@ -227,9 +235,10 @@ class _Unpickler(pickle._Unpickler):
     stack: list[Any]
 
     def find_class(self, module: str, name: str) -> Any:
-        if f"{module}.{name}" not in _NAMES:
-            raise Refused(f"asks Python to run {f'{module}.{name}'[:100]!r}, which no such file does. Nothing of it was run")
-        return _NAMES[f"{module}.{name}"]
+        asked = f"{module}.{name}".replace("numpy._core.", "numpy.core.")
+        if asked not in _NAMES:
+            raise Refused(f"asks Python to run {asked[:100]!r}, which no such file does. Nothing of it was run")
+        return _NAMES[asked]
 
     def load_build(self) -> None:
         state = self.stack.pop()

@@ -14,6 +14,8 @@ from ...errors import SourceError
 from ...files import UnfitFile, open_regular
 
 GZIP_MAGIC = b"\x1f\x8b"
+PIECE = 1 << 20
+"""Bytes that are read at once: what a file says of its size is not believed."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,12 @@ def open_bytes(path: Path, *, zipped: bool) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def read_whole(path: Path, most: int) -> bytes:
+def read_whole(path: Path, most: int) -> bytearray:
     """Return the bytes of a file, or what it expands to; raise `SourceError` where it cannot be read or they are more than `most`."""
+    data = bytearray()
     with reading(path), open_bytes(path, zipped=is_zipped(path)) as file:
-        data = file.read(most + 1)
+        while len(data) <= most and (piece := file.read(PIECE)):
+            data += piece
     if len(data) > most:
         raise SourceError(f"{path} has more than {most:,} bytes: it is not what its name says.")
     return data

@@ -12,14 +12,13 @@ from ...errors import SourceError
 from ...files import open_regular
 from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES
-from .places import Place, is_zipped, open_bytes, reading
+from .places import PIECE, Place, is_zipped, open_bytes, reading
 
 BLOCK = 512
 MOST_CONTENTS = 512 << 20
 """Bytes of files that are read while an archive is listed: all of CIFAR has 190 million."""
 MAX_EXPANDED = 8 << 30
 """Bytes that a gzipped archive may expand to: CIFAR and the devkit stay far below, a bomb does not."""
-PIECE = 1 << 20
 
 
 @dataclass
