@@ -123,7 +123,7 @@ def _walk(loc: tuple[str | int, ...], model: type[BaseModel], *, names_key: bool
         known = [name for m in models for name in m.model_fields]
         keys.append(key)
         if isinstance(key, str) and key in fields:
-            names_entry = typing.get_origin(fields[key].annotation) is dict and bool(list(_models(fields[key].annotation)))
+            names_entry = typing.get_origin(fields[key].annotation) is dict
             models = list(_models(fields[key].annotation)) or models
     return keys, list(dict.fromkeys(known))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import BuildError
-from ..sources.image_files import FolderSource
+from ..sources.image_files import ImageSource
 from ..sources.source import Source
 
 
@@ -14,7 +14,7 @@ def refuse_nested(source: Source, directory: Path) -> None:
 
     Sources that are files, or read files of known names, may lie anywhere.
     """
-    if not isinstance(source, FolderSource):
+    if not isinstance(source, ImageSource) or source.path.is_file():
         return
     if _lies_in(directory, source.listed):
         raise BuildError(

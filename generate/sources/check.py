@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, field
 
 from ...errors import SourceError, listed
@@ -74,21 +73,29 @@ def check(
     """
     batches = [chosen[i : i + BATCH] for i in range(0, len(chosen), BATCH)]
     results: list[Checked] = []
+
+    def add(result: Checked) -> None:
+        results.append(result)
+        seen(min(len(results) * BATCH, len(chosen)))
+
     start = 0.0
     for number, batch in enumerate(batches):
         seconds_each = (time.perf_counter() - start) / (number - 1) if number > 1 else 0.0
         if workers is not None and workers.most > 1 and seconds_each * (len(batches) - number) > worth_workers_s:
+            _in_workers(source, batches[number:], judge, workers, add)
             break
-        results.append(_check_batch(source, batch, judge))
-        seen(number * BATCH + len(batch))
+        add(_check_batch(source, batch, judge))
         if number == 0:
             start = time.perf_counter()  # without the first batch, which may unpack an archive up to its rows
-    if (remaining := batches[len(results) :]) and workers is not None:
-        results += _in_workers(source, remaining, judge, workers, lambda images: seen(len(results) * BATCH + images))
+    for batch in batches[len(results) :]:  # a worker was killed
+        add(_check_batch(source, batch, judge))
     return Checked([entry for result in results for entry in result.good], [entry for result in results for entry in result.bad])
 
 
-def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judge | None, workers: Workers, seen: Seen) -> list[Checked]:
+def _in_workers(
+    source: Source, batches: Sequence[Sequence[Sample]], judge: Judge | None, workers: Workers, add: Callable[[Checked], None]
+) -> None:
+    """Add what workers find in batches, until one of them is killed."""
     from concurrent.futures.process import BrokenProcessPool
 
     lean = copy.copy(source)  # without its list of samples, which would travel with every batch
@@ -96,15 +103,10 @@ def _in_workers(source: Source, batches: Sequence[Sequence[Sample]], judge: Judg
     lean.other_files = {}
     try:
         workers.start(len(batches))
-        futures = {workers.submit(_check_batch, lean, batch, judge): len(batch) for batch in batches}
-        images = 0
-        for future in as_completed(futures):
-            images += futures[future]
-            seen(images)
-        return [future.result() for future in futures]
-    except BrokenProcessPool:  # one was killed
+        for future in [workers.submit(_check_batch, lean, batch, judge) for batch in batches]:
+            add(future.result())
+    except BrokenProcessPool:
         workers.stop()
-        return [_check_batch(source, batch, judge) for batch in batches]
 
 
 def _check_batch(source: Source, batch: Sequence[Sample], judge: Judge | None) -> Checked:

@@ -81,15 +81,9 @@ def decode(data: bytes) -> NDArray[np.uint8]:
     BadSample
         One sentence: what is wrong, and what to do.
     """
-    with _strict_pillow():
-        picture = _opened(data)
-        try:
-            picture.load()
-            array = np.array(_eight_bit(picture))
-        except BadSample:
-            raise
-        except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
-            raise BadSample(_damage(picture.format or "image", e)) from None
+    with _decoding(data) as picture:
+        picture.load()
+        array = np.array(_eight_bit(picture))
     return array[:, :, None] if array.ndim == 2 else array
 
 
@@ -99,19 +93,32 @@ def probe(data: bytes) -> tuple[int, int, int]:
     A JPEG is decoded at an eighth of its size: all its bytes are read and its entropy coding is decoded, so it raises
     where `decode` does, in half the time.
     """
-    with _strict_pillow():
-        picture = _opened(data)
+    with _decoding(data) as picture:
         width, height = picture.size
         if picture.format not in ("JPEG", "MPO"):
-            channels = decode(data).shape[2]
-            return width, height, channels
+            return width, height, decode(data).shape[2]
         channels = 1 if picture.mode == "L" else 3
-        try:
-            picture.draft(None, (max(1, width // 8), max(1, height // 8)))
-            picture.load()
-        except Exception as e:
-            raise BadSample(_damage("JPEG", e)) from None
+        picture.draft(None, (max(1, width // 8), max(1, height // 8)))
+        picture.load()
     return width, height, channels
+
+
+@contextmanager
+def _decoding(data: bytes) -> Iterator[Image.Image]:
+    """Give a picture whose header is read, and turn what Pillow raises into `BadSample`."""
+    kind = "image"
+    with _strict_pillow():
+        try:
+            picture = _opened(data)
+            kind = picture.format or kind
+            yield picture
+        except BadSample:
+            raise
+        except Exception as e:  # Pillow's readers raise many kinds, struct.error and MemoryError among them
+            message = str(e).strip() or type(e).__name__
+            raise BadSample(
+                f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where it came"
+            ) from None
 
 
 def _opened(data: bytes) -> Image.Image:
@@ -127,17 +134,12 @@ def _opened(data: bytes) -> Image.Image:
     except UnidentifiedImageError:
         kind = "text" if _is_text(data[:512]) else "not an image that corruptset reads"
         raise BadSample(f"is {kind} by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it") from None
-    except Exception as e:
-        raise BadSample(_damage("image", e)) from None
     width, height = picture.size
     if width * height > MAX_PIXELS:
         raise BadSample(f"is {width}x{height}, more than the {MAX_PIXELS:,} pixels that one image may have: shrink it, or leave it out")
     if min(width, height) < LEAST_SIDE:
         raise BadSample(f"is {width}x{height}; both sides must have at least {LEAST_SIDE} pixels: leave it out")
-    try:
-        frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
-    except Exception as e:
-        raise BadSample(_damage(picture.format or "image", e)) from None
+    frames = 1 if picture.format == "MPO" else getattr(picture, "n_frames", 1)
     if frames != 1:
         raise BadSample(f"holds {frames} pictures (an animation or several pages): save the one you want as a file of its own")
     return picture
@@ -160,11 +162,6 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
     if mode in ("RGBA", "RGBX", "CMYK", "YCbCr"):
         return picture.convert("RGB")
     raise BadSample(f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey")
-
-
-def _damage(kind: str, error: Exception) -> str:
-    message = str(error).strip() or type(error).__name__
-    return f"cannot be decoded as {kind} ({message[:200]}): it is truncated or damaged; copy it again from where it came"
 
 
 def _is_text(data: bytes) -> bool:

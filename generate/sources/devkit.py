@@ -14,16 +14,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...errors import SourceError, listed
-from ...files import read_text, reason
-from .places import Place, read_place
+from ...files import read_text
+from .places import read_whole
 from .tarred import list_tar
 
 WNID = re.compile(r"^n\d{8}$")
@@ -41,22 +40,16 @@ class Truth:
     wnid_of: Mapping[str, str]
     """Image's stem -> wnid."""
     wnids: tuple[str, ...]
-    """All classes, sorted."""
+    """All classes."""
     complete: bool
     """Whether it names exactly the images that there are, as a devkit does; a file of labels may name more."""
     path: Path
 
 
-def is_devkit(path: Path) -> bool:
-    """Whether a path is called, or built, like a development kit."""
-    return "devkit" in path.name.lower() or (path / META).exists() or path.name.lower().endswith((".tar.gz", ".tgz", ".tar"))
-
-
 def find_devkit(*folders: Path) -> Path | None:
     """Return the first devkit in the folders; one of another year too, which `read_truth` refuses."""
     for folder in folders:
-        named = [folder / name for name in NAMES if (folder / name).exists()]
-        kits = named or sorted(folder.glob("*devkit*"))
+        kits = [folder / name for name in NAMES if (folder / name).exists()] or sorted(folder.glob("*devkit*"))
         if kits:
             return kits[0]
     return None
@@ -72,47 +65,43 @@ def read_truth(path: Path) -> Truth:
     """
     if not path.exists():
         raise SourceError(f"{path} is not there. Expected the devkit {NAMES[0]}, its folder, or a file of labels.")
-    return _read_devkit(path) if path.is_dir() or is_devkit(path) else _read_labels(path)
-
-
-def _read_devkit(path: Path) -> Truth:
-    files = _devkit_files(path)
-    synsets = _synsets(files[META], path)
-    text = files[TRUTH].decode("ascii", "replace").split()
-    wrong = [f"line {i}: {t!r}" for i, t in enumerate(text, 1) if not t.isdigit() or not 1 <= int(t) <= len(synsets)]
-    if wrong or not text:
+    if not path.is_dir() and "devkit" not in path.name.lower() and not path.name.lower().endswith((".tar.gz", ".tgz", ".tar")):
+        return _read_labels(path)
+    meta, truth = _devkit_files(path)
+    synsets = _synsets(meta, path)
+    ids = truth.decode("ascii", "replace").split()
+    wrong = [f"line {i}: {t!r}" for i, t in enumerate(ids, 1) if t not in synsets]
+    if wrong or not ids:
         what = f"{len(wrong)} lines that are no ids from 1 to {len(synsets)}:\n{listed(wrong, 10)}\n" if wrong else "no line. "
         raise SourceError(f"{path}: {TRUTH} has {what}Download the devkit again.")
-    wnids = {f"ILSVRC2012_val_{i:08d}": synsets[int(t)] for i, t in enumerate(text, 1)}
-    return Truth(wnids, tuple(sorted(synsets.values())), True, path)
+    wnids = {f"ILSVRC2012_val_{i:08d}": synsets[t] for i, t in enumerate(ids, 1)}
+    return Truth(wnids, tuple(synsets.values()), True, path)
 
 
-def _devkit_files(path: Path) -> dict[str, bytes]:
-    """Return the two files, by their paths in the devkit."""
+def _devkit_files(path: Path) -> tuple[bytes | bytearray, bytes | bytearray]:
+    """Return the synsets and the ids."""
     if path.is_dir():
-        files = [p for pattern in ("data/*", "*/data/*") for p in sorted(path.glob(pattern)) if p.is_file()]
-        places = {p.relative_to(path).as_posix(): Place(p, 0, p.stat().st_size) for p in files}
+        found = {p.relative_to(path).as_posix(): p for pattern in ("data/*", "*/data/*") for p in path.glob(pattern) if p.is_file()}
+        contents: dict[str, bytes | bytearray] = {
+            name: read_whole(p, MOST_BYTES) for name, p in sorted(found.items()) if name.endswith((META, TRUTH))
+        }
+        names = sorted(found)
     else:
-        places = list_tar(path).files
-    contents = {}
+        tar = list_tar(path, lambda member: member.endswith((META, TRUTH)))
+        contents, names = dict(tar.contents), sorted(tar.files)
     for wanted in (META, TRUTH):
-        name = next((n for n in sorted(places) if n == wanted or n.endswith("/" + wanted)), None)
-        if name is None:
-            truths = [n.rpartition("/")[2] for n in places if n.endswith("validation_ground_truth.txt")]
+        if not any(name.endswith(wanted) for name in contents):
+            truths = [name.rpartition("/")[2] for name in names if name.endswith("validation_ground_truth.txt")]
             year = f" It has {truths[0]}: it is the devkit of another year." if truths and wanted == TRUTH else ""
             raise SourceError(
                 f"{path} has no {wanted}.{year} Expected the devkit of ILSVRC2012 (task 1 and 2): {NAMES[0]}, or its extracted folder."
             )
-        if places[name].size > MOST_BYTES:
-            raise SourceError(
-                f"{path}: {name} has {places[name].size:,} bytes; expected less than {MOST_BYTES:,}. Download the devkit again."
-            )
-        contents[wanted] = read_place(places[name])
-    return contents
+    meta, truth = (next(data for name, data in contents.items() if name.endswith(wanted)) for wanted in (META, TRUTH))
+    return meta, truth
 
 
-def _synsets(data: bytes, path: Path) -> dict[int, str]:
-    """Return id -> wnid of the classes in meta.mat."""
+def _synsets(data: bytes | bytearray, path: Path) -> dict[str, str]:
+    """Return id, as text, -> wnid of the classes in meta.mat."""
     from scipy.io import loadmat
 
     where = f"{path}: {META}"
@@ -126,18 +115,16 @@ def _synsets(data: bytes, path: Path) -> dict[int, str]:
         year = next((f" It has {f}: it is the devkit of another year." for f in fields if re.fullmatch(r"ILSVRC20\d\d_ID", f)), "")
         raise SourceError(f"{where} has no {', '.join(missing)}.{year} Expected the devkit of ILSVRC2012: {NAMES[0]}.")
     try:
-        classes = [(int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0]
+        classes = sorted((int(s["ILSVRC2012_ID"]), str(s["WNID"])) for s in synsets if int(s["num_children"]) == 0)
     except (TypeError, ValueError) as e:
         raise SourceError(f"{where} has synsets that cannot be read ({e}). Download the devkit again.") from None
-    ids, wnids = [i for i, _ in classes], [w for _, w in classes]
-    problems = [f"{w!r} is no wnid such as n01440764" for w in wnids if not WNID.fullmatch(w)]
-    if sorted(ids) != list(range(1, len(ids) + 1)):
-        problems.append(f"the {len(ids)} classes do not have the ids 1 to {len(ids)}")
-    if len(set(wnids)) < len(wnids):
-        problems.append("a wnid is given to two classes")
-    if problems or not classes:
-        raise SourceError(f"{where}:\n{listed(problems or ['has no class'], 10)}\nExpected the devkit of ILSVRC2012: {NAMES[0]}.")
-    return dict(classes)
+    ids, wnids = [i for i, _ in classes], {w for _, w in classes}
+    if not ids or ids != list(range(1, len(wnids) + 1)) or not all(map(WNID.fullmatch, wnids)):
+        raise SourceError(
+            f"{where} does not give every class a wnid such as n01440764 of its own, and an id from 1 on. Expected the devkit of "
+            f"ILSVRC2012: {NAMES[0]}."
+        )
+    return {str(i): wnid for i, wnid in classes}
 
 
 def _read_labels(path: Path) -> Truth:
@@ -145,31 +132,28 @@ def _read_labels(path: Path) -> Truth:
     try:
         rows = [row for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True) if row]
     except (OSError, csv.Error) as e:
-        raise SourceError(
-            f"The labels {path} cannot be read: {reason(e) if isinstance(e, OSError) else e}. Expected a line an image."
-        ) from None
+        raise SourceError(f"The labels {path} cannot be read: {e}. Expected a line an image.") from None
     head = [c.strip() for c in rows[0]] if rows else []
     if head in (["file", "label"], ["ImageId", "PredictionString"]):
-        pairs: Sequence[tuple[int, Any, Any]] = [
-            (i, row[0].strip().rpartition("/")[2].removesuffix(".JPEG"), (row[1].split() or [""])[0] if len(row) == 2 else "")
-            for i, row in enumerate(rows[1:], 2)
-        ]
+        named = [(i, row[0].strip().rpartition("/")[2].removesuffix(".JPEG"), row[1:]) for i, row in enumerate(rows[1:], 2)]
     elif head and WNID.fullmatch(head[0]):
-        pairs = [(i, f"ILSVRC2012_val_{i:08d}", row[0].strip() if len(row) == 1 else "") for i, row in enumerate(rows, 1)]
+        named = [(i, f"ILSVRC2012_val_{i:08d}", row) for i, row in enumerate(rows, 1)]
     else:
         raise SourceError(
             f"The labels {path} begin with {','.join(head)[:80]!r}. Expected a header line 'file,label' or 'ImageId,PredictionString' "
             "(Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
         )
-    problems = [f"line {i}: {wnid!r} is no wnid such as n01440764" for i, _, wnid in pairs if not WNID.fullmatch(wnid)]
-    problems += [
-        f"line {i}: {stem!r} is not a validation image's name (ILSVRC2012_val_00000001)" for i, stem, _ in pairs if not VAL.match(stem)
-    ]
     wnid_of: dict[str, str] = {}
-    for i, stem, wnid in pairs:
+    problems = []
+    for i, stem, cells in named:
+        wnid = cells[0].strip().partition(" ")[0] if len(cells) == 1 else ""
+        if not WNID.fullmatch(wnid):
+            problems.append(f"line {i}: {wnid!r} is no wnid such as n01440764")
+        if not VAL.match(stem):
+            problems.append(f"line {i}: {stem!r} is not a validation image's name (ILSVRC2012_val_00000001)")
         if stem in wnid_of:
             problems.append(f"line {i}: {stem} was given before")
         wnid_of[stem] = wnid
-    if problems or not pairs:
+    if problems or not named:
         raise SourceError(f"The labels {path} have mistakes:\n{listed(problems or ['they have no row'])}")
-    return Truth(wnid_of, tuple(sorted(set(wnid_of.values()))), False, path)
+    return Truth(wnid_of, tuple(set(wnid_of.values())), False, path)

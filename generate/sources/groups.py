@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ...errors import SourceError, listed, suggest
+from ...errors import SourceError, first_few, listed, suggest
 from .image_csv import read_column, refuse_column
 from .naming import name_problem
 from .source import Sample, Source
@@ -17,7 +17,7 @@ from .source import Sample, Source
 CSV = "csv"
 """What the groups of a CSV are called: its path stands in no manifest."""
 FIELD = "group="
-_SHOWN = 20
+MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,18 @@ class HoldOut:
                 "or name a source that has them (icons50:PATH)."
             )
         unmatched = self.unmatched(samples)
-        held = {group for group in counts for pattern in self.groups if _matches(group, pattern, counts)}
+        held = sorted(group for group in counts if any(_matches(group, pattern, counts) for pattern in self.groups))
         if unmatched and not (self.lenient and held):
             lines = [f"there is no group {pattern!r}.{suggest(pattern, counts)}" for pattern in unmatched]
-            known = [f"{group} ({count})" for group, count in sorted(counts.items())]
-            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+            known = first_few([f"{group} ({count})" for group, count in sorted(counts.items())], MOST_SHOWN)
             raise SourceError(
-                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\n"
-                f"Groups, with their images: {', '.join(known[:_SHOWN])}{more}."
+                f"What is to be held out (--hold-out, or the recipe's):\n{listed(lines)}\nGroups, with their images: {known}."
             )
         if len(held) == len(counts):
             raise SourceError(
                 f"What is to be held out are all {len(counts)} groups of the source, and none is left to train with. Leave one out."
             )
-        return sorted(held)
+        return held
 
     def unmatched(self, samples: Sequence[Sample]) -> list[str]:
         """Return the patterns that no group matches."""
@@ -69,10 +67,8 @@ class HoldOut:
     def notes(self, samples: Sequence[Sample]) -> list[str]:
         """Return what a user should know: the patterns of a recipe that mean no group of the source."""
         unmatched = self.unmatched(samples)
-        if not unmatched:
-            return []
-        more = ", ..." if len(unmatched) > 5 else ""
-        return [f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source: {', '.join(unmatched[:5])}{more}"]
+        most = f"{len(unmatched)} of the {len(self.groups)} groups to hold out are not in the source: {first_few(unmatched)}"
+        return [most] if unmatched else []
 
     def record(self, samples: Sequence[Sample]) -> dict[str, Any]:
         """Return what the manifest's selection says: the groups by name, and the side that was taken."""
@@ -131,11 +127,10 @@ def add_groups(source: Source, csv: Path) -> None:
     problems += [f"line {line}: the group {group!r} {problem}" for line, _, group in rows if (problem := group_problem(group)) is not None]
     refuse_column(csv, "group", problems, rows, "the group a name")
     group_of = {path: group for _, path, group in rows}
-    reason = f"has no row in {csv.name}: add one, or leave the image out"
-    lacking = [(path, reason) for path in paths if path not in group_of]
     kept = [s for s in source.samples if s.path in group_of]
     if not kept:
         raise SourceError(f"The groups {csv} name no image of the source.")
-    source.samples = tuple(replace(s, index=i, group=group_of[s.path or ""]) for i, s in enumerate(kept))
-    source.notes = tuple(sorted([*source.notes, *lacking]))
+    source.samples = tuple(replace(s, index=i, group=group_of[str(s.path)]) for i, s in enumerate(kept))
+    reason = f"has no row in {csv.name}: add one, or leave the image out"
+    source.notes = tuple(sorted([*source.notes, *((path, reason) for path in paths if path not in group_of)]))
     source.grouping = CSV

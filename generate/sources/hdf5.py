@@ -6,14 +6,15 @@ says which samples its rows are.
 
 from __future__ import annotations
 
-import os
+import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import CorruptsetError, SourceError
+from ...errors import CorruptsetError, SourceError, first_few
 from ...files import file_problem
 from ...manifests.images.shards import ENCODED, INDEX, LABELS, RAW, SCHEMA
 from ...manifests.reader import open as open_build
@@ -38,69 +39,55 @@ MOST_NAMES = 12
 """Of the datasets that a file has instead of the one that was asked for."""
 
 
+@dataclass(eq=False, repr=False)
 class Hdf5Source(Source):
-    """Rows of an HDF5 file: pixels, or encoded images.
+    """Rows of an HDF5 file: pixels, or encoded images."""
 
-    Parameters
-    ----------
-    path : Path
-    dataset : str
-    shape : (H, W, C) or None
-        None where images are encoded.
-    samples : tuple of Sample
-        One a row, in the order of the rows.
-    classes : tuple of ClassRecord
-    """
-
+    path: Path
+    dataset: str
+    shape: tuple[int, int, int] | None
+    """(H, W, C); None where images are encoded."""
+    samples: tuple[Sample, ...]
+    """One a row, in the order of the rows."""
+    classes: tuple[ClassRecord, ...]
+    ahead: int
+    """Rows that are read at once where they are asked for in order."""
     scheme = "hdf5"
 
-    def __init__(
-        self, path: Path, dataset: str, shape: tuple[int, int, int] | None, samples: tuple[Sample, ...], classes: tuple[ClassRecord, ...]
-    ) -> None:
-        self.path = path
-        self.dataset = dataset
-        self.shape = shape
-        self.samples = samples
-        self.classes = classes
-
     def load(self, sample: Sample) -> Loaded:
-        stored = self._read(sample)
+        stored = _row(self, sample.index)
         return Loaded(decode(stored.tobytes()) if self.shape is None else stored, sha256_bytes(stored.data))
 
     def fingerprint(self, sample: Sample) -> str:
-        return sha256_bytes(self._read(sample).data)
-
-    def _read(self, sample: Sample) -> NDArray[np.uint8]:
-        row = _read_ahead(self, sample.index)
-        if row.nbytes > MAX_FILE_BYTES and self.shape is None:
-            raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image may have: leave it out")
-        return row.copy()  # a view would keep all rows that were read with it in memory
+        return sha256_bytes(_row(self, sample.index).data)
 
 
-_last: tuple[tuple[Path, str, Stamp], int, list[NDArray[np.uint8]]] | None = None
+_last: tuple[tuple[Path, str, Stamp] | None, int, list[NDArray[np.uint8]]] = (None, 0, [])
 """Rows that were read together: of which file (one that has changed is read again), the first one's number, and they."""
 
 
-def _read_ahead(source: Hdf5Source, row: int) -> NDArray[np.uint8]:
+def _row(source: Hdf5Source, row: int) -> NDArray[np.uint8]:
     """Return a row. Rows that are asked for in order are read many at a time.
 
     No file is kept open: a handle shared over a fork reads wrong bytes, and one of a file that is written to old ones.
     """
     global _last
     key = (source.path, source.dataset, stamp(source.path))
-    last, first, rows = _last if _last is not None and _last[0] == key else (None, 0, [])
+    first, rows = _last[1:] if _last[0] == key else (-1, [])
     if not first <= row < first + len(rows):
-        size = key[2][1] // len(source.samples) if source.shape is None else int(np.prod(source.shape))
-        ahead = max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1))) if last is not None and row == first + len(rows) else 1
-        try:
-            rows = _rows(source, row, ahead)
-        except DAMAGED as e:
-            try:  # another row may be the damaged one, which nobody may ever ask for
-                rows = _rows(source, row, 1)
-            except DAMAGED:
-                raise BadSample(f"cannot be read from {source.path.name} ({_reason(e)}): copy the file again") from None
-        first, _last = row, (key, row, rows)
-    return rows[row - first]
+        # where many cannot be read, another row may be the damaged one, which nobody may ever ask for
+        for count in (source.ahead, 1) if row == first + len(rows) else (1,):
+            try:
+                first, rows = row, _rows(source, row, count)
+                break
+            except DAMAGED as e:
+                problem = _reason(e)
+        else:
+            raise BadSample(f"cannot be read from {source.path.name} ({problem}): copy the file again")
+        _last = key, first, rows
+    if rows[row - first].nbytes > MAX_FILE_BYTES and source.shape is None:
+        raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image may have: leave it out")
+    return rows[row - first].copy()  # a view would keep all rows that were read with it in memory
 
 
 def _rows(source: Hdf5Source, first: int, count: int) -> list[NDArray[np.uint8]]:
@@ -138,11 +125,10 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
     SourceError
         No HDF5 file, no such datasets, images that are not uint8, labels that do not belong to them.
     """
-    path = Path(rest).expanduser()
-    problem = f": {path} {file_problem(path)}" if rest else " needs a path: hdf5:FILE"
-    if not rest or file_problem(path) is not None:
-        raise SourceError(f"The source hdf5{problem}. Expected one HDF5 file with datasets of images and labels.")
-    path = path.resolve()
+    path = Path(rest).expanduser().resolve()
+    problem = file_problem(path)
+    if problem is not None:
+        raise SourceError(f"The source hdf5: {path} {problem}. Expected hdf5:FILE, one HDF5 file with datasets of images and labels.")
     try:
         with _opened(path) as file:
             return _listed(file, path, images, labels.as_posix() if labels is not None else None)
@@ -158,26 +144,20 @@ def _listed(file: Any, path: Path, images: str | None, labels: str | None) -> Hd
     own = SCHEMA in file.attrs and labels is None and images is None
     stored = _dataset(file, path, images or (ENCODED if own and ENCODED in file else RAW), "--images")
     given = _dataset(file, path, labels or LABELS, "--labels")
-    name, count = stored.name.removeprefix("/"), stored.shape[0] if stored.shape else 0
+    name = stored.name.removeprefix("/")
     encoded = stored.ndim == 1 and h5py.check_vlen_dtype(stored.dtype) == np.uint8
     if stored.dtype.kind == "O" and not encoded:
         raise SourceError(f"{path}: {name} holds objects ({stored.dtype}); expected uint8, or encoded images as vlen uint8.")
     shape = None if encoded else image_shape(stored.dtype, stored.shape or (), f"{path}: {name}")
-    if stored.external or stored.is_virtual:
-        raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
-    for dataset in (stored, given):
-        if dataset.nbytes > MOST_RATIO * os.stat(path).st_size:
-            raise SourceError(
-                f"{path}: {dataset.name.removeprefix('/')} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again."
-            )
-    values = whole_labels(_numbers(given), count, f"{path}: {given.name.removeprefix('/')}")
+    values = whole_labels(given, stored.shape[0], f"{path}: {given.name.removeprefix('/')}")
     if own:
-        index = _numbers(_dataset(file, path, INDEX, "--images"))
-        samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values)
+        index = _dataset(file, path, INDEX, "--images")[()].tolist()
+        samples, classes = _of_build(path, str(file.attrs["set"]).count("/"), index, values.tolist())
     else:
         samples = tuple(Sample(i, f"data/{i}", label) for i, label in enumerate(values.tolist()))
         classes = numbered_classes(int(values.max()))
-    return Hdf5Source(path, name, shape, samples, classes)
+    size = path.stat().st_size // len(samples) if shape is None else math.prod(shape)
+    return Hdf5Source(path, name, shape, samples, classes, max(1, min(MOST_AHEAD, AHEAD_BYTES // max(size, 1))))
 
 
 def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
@@ -188,21 +168,20 @@ def _dataset(file: Any, path: Path, name: str, option: str) -> Any:
     if link is None or isinstance(link, h5py.ExternalLink) or not isinstance(file[name], h5py.Dataset):
         names: list[str] = []
         file.visititems(lambda n, item: names.append(n) if isinstance(item, h5py.Dataset) else None)
-        others = ", ".join(names[:MOST_NAMES]) or "none"
-        raise SourceError(f"{path} has no dataset {name!r} of its own. It has {others}: name one with {option}.")
-    return file[name]
+        raise SourceError(
+            f"{path} has no dataset {name!r} of its own. It has {first_few(names, MOST_NAMES) or 'none'}: name one with {option}."
+        )
+    dataset = file[name]
+    if dataset.external or dataset.is_virtual:
+        raise SourceError(f"{path}: {name} is stored in other files. Give one file that holds its own data.")
+    if dataset.nbytes > MOST_RATIO * path.stat().st_size:
+        raise SourceError(f"{path}: {name} claims {dataset.nbytes:,} bytes, more than its file can hold. Copy it again.")
+    return dataset
 
 
-def _numbers(dataset: Any) -> NDArray[Any]:
-    """Return a dataset of whole numbers; of another kind an empty stand-in of its type and shape, which `whole_labels` refuses."""
-    if dataset.dtype.kind not in "iu" or dataset.ndim != 1:
-        return np.broadcast_to(np.empty((), dataset.dtype), dataset.shape or ())
-    return np.asarray(dataset[()])
-
-
-def _of_build(path: Path, depth: int, index: NDArray[Any], labels: NDArray[np.int64]) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
+def _of_build(path: Path, depth: int, index: list[int], labels: list[int]) -> tuple[tuple[Sample, ...], tuple[ClassRecord, ...]]:
     """Return the samples of a shard, and their classes, from the build that it lies in."""
-    build = path.parents[depth + 1] if depth + 1 < len(path.parents) else path.parent
+    build = path.parents[min(depth + 1, len(path.parents) - 1)]
     if not (build / "manifest.json").is_file():
         raise SourceError(
             f"{path} is a shard of a corruptset build, and its samples' ids are in the build's samples.jsonl: "
@@ -211,10 +190,10 @@ def _of_build(path: Path, depth: int, index: NDArray[Any], labels: NDArray[np.in
         )
     try:
         data = open_build(build)
-        rows = [data.samples[int(i)] for i in index]
+        rows = [data.samples[i] for i in index]
     except (CorruptsetError, IndexError) as e:
         raise SourceError(f"{path} does not belong to the build in {build}: {e}") from None
-    if [r.label for r in rows] != labels.tolist() or [r.index for r in rows] != index.tolist():
+    if [r.label for r in rows] != labels or [r.index for r in rows] != index:
         raise SourceError(f"{path} does not belong to the build in {build}: its labels are others. Fetch the shard again.")
     samples = tuple(Sample(i, r.id, r.label, None, r.split) for i, r in enumerate(rows))
     return samples, tuple(data.classes)

@@ -11,24 +11,18 @@ Hendrycks & Dietterich 2018, Benchmarking Neural Network Robustness to Common Co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError, listed
-from ...files import file_problem
 from . import folder
-from .decoding import MAX_PIXELS
 from .groups import group_problem
 from .image_files import ImageSource, Note, describe
 from .labels import numbered_classes, whole_labels
-from .pickles import MAGIC, Array, Refused, load_saved_fields, texts, whole_numbers
-from .places import Place, read_place, reading
-from .rows import RowSource, Table, pickled_table
+from .npy import image_shape
+from .pickles import MOST_BYTES, Refused, load_saved_fields, pixels, texts, whole_numbers
+from .places import read_whole
+from .rows import Rows, RowSource, Table
 from .source import Sample
 from .tarred import tarfile_like
 
@@ -58,38 +52,19 @@ def open(rest: str, *, labels: Path | None = None, groups: str | Path | None = N
         raise SourceError("The source icons50 takes no --labels: its file or its folders hold them.")
     if grouping not in GROUPINGS:
         raise SourceError(f"--groups is {grouping!r}; for icons50 expected one of {', '.join(GROUPINGS)}.")
-    path = _find(rest)
-    opened = _open_file(path, grouping) if _is_npy(path) else _open_folders(path, grouping)
-    opened.grouping = grouping
-    return opened
-
-
-def _find(rest: str) -> Path:
     if not rest:
         raise SourceError(f"The source icons50 needs a path: icons50:PATH. {EXPECTED}")
-    path = Path(rest).expanduser()
+    path = Path(rest).expanduser().resolve()
     if not path.exists():
         raise SourceError(f"The source icons50:{rest}: {path} is not there. {EXPECTED}")
-    path = path.resolve()
     if (path / FILE).is_file():
-        return path / FILE
+        path /= FILE
     while (path / FOLDER).is_dir():  # the archive has one in the other
         path /= FOLDER
-    return path
-
-
-def _is_npy(path: Path) -> bool:
-    """Whether a path is the file; where it is not, it is a folder or a tar."""
-    if path.is_dir():
-        return False
-    what = file_problem(path)
-    if what is not None:
-        raise SourceError(f"The source icons50: {path} {what}. {EXPECTED}")
-    if path.suffix == ".npy" or read_place(Place(path, 0, min(len(MAGIC), path.stat().st_size))) == MAGIC:
-        return True
-    if not tarfile_like(path):
-        raise SourceError(f"The source icons50: {path} is neither a .npy file nor a tar. {EXPECTED}")
-    return False
+    folders = path.is_dir() or (path.suffix != ".npy" and tarfile_like(path))
+    source = _open_folders(path, grouping) if folders else RowSource("icons50", [path], _read, path, grouping)
+    source.grouping = grouping
+    return source
 
 
 def _open_folders(path: Path, grouping: str) -> ImageSource:
@@ -123,45 +98,26 @@ def _style_and_subtype(stem: str) -> tuple[str, str] | None:
     return (style, subtype) if style and rendition and subtype else None
 
 
-def _open_file(path: Path, grouping: str) -> RowSource:
+def _read(path: Path, grouping: str) -> Rows:
     try:
-        with reading(path):
-            fields = load_saved_fields(path)
-        table = _table(fields)
-        values = whole_labels(whole_numbers(fields["class"]), table.rows, f"{path}: class")
-        groups = _groups(fields, grouping, table.rows)
+        fields = load_saved_fields(read_whole(path, MOST_BYTES))
+        missing = [key for key in ("image", "class", *GROUPINGS) if key not in fields]
+        if missing:
+            held = ", ".join(repr(key[:40]) for key in sorted(fields)[:8]) or "nothing"
+            raise Refused(f"holds no {' and no '.join(missing)} (it holds {held})")
+        images = pixels(fields["image"], "images")
+        if images.ndim == 4 and images.shape[1] == 3 and images.shape[3] != 3:
+            images = images.transpose(0, 2, 3, 1)
+        if image_shape(images.dtype, images.shape, f"{path}: image")[2] != 3:
+            raise Refused(f"has images of shape {images.shape}; expected (icons, 3, 32, 32)")
+        labels = whole_labels(whole_numbers(fields["class"]), len(images), f"{path}: class")
+        groups = texts(fields[grouping])
+        if len(groups) != len(images):
+            raise Refused(f"has {len(images)} icons and {len(groups)} in {grouping!r}")
+        problems = [group_problem(name) if name else f"has no {grouping}" for name in groups]
+        wrong = [f"row {i}: {problem}" for i, problem in enumerate(problems) if problem is not None]
+        if wrong:
+            raise Refused(f"has {len(wrong)} icons without a group:\n{listed(wrong, 10)}\n")
     except Refused as e:
         raise SourceError(f"{path} {e}. {EXPECTED}") from None
-    source = RowSource("icons50", [table], [values], numbered_classes(int(values.max())))
-    source.samples = tuple(replace(s, group=group) for s, group in zip(source.samples, groups, strict=True))
-    return source
-
-
-def _table(fields: dict[str, Any]) -> Table:
-    """Return where the icons lie."""
-    missing = [key for key in ("image", "class", *GROUPINGS) if key not in fields]
-    if missing:
-        held = ", ".join(repr(key[:40]) for key in sorted(fields)[:8]) or "nothing"
-        raise Refused(f"holds no {' and no '.join(missing)} (it holds {held})")
-    array = fields["image"]
-    if not isinstance(array, Array):
-        raise Refused("has images that are no array")
-    shape = array.shape
-    planes = len(shape) == 4 and shape[1] == 3 and shape[3] != 3
-    height, width = shape[2:] if planes else shape[1:3] if len(shape) == 4 and shape[3] == 3 else (0, 0)
-    if array.dtype != np.uint8 or min(height, width) < LEAST_SIDE or height * width > MAX_PIXELS or not shape[0] or array.fortran:
-        order = ", stored column by column" if array.fortran else ""
-        raise Refused(f"has images of {array.dtype} {shape}{order}; expected bytes (u1) of shape (icons, 3, 32, 32)")
-    return pickled_table("data", array, (height, width, 3), planes=planes)
-
-
-def _groups(fields: dict[str, Any], grouping: str, rows: int) -> Sequence[str]:
-    """Return the group of every row."""
-    names = texts(fields[grouping])
-    if len(names) != rows:
-        raise Refused(f"has {rows} icons and {len(names)} in {grouping!r}")
-    problems = [group_problem(name) if name else f"has no {grouping}" for name in names]
-    wrong = [f"row {i}: {problem}" for i, problem in enumerate(problems) if problem is not None]
-    if wrong:
-        raise Refused(f"has {len(wrong)} icons without a group:\n{listed(wrong, 10)}\n")
-    return names
+    return numbered_classes(int(labels.max())), [Table("data", images, labels, groups)]

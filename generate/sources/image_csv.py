@@ -37,18 +37,37 @@ def read_column(path: Path, column: str, images: Sequence[str]) -> tuple[list[Ro
     except OSError as e:
         raise SourceError(f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}.") from None
     reader = csv.reader(text.splitlines(keepends=True), strict=True)
-    rows: list[tuple[int, list[str]]] = []
+    on_disk = {_composed(image): image for image in images}
+    rows: list[Row] = []
     problems: list[str] = []
+    seen: dict[str, int] = {}
+    head = None
     try:
-        for row in reader:
-            if row:
-                rows.append((reader.line_num, row))
+        for row in filter(None, reader):
+            line = reader.line_num
+            if head is None:
+                head = row
+            elif len(row) != 2:
+                problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
+            else:
+                name, value = _composed(row[0].strip().replace("\\", "/").removeprefix("./")), _composed(row[1].strip())
+                wrong = [] if value else [f"{row[0]!r} has no {column}"]
+                if name in seen:
+                    wrong.append(f"{row[0]!r} was given on line {seen[name]} already")
+                if name not in on_disk:
+                    wrong = [f"there is no image {row[0]!r} in the folder.{suggest(name, on_disk) if len(on_disk) < 5000 else ''}"]
+                problems += [f"line {line}: {what}" for what in wrong]
+                rows += [] if wrong else [(line, on_disk[name], value)]
+                seen.setdefault(name, line)
     except csv.Error as e:
         problems.append(f"line {reader.line_num}: {e}")
-    if not rows or [c.strip() for c in rows[0][1]] != ["file", column]:
-        start = ",".join(rows[0][1]) if rows else "nothing"
-        raise SourceError(f"The {column}s {path} begin with {start!r}; expected the header line 'file,{column}'.")
-    return _rows(rows[1:], column, images, problems), problems
+    if head is None or [c.strip() for c in head] != ["file", column]:
+        raise SourceError(f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line 'file,{column}'.")
+    return rows, problems
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def refuse_column(path: Path, column: str, problems: Sequence[str], rows: Sequence[Row], expected: str) -> None:
@@ -60,28 +79,3 @@ def refuse_column(path: Path, column: str, problems: Sequence[str], rows: Sequen
         )
     if not rows:
         raise SourceError(f"The {column}s {path} have a header and no rows.")
-
-
-def _rows(rows: list[tuple[int, list[str]]], column: str, images: Sequence[str], problems: list[str]) -> list[Row]:
-    """Return the rows without a mistake."""
-    on_disk = {unicodedata.normalize("NFC", path): path for path in images}
-    seen: dict[str, int] = {}
-    good = []
-    for line, row in rows:
-        if len(row) != 2:
-            problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
-            continue
-        name = unicodedata.normalize("NFC", row[0].strip().replace("\\", "/").removeprefix("./"))
-        value = unicodedata.normalize("NFC", row[1].strip())
-        if name not in on_disk:
-            problems.append(
-                f"line {line}: there is no image {row[0]!r} in the folder.{suggest(name, on_disk) if len(on_disk) < 5000 else ''}"
-            )
-        elif name in seen:
-            problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
-        if not value:
-            problems.append(f"line {line}: {row[0]!r} has no {column}")
-        if name in on_disk and name not in seen and value:
-            good.append((line, on_disk[name], value))
-        seen.setdefault(name, line)
-    return good

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from ...files import open_regular
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.models import ClassRecord
 from .decoding import MAX_FILE_BYTES, decode, probe
+from .listing import Listing, ignored, list_folder
 from .naming import find_clashes, name_problem, shown
 from .places import Place, read_place
 from .source import BadSample, Loaded, Probe, Sample, Source
@@ -23,49 +24,67 @@ Note = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class ImageList:
-    """The samples of a source of image files, before their places are known."""
+class Images:
+    """The image files of a folder or a tar: what is listed of them, and where a tar has them."""
 
-    samples: tuple[Sample, ...]
-    classes: tuple[ClassRecord, ...]
-    notes: tuple[Note, ...]
+    path: Path
+    listing: Listing
+    places: Mapping[str, Place] = field(default_factory=dict)
 
+    @classmethod
+    def of_folder(cls, path: Path, skip: Callable[[str], bool] = lambda path: False) -> Images:
+        """List a folder; see `list_folder`."""
+        return cls(path, list_folder(path, skip))
 
-def list_samples(
-    images: Iterable[tuple[str, int | None]], identify: Callable[[str], str], classes: tuple[ClassRecord, ...], notes: list[Note]
-) -> ImageList:
-    """Return the samples of images, in the order of their ids, without those whose names clash or cannot be ids.
+    @classmethod
+    def of_tar(cls, path: Path, tar: Tar, root: str) -> Images:
+        """List a tar below one of its folders (``root``, with the slash at its end), as `list_folder` lists a folder on disk."""
+        listing = Listing(notes=list(tar.notes))
+        places = {name.removeprefix(root): place for name, place in sorted(tar.files.items()) if name.startswith(root)}
+        for name in places:
+            if not any(map(ignored, name.split("/"))):
+                listing.add(name, root + name, "make the archive again without it")
+        listing.folders = sorted({name.partition("/")[0] for name in listing.images if "/" in name})
+        return cls(path, listing, places)
 
-    Parameters
-    ----------
-    images : iterable of (path, label); None is no label
-    identify : callable
-        From a path to the sample's id.
-    classes : tuple of ClassRecord
-    notes : list of (path, reason)
-        What is wrong already.
+    def source(
+        self,
+        scheme: str,
+        labels: Mapping[str, int | None],
+        identify: Callable[[str], str],
+        classes: tuple[ClassRecord, ...],
+        notes: Iterable[Note],
+    ) -> ImageSource:
+        """Return the source of images, in the order of their ids, without those whose names clash or cannot be ids.
 
-    Raises
-    ------
-    SourceError
-        No image is left.
-    """
-    notes = list(notes)
-    folder_of: dict[int | None, str] = {None: "", **{c.index: c.folder for c in classes}}
-    named = []
-    for path, label in images:
-        problem = name_problem(path)
-        if problem is None:
-            named.append((identify(path), label, path))
-        else:
-            notes.append((path, problem))
-    clashes = find_clashes([(identity, folder_of[label], path) for identity, label, path in named])
-    notes += clashes.items()
-    kept = sorted((entry for entry in named if entry[2] not in clashes), key=itemgetter(0))
-    if not kept:
-        raise SourceError(f"No image of the source can be used.{describe(notes)}")
-    samples = tuple(Sample(index, identity, label, path) for index, (identity, label, path) in enumerate(kept))
-    return ImageList(samples, classes, tuple(sorted((shown(path), reason) for path, reason in notes)))
+        Parameters
+        ----------
+        scheme : str
+        labels : mapping of path to label; None is no label
+        identify : callable
+            From a path to the sample's id.
+        classes : tuple of ClassRecord
+        notes : iterable of (path, reason)
+            What is wrong already.
+
+        Raises
+        ------
+        SourceError
+            No image is left.
+        """
+        unfit = {path: problem for path in labels if (problem := name_problem(path)) is not None}
+        folder_of: dict[int | None, str] = {None: "", **{c.index: c.folder for c in classes}}
+        named = [(identify(path), folder_of[label], path) for path, label in labels.items() if path not in unfit]
+        unfit |= find_clashes(named)
+        notes = [*notes, *unfit.items()]
+        kept = sorted((entry for entry in named if entry[2] not in unfit), key=itemgetter(0))
+        if not kept:
+            raise SourceError(f"No image of the source can be used.{describe(notes)}")
+        samples = tuple(Sample(index, identity, labels[path], path) for index, (identity, _, path) in enumerate(kept))
+        if self.places:
+            samples = tuple(Member(**vars(sample), place=self.places[str(sample.path)]) for sample in samples)
+        said = tuple(sorted((shown(path), reason) for path, reason in notes))
+        return ImageSource(scheme, self.path, samples, classes, self.path, said)
 
 
 def describe(notes: Iterable[Note]) -> str:
@@ -74,14 +93,25 @@ def describe(notes: Iterable[Note]) -> str:
     return f" What was found:\n{lines}" if lines else ""
 
 
-class ImageSource(Source):
-    """Image files, wherever they lie."""
+@dataclass(frozen=True, kw_only=True)
+class Member(Sample):
+    """A sample in a tar: where its bytes lie."""
 
-    def __init__(self, scheme: str, images: ImageList) -> None:
-        self.scheme = scheme
-        self.samples: tuple[Sample, ...] = images.samples
-        self.classes = images.classes
-        self.notes = images.notes
+    place: Place
+
+
+@dataclass(eq=False, repr=False)
+class ImageSource(Source):
+    """Image files in a folder, or in a tar."""
+
+    scheme: str
+    path: Path
+    """The tar, or the folder that the samples' paths start from."""
+    samples: tuple[Sample, ...]
+    classes: tuple[ClassRecord, ...]
+    listed: Path
+    """The folder that every command lists anew."""
+    notes: tuple[Note, ...]
 
     def load(self, sample: Sample) -> Loaded:
         data = self.read(sample)
@@ -96,58 +126,14 @@ class ImageSource(Source):
 
     def read(self, sample: Sample) -> bytes:
         """Return the bytes of an image's file, or raise `BadSample`."""
-        raise NotImplementedError
-
-
-class FolderSource(ImageSource):
-    """Images in a folder on disk.
-
-    Parameters
-    ----------
-    scheme : str
-    images : ImageList
-    root : Path
-        The folder that the samples' paths start from.
-    listed : Path, optional
-        The folder that every command lists anew, where it is another.
-    """
-
-    def __init__(self, scheme: str, images: ImageList, root: Path, listed: Path | None = None) -> None:
-        super().__init__(scheme, images)
-        self.root = root
-        self.listed = listed or root
-
-    def read(self, sample: Sample) -> bytes:
-        assert sample.path is not None
         try:
-            with open_regular(self.root / sample.path) as file:  # it may have become a pipe since it was listed
+            if isinstance(sample, Member):
+                return read_place(sample.place)
+            with open_regular(self.path / str(sample.path)) as file:  # it may have become a pipe since it was listed
                 if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
                     raise BadSample(f"has more than the {MAX_FILE_BYTES:,} bytes that one image file may have: leave it out")
                 return file.read(MAX_FILE_BYTES + 1)
-        except OSError as e:
-            raise BadSample(f"cannot be read ({e.strerror}): mend its permissions, or copy it again") from None
-
-
-_NOWHERE = Place(Path(), 0, 0)
-
-
-@dataclass(frozen=True)
-class Member(Sample):
-    """A sample in a tar: where its bytes lie."""
-
-    place: Place = _NOWHERE
-
-
-class TarSource(ImageSource):
-    """Images in a tar, below one of its folders (``root``, with the slash at its end)."""
-
-    def __init__(self, scheme: str, images: ImageList, tar: Tar, root: str) -> None:
-        super().__init__(scheme, images)
-        self.samples = tuple(Member(s.index, s.id, s.label, s.path, s.split, s.group, tar.files[f"{root}{s.path}"]) for s in images.samples)
-
-    def read(self, sample: Sample) -> bytes:
-        assert isinstance(sample, Member)
-        try:
-            return read_place(sample.place)
         except SourceError as e:
             raise BadSample(f"cannot be read any more: {e}") from None
+        except OSError as e:
+            raise BadSample(f"cannot be read ({e.strerror}): mend its permissions, or copy it again") from None

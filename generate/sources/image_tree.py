@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ...errors import SourceError, first_few
 from ...manifests.layout import is_own
-from .image_files import FolderSource, describe, list_samples
-from .listing import KEPT_SUFFIXES, kept_suffix, list_folder
+from .image_files import Images, ImageSource, describe
+from .listing import KEPT_SUFFIXES, kept_suffix
 from .naming import find_equal, name_problem
 
 OTHER_FORMAT = (
@@ -21,10 +21,8 @@ OTHER_FORMAT = (
 )
 
 
-def folder_of(rest: str, scheme: str, expected: str, labels: Path | None) -> Path:
-    """Return the folder that a source of images without labels names, or raise `SourceError`."""
-    if labels is not None:
-        raise SourceError(f"The source {scheme} has no labels, and takes none. Leave --labels out, or use folder:PATH.")
+def folder_of(rest: str, scheme: str, expected: str) -> Path:
+    """Return the folder that a source names, or raise `SourceError`."""
     if not rest:
         raise SourceError(f"The source {scheme} needs a path: {scheme}:PATH.")
     root = Path(rest).expanduser()
@@ -34,7 +32,7 @@ def folder_of(rest: str, scheme: str, expected: str, labels: Path | None) -> Pat
     return root.resolve()
 
 
-def open(rest: str, *, labels: Path | None = None, images: str | None = None) -> FolderSource:
+def open(rest: str, *, labels: Path | None = None, images: str | None = None) -> ImageSource:
     """List a tree of images; none is read. An image's id is its path, with its suffix, in Unicode's normal form C.
 
     Parameters
@@ -49,8 +47,10 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
     SourceError
         The folder is not there, or holds no image.
     """
-    root = folder_of(rest, "tree", "a folder with images in it, at any depth", labels)
-    listing = list_folder(root)
+    if labels is not None:
+        raise SourceError("The source tree has no labels, and takes none. Leave --labels out, or use folder:PATH.")
+    tree = Images.of_folder(folder_of(rest, "tree", "a folder with images in it, at any depth"))
+    listing = tree.listing
     files = set(listing.files)
     notes = [(path, reason) for path, reason in listing.notes if path not in files]
     chosen = listing.images if images is None else [path for path in listing.files if fnmatchcase(path, images)]
@@ -59,11 +59,10 @@ def open(rest: str, *, labels: Path | None = None, images: str | None = None) ->
         which = "" if images is None else f" that --images {images!r} names"
         raise SourceError(f"The source tree:{rest} holds no image{which}.{there}{describe(notes)}")
     notes += [(path, OTHER_FORMAT) for path in chosen if not kept_suffix(path)]
-    kept = [(path, None) for path in chosen if kept_suffix(path)]
-    others = {path: root / path for path in sorted(files.difference(chosen))}
+    others = {path: tree.path / path for path in sorted(files.difference(chosen))}
     unfit = find_equal({path: path for path in others}) | {path: why for path in others if (why := _problem(path)) is not None}
-    found = list_samples(kept, lambda path: unicodedata.normalize("NFC", path), (), [*notes, *unfit.items()])
-    source = FolderSource("tree", found, root)
+    kept = dict.fromkeys(filter(kept_suffix, chosen))
+    source = tree.source("tree", kept, lambda path: unicodedata.normalize("NFC", path), (), [*notes, *unfit.items()])
     source.pattern = images
     source.left_out = tuple(path for path in others if is_own(path))
     source.other_files = {path: file for path, file in others.items() if path not in unfit and not is_own(path)}

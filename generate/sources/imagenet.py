@@ -9,36 +9,22 @@ Every form gives the same samples: the id is the file's stem, the class is the w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
-from ...errors import SourceError, listed
+from ...errors import SourceError, first_few, listed
 from ...manifests.records.models import ClassRecord
 from .devkit import NAMES, VAL, WNID, Truth, find_devkit, read_truth
-from .image_files import FolderSource, TarSource, describe, list_samples
-from .listing import Listing, list_folder
+from .image_files import Images, ImageSource, describe
+from .listing import Listing
 from .naming import shown
-from .tarred import Tar, image_tar, list_images
+from .tarred import image_tar
 
 ARCHIVE = "ILSVRC2012_img_val.tar"
 WHERE = f"the devkit ({NAMES[0]}, which lies beside the images on image-net.org)"
 
 
-@dataclass(frozen=True)
-class _ImageSet:
-    """The images of a path, and which tar or folder they lie in."""
-
-    path: Path
-    listing: Listing
-    tar: Tar | None = None
-    root: str = ""
-    """The folder in the tar that the images are listed from."""
-    listed: Path | None = None
-    """The folder that was given and listed, where it is one."""
-
-
-def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource:
+def open(rest: str, *, labels: Path | None = None) -> ImageSource:
     """Open the validation images; none of them is read.
 
     Parameters
@@ -53,124 +39,95 @@ def open(rest: str, *, labels: Path | None = None) -> FolderSource | TarSource:
     SourceError
         The path is not there or is something else, there are no labels, or images and labels do not agree.
     """
-    image_set = _find(rest, labels)
-    listing = image_set.listing
-    flat = [path for path in listing.images if "/" not in path]
+    if not rest:
+        raise SourceError(f"The source imagenet needs a path: imagenet:PATH, of {ARCHIVE}, of the folder of JPEGs, or of wnid folders.")
+    given = Path(rest).expanduser().resolve()
+    if not given.exists():
+        raise SourceError(
+            f"The source imagenet:{rest}: {given} is not there. Expected {ARCHIVE}, a folder of JPEGs, or one of wnid folders."
+        )
+    labels = labels.expanduser().resolve() if labels is not None else None
+    images = _images(given, labels)
+    listing, path = images.listing, images.path
+    flat = [image for image in listing.images if "/" not in image]
     if not listing.images:
-        raise SourceError(f"The source imagenet:{rest}: {image_set.path} holds no image.{describe(listing.notes)}")
+        raise SourceError(f"The source imagenet:{rest}: {path} holds no image.{describe(listing.notes)}")
     if flat and len(flat) < len(listing.images):
         raise SourceError(
-            f"The source imagenet:{rest}: {image_set.path} holds {len(flat)} images of its own beside {len(listing.images) - len(flat)} "
+            f"The source imagenet:{rest}: {path} holds {len(flat)} images of its own beside {len(listing.images) - len(flat)} "
             "in folders. Expected all flat, or all in wnid folders."
         )
-    if flat:
-        truth = _find_truth(rest, image_set, labels)
-        wnid_of, wnids = _label_flat(listing.images, truth, image_set.path), truth.wnids
-    else:
-        given = read_truth(labels.expanduser()) if labels is not None else None
-        wnid_of, wnids = _label_folders(rest, listing, given)
+    kit = labels or (find_devkit(path, path.parent) if flat else None)
+    if flat and kit is None:
+        raise SourceError(
+            f"The source imagenet:{rest}: {path} holds {len(flat)} images without class folders, so their "
+            f"labels must come from elsewhere. Put {WHERE} beside it, or give the devkit or a file of labels with --labels."
+        )
+    truth = read_truth(kit) if kit is not None else None
+    wnid_of = _label_flat(flat, truth, path) if flat and truth is not None else _label_folders(rest, listing, truth)
+    wnids = sorted({*listing.folders, *(truth.wnids if truth is not None else ())})
     classes = tuple(ClassRecord(index=i, name=wnid, folder=wnid) for i, wnid in enumerate(wnids))
     label_of = {wnid: i for i, wnid in enumerate(wnids)}
-    images = list_samples([(path, label_of[wnid]) for path, wnid in wnid_of.items()], _stem, classes, listing.notes)
-    if image_set.tar is not None:
-        return TarSource("imagenet", images, image_set.tar, image_set.root)
-    return FolderSource("imagenet", images, image_set.path, image_set.listed)
+    numbered = {image: label_of[wnid] for image, wnid in wnid_of.items()}
+    source = images.source("imagenet", numbered, _stem, classes, listing.notes)
+    source.listed = given
+    return source
 
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _find(rest: str, labels: Path | None) -> _ImageSet:
-    if not rest:
-        raise SourceError(f"The source imagenet needs a path: imagenet:PATH, of {ARCHIVE}, of the folder of JPEGs, or of wnid folders.")
-    path = Path(rest).expanduser()
-    if not path.exists():
-        raise SourceError(
-            f"The source imagenet:{rest}: {path} is not there. Expected {ARCHIVE}, a folder of JPEGs, or one of wnid folders."
-        )
-    path = path.resolve()
-    if path.is_dir() and (path / ARCHIVE).is_file() and not any(path.glob("*.JPEG")):
-        path = path / ARCHIVE
+def _images(path: Path, labels: Path | None) -> Images:
+    """List the images without the archives and devkits that lie beside them."""
+    if path.is_dir() and not any(path.glob("*.JPEG")):
+        path = next((inside for inside in (path / ARCHIVE, path / "val") if inside.exists()), path)
     if path.is_dir():
-        return _list_folder(path, labels)
+
+        def beside(name: str) -> bool:
+            top = name.partition("/")[0].lower()
+            return "devkit" in top or top.endswith((".tar", ".tar.gz", ".tgz")) or path / name == labels
+
+        return Images.of_folder(path, beside)
     tar = image_tar(path)
-    images = [name for name in tar.files if name.lower().endswith((".jpeg", ".jpg"))]
-    tops = {name.partition("/")[0] for name in images}
+    names = [name for name in tar.files if name.lower().endswith((".jpeg", ".jpg"))]
+    tops = {name.partition("/")[0] for name in names}
     # `tar cf x.tar val` puts a folder in front that is no class.
-    one_folder = len(tops) == 1 and all("/" in name for name in images) and not any(map(WNID.fullmatch, tops))
-    root = f"{tops.pop()}/" if one_folder else ""
-    return _ImageSet(path, list_images(tar, root), tar, root)
+    one_folder = len(tops) == 1 and all("/" in name for name in names) and not any(map(WNID.fullmatch, tops))
+    return Images.of_tar(path, tar, f"{tops.pop()}/" if one_folder else "")
 
 
-def _list_folder(path: Path, labels: Path | None) -> _ImageSet:
-    given, listing = path, _without_devkit(list_folder(path, ignore=labels))
-    if listing.folders == ["val"] and all("/" in image for image in listing.images):
-        path = path / "val"
-        listing = _without_devkit(list_folder(path, ignore=labels))
-    return _ImageSet(path, listing, listed=given)
-
-
-def _without_devkit(listing: Listing) -> Listing:
-    """Return a listing without the archives and devkits that lie beside the images."""
-
-    def wanted(path: str) -> bool:
-        top = path.partition("/")[0].lower()
-        return "devkit" not in top and ("/" in path or not top.endswith((".tar", ".tar.gz", ".tgz")))
-
-    return Listing(
-        [folder for folder in listing.folders if wanted(folder)],
-        [image for image in listing.images if wanted(image)],
-        [(path, reason) for path, reason in listing.notes if wanted(path)],
-    )
-
-
-def _find_truth(rest: str, image_set: _ImageSet, labels: Path | None) -> Truth:
-    if labels is not None:
-        return read_truth(labels.expanduser().resolve())
-    folder = image_set.path if image_set.tar is None else image_set.path.parent
-    devkit = find_devkit(folder, folder.parent) if image_set.tar is None else find_devkit(folder)
-    if devkit is None:
-        raise SourceError(
-            f"The source imagenet:{rest}: {image_set.path} holds {len(image_set.listing.images)} images without class folders, so their "
-            f"labels must come from elsewhere. Put {WHERE} beside it, or give the devkit or a file of labels with --labels."
-        )
-    return read_truth(devkit)
-
-
-def _label_flat(images: Sequence[str], truth: Truth, path: Path) -> dict[str, str]:
+def _label_flat(images: Iterable[str], truth: Truth, path: Path) -> dict[str, str]:
     """Return path -> wnid of flat images."""
-    odd = [image for image in images if not VAL.match(_stem(image))]
+    stems = {image: _stem(image) for image in images}
+    odd = [shown(image) for image, stem in stems.items() if not VAL.match(stem)]
     if odd:
         raise SourceError(
             f"{path} holds {len(odd)} images whose names are not those of ILSVRC2012's validation images "
-            f"(ILSVRC2012_val_00000001.JPEG):\n{listed([shown(image) for image in odd], 5)}\nIs it another year's, or another part?"
+            f"(ILSVRC2012_val_00000001.JPEG):\n{listed(odd, 5)}\nIs it another year's, or another part?"
         )
-    lacking = [image for image in images if _stem(image) not in truth.wnid_of]
-    if lacking or (truth.complete and len(images) != len(truth.wnid_of)):
+    lacking = [image for image, stem in stems.items() if stem not in truth.wnid_of]
+    if lacking or (truth.complete and len(stems) != len(truth.wnid_of)):
         extra = f" {len(lacking)} images have no line in it, {lacking[0]} the first." if lacking else ""
         raise SourceError(
-            f"{path} holds {len(images)} images, and {truth.path} says the classes of {len(truth.wnid_of)}.{extra} "
+            f"{path} holds {len(stems)} images, and {truth.path} says the classes of {len(truth.wnid_of)}.{extra} "
             "Both must be of the whole validation set: download what is cut, or give labels for just these images with --labels CSV."
         )
-    return {image: truth.wnid_of[_stem(image)] for image in images}
+    return {image: truth.wnid_of[stem] for image, stem in stems.items()}
 
 
-def _label_folders(rest: str, listing: Listing, truth: Truth | None) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return path -> wnid of images in wnid folders, and the wnids; empty folders become notes of the listing."""
-    odd = [folder for folder in listing.folders if not WNID.fullmatch(folder)]
+def _label_folders(rest: str, listing: Listing, truth: Truth | None) -> dict[str, str]:
+    """Return path -> wnid of images in wnid folders; empty folders become notes of the listing."""
+    odd = [shown(folder) for folder in listing.folders if not WNID.fullmatch(folder)]
     if odd:
         raise SourceError(
-            f"The source imagenet:{rest} has {len(odd)} folders that are not called by a wnid such as n01440764: "
-            f"{', '.join(map(shown, odd[:5]))}. "
+            f"The source imagenet:{rest} has {len(odd)} folders that are not called by a wnid such as n01440764: {first_few(odd)}. "
             f"Another image folder, or a tar of one, is folder:{rest}."
         )
     listing.notes += listing.empty_folders("put its images in, or remove it")
     wnid_of = {path: path.partition("/")[0] for path in listing.images}
-    if truth is None:
-        return wnid_of, tuple(sorted(listing.folders))
-    expected = {path: truth.wnid_of.get(_stem(path), "not named") for path in listing.images}
+    expected = wnid_of if truth is None else {path: truth.wnid_of.get(_stem(path), "not named") for path in wnid_of}
     wrong = [f"{path}: {expected[path]}" for path, wnid in wnid_of.items() if expected[path] != wnid]
-    if wrong:
+    if truth is not None and wrong:
         raise SourceError(f"{len(wrong)} images lie in other folders than {truth.path} says:\n{listed(wrong, 10)}\nSort them again.")
-    return wnid_of, tuple(sorted({*truth.wnids, *listing.folders}))
+    return wnid_of

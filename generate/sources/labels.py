@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import SourceError
 from ...manifests.records.models import ClassRecord
 from .image_csv import read_column, refuse_column
-from .naming import name_problem
+from .naming import find_equal, name_problem
 
 MAX_LABEL = 99_999
 
@@ -50,40 +50,37 @@ def _whole(label: str) -> bool:
 def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, ...]:
     names = sorted(set(labels))
     numbers = [name for name in names if _whole(name)]
-    if numbers and len(numbers) < len(names):
-        other = [name for name in names if not _whole(name)]
+    other = [name for name in names if not _whole(name)]
+    if numbers and other:
         problems.append(f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other[0]}, ...); use one kind")
         return ()
     if numbers:
         values = sorted({int(name) for name in numbers})
         problems += [f"the label {v} is above {MAX_LABEL}" for v in values if v > MAX_LABEL]
-        if values[-1] > MAX_LABEL:
-            return ()
-        return numbered_classes(values[-1])
-    folded: dict[str, str] = {}
-    for name in names:
-        problem = name_problem(name)
-        if problem is not None:
-            problems.append(f"the class name {name!r} {problem}")
-        elif "/" in name or name.startswith(".") or len(name.encode()) > 200:
-            problems.append(f"the class name {name!r} cannot be a folder's; use letters, digits, spaces, - and _")
-        elif folded.setdefault(name.casefold(), name) != name:
-            problems.append(f"the class names {folded[name.casefold()]!r} and {name!r} differ only in case")
+        return () if problems else numbered_classes(values[-1])
+    problems += [f"the class name {name!r} {problem}" for name in names if (problem := _folder_problem(name)) is not None]
+    same = find_equal({name: name for name in names})
+    problems += [f"the class name {name!r} {reason}" for name, reason in same.items()]
     return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
 
 
-def whole_labels(values: NDArray[Any], count: int, where: str) -> NDArray[np.int64]:
-    """Return labels, or refuse them."""
-    if values.dtype.kind not in "iu" or values.ndim != 1:
-        raise SourceError(
-            f"{where} holds {values.dtype} of shape {values.shape}; expected whole numbers of shape ({count},), one an image."
-        )
-    if len(values) != count:
-        raise SourceError(f"{where} has {len(values)} labels for {count} images; expected one an image. Do the two files belong together?")
-    wrong = np.flatnonzero((values < 0) | (values > MAX_LABEL))
-    if len(wrong):
-        raise SourceError(f"{where} has labels out of range (row {wrong[0]}: {values[wrong[0]]}); expected 0 to {MAX_LABEL}.")
-    return values.astype(np.int64)
+def _folder_problem(name: str) -> str | None:
+    """Return why a class's name cannot be its folder's, or None."""
+    if (problem := name_problem(name)) is not None:
+        return problem
+    unfit = not name or "/" in name or name.startswith(".") or len(name.encode()) > 200
+    return "cannot be a folder's name; use letters, digits, spaces, - and _" if unfit else None
+
+
+def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
+    """Return labels, an array or a dataset that is not read yet, or refuse them."""
+    if given.dtype.kind not in "iu" or given.ndim != 1:
+        raise SourceError(f"{where} holds {given.dtype} of shape {given.shape}; expected whole numbers of shape ({count},), one an image.")
+    if len(given) != count:
+        raise SourceError(f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong together?")
+    values: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
+    check_labels(values, 0, MAX_LABEL, where)
+    return values
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
@@ -111,13 +108,9 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     >>> [c.folder for c in named_classes(["cat", "dog"], "x")], [c.folder for c in named_classes(["dog", "cat"], "x")]
     (['cat', 'dog'], ['0_dog', '1_cat'])
     """
-    problems = []
-    for i, name in enumerate(names):
-        problem = name_problem(name) or ("cannot be a folder's name" if not name or "/" in name or name.startswith(".") else None)
-        if problem is not None:
-            problems.append(f"class {i}, {name!r}, {problem}")
+    problems = [f"class {i}, {name!r}, {problem}" for i, name in enumerate(names) if (problem := _folder_problem(name)) is not None]
     if not problems and len({n.casefold() for n in names}) < len(names):
-        problems.append("a class name is given twice")
+        problems = ["a class name is given twice"]
     if problems or not names:
         raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
     sorts = list(names) == sorted(names)

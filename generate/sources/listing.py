@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,18 +68,17 @@ def kept_suffix(path: str) -> bool:
     return path.lower().rpartition(".")[2] in KEPT_SUFFIXES
 
 
-def list_folder(root: Path, *, ignore: Path | None = None) -> Listing:
+def list_folder(root: Path, skip: Callable[[str], bool] = lambda path: False) -> Listing:
     """List a folder and what is below it, in the order of names; nothing is read.
 
     Parameters
     ----------
     root : Path
         Resolved: it has no link in it.
-    ignore : Path, optional
-        A file that may lie inside and is no part of it (the labels).
+    skip : callable, optional
+        Whether a path that may lie inside is no part of it (labels, a devkit).
     """
     listing = Listing()
-    skip = ignore.resolve() if ignore is not None else None
     waiting = [""]
     while waiting:
         folder = waiting.pop()
@@ -86,48 +86,37 @@ def list_folder(root: Path, *, ignore: Path | None = None) -> Listing:
             with os.scandir(root / folder) as entries:
                 ordered = sorted(entries, key=lambda e: os.fsencode(e.name))
         except OSError as e:
-            listing.notes.append((folder + "/" if folder else "./", f"cannot be listed ({e.strerror}): mend its permissions"))
+            listing.notes.append((folder or "./", f"cannot be listed ({e.strerror}): mend its permissions"))
             continue
         for entry in ordered:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if ignored(entry.name) or (skip is not None and root / path == skip):
+            path = folder + entry.name
+            if ignored(entry.name) or skip(path):
                 continue
-            mode, problem = _kind(root, entry)
-            if problem is not None:
+            if (problem := _problem(root, entry)) is not None:
                 listing.notes.append((path, problem))
-            elif stat.S_ISREG(mode):
+            elif entry.is_file():
                 listing.add(path, path, "name it as what it is, or move it away")
             else:
-                waiting.append(path)
-                if not folder:
-                    listing.folders.append(path)
+                waiting.append(f"{path}/")
+                listing.folders += [] if folder else [path]
     listing.folders.sort()
     listing.images.sort()
     return listing
 
 
-def _kind(root: Path, entry: os.DirEntry[str]) -> tuple[int, str | None]:
-    """Return the mode of a file or folder, and why it cannot be used."""
+def _problem(root: Path, entry: os.DirEntry[str]) -> str | None:
+    """Return why a file or folder cannot be used; a link to a file inside the source can."""
     try:
-        problem = _link_problem(root, entry) if entry.is_symlink() else None
-        if problem is not None:
-            return 0, problem
+        target = Path(entry.path).resolve(strict=True) if entry.is_symlink() else None
         mode = entry.stat().st_mode
-    except OSError as e:
-        return 0, f"cannot be looked at ({e.strerror}): mend its permissions, or remove it"
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        return mode, "is a device, a pipe or a socket, not a file: remove it"
-    return mode, None
-
-
-def _link_problem(root: Path, entry: os.DirEntry[str]) -> str | None:
-    """Return why a link cannot be followed; one to a file inside the source can."""
-    try:
-        target = Path(entry.path).resolve(strict=True)
-    except (OSError, RuntimeError):
-        return "is a link that leads nowhere: put the file itself there, or remove it"
-    if target.is_dir():
+    except (OSError, RuntimeError) as e:
+        if entry.is_symlink():
+            return "is a link that leads nowhere: put the file itself there, or remove it"
+        return f"cannot be looked at ({e}): mend its permissions, or remove it"
+    if target is not None and target.is_dir():
         return LINK.format("a folder", "folder")
-    if not target.is_relative_to(root):
+    if target is not None and not target.is_relative_to(root):
         return LINK.format("a file outside the source", "file")
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        return "is a device, a pipe or a socket, not a file: remove it"
     return None

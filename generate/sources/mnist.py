@@ -12,42 +12,28 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...corruptions.stages import LEAST_SIDE
 from ...errors import SourceError
 from .labels import check_labels, numbered_classes
-from .places import Place, expanded_size, is_zipped, read_place
-from .rows import RowSource, Table, wanted_splits
+from .npy import image_shape
+from .places import read_whole
+from .rows import Rows, RowSource, Table, wanted_splits
 
 FILE = re.compile(r"^(?P<prefix>.*?)(?P<split>train|t10k|test)-(?P<kind>images|labels)[-.]idx[13]-ubyte(\.gz)?$")
 SPLIT_OF = {"train": "train", "t10k": "test", "test": "test"}
 CLASSES = ((0, 9), (1, 26), (0, 46), (0, 61))
 """First and last label of what is published: MNIST, Fashion, K, EMNIST digits; EMNIST letters; balanced (and bymerge); byclass."""
 UNSIGNED_BYTE = 0x08
-TYPES = {0x08: "unsigned bytes", 0x09: "signed bytes", 0x0B: "short integers", 0x0C: "integers", 0x0D: "floats", 0x0E: "doubles"}
-MOST_SIDE = 1 << 14
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two files of a split."""
-
-    images: Path
-    labels: Path
-
-
-@dataclass(frozen=True)
-class Idx:
-    """An IDX file of unsigned bytes: its dimensions, and where its elements lie."""
-
-    shape: tuple[int, ...]
-    place: Place
+MOST_BYTES = 1 << 30
+"""Bytes of an IDX file: the images of EMNIST's byclass have 547 million."""
+Pair = tuple[str, Path, Path]
+"""A split, its images, its labels."""
 
 
 def open(rest: str, *, labels: Path | None = None, split: str | None = None) -> RowSource:
@@ -60,31 +46,34 @@ def open(rest: str, *, labels: Path | None = None, split: str | None = None) -> 
     """
     if labels is not None:
         raise SourceError("The source mnist takes no --labels: they are in a file of their own beside the images.")
-    splits = wanted_splits(split)
-    pairs = _pairs(rest)
-    missing = [name for name in splits if name not in pairs]
+    splits, pairs = wanted_splits(split), _pairs(rest)
+    held = [name for name, _, _ in pairs]
+    missing = [name for name in splits if name not in held]
     if missing:
         raise SourceError(
-            f"The source mnist:{rest} has no files of the split {missing[0]} (it has {', '.join(sorted(pairs))}). "
+            f"The source mnist:{rest} has no files of the split {missing[0]} (it has {', '.join(held)}). "
             "Expected images and labels, such as t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz for test."
         )
+    return RowSource("mnist", [file for _, *files in pairs for file in files], _read, pairs, splits)
+
+
+def _read(pairs: tuple[Pair, ...], splits: tuple[str, ...]) -> Rows:
     # The labels of all splits together say what the classes are, so that one split has the classes of the other.
-    values = {name: _labels(pair) for name, pair in sorted(pairs.items())}
-    high = _last_label(values, pairs)
+    labels = {file: read_idx(file, 1).astype(np.int64) for _, _, file in pairs}
     tables = []
-    for name in splits:
-        pair, idx = pairs[name], read_idx(pairs[name].images, 3)
-        count, height, width = idx.shape
-        if min(height, width) < LEAST_SIDE:
-            raise SourceError(f"{pair.images} holds images of {width}x{height}; both sides must have at least {LEAST_SIDE} pixels.")
-        if count != len(values[name]):
-            raise SourceError(f"{pair.images} holds {count} images and {pair.labels.name} {len(values[name])} labels. Download both again.")
-        tables.append(Table(name, idx.place, count, (height, width, 1)))
-    return RowSource("mnist", tables, [values[name] for name in splits], numbered_classes(high))
+    for split, images_path, labels_path in pairs:
+        if split not in splits:
+            continue
+        images = read_idx(images_path, 3)
+        shape, values = image_shape(images.dtype, images.shape, str(images_path)), labels[labels_path]
+        if len(images) != len(values):
+            raise SourceError(f"{images_path} holds {len(images)} images and {labels_path.name} {len(values)} labels. Download both again.")
+        tables.append(Table(split, images.reshape(-1, *shape), values))
+    return numbered_classes(_last_label(labels)), tables
 
 
-def _pairs(rest: str) -> Mapping[str, Pair]:
-    """Return split -> files."""
+def _pairs(rest: str) -> tuple[Pair, ...]:
+    """Return the files of every split, test first."""
     if not rest:
         raise SourceError("The source mnist needs a path: mnist:PATH, of the folder with the IDX files.")
     path = Path(rest).expanduser()
@@ -92,13 +81,13 @@ def _pairs(rest: str) -> Mapping[str, Pair]:
     if path.is_file() or not folder.is_dir():
         what = "is a file, not the folder that it lies in" if path.is_file() else "is not there"
         raise SourceError(f"The source mnist:{rest}: {path} {what}. Expected the folder of {{train,t10k}}-{{images,labels}}-...-ubyte.gz.")
-    sets: dict[str, dict[tuple[str, str], Path]] = {}
+    sets: dict[str, dict[tuple[str, str], Path]] = defaultdict(dict)
     for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
-        for file in sorted(place.iterdir()) if place.is_dir() and not sets else ():
+        for file in sorted(place.glob("*-ubyte*")):
             match = FILE.match(file.name)
             if match and file.is_file() and prefix in (None, match["prefix"].rstrip("-")):
-                sets.setdefault(match["prefix"].rstrip("-"), {}).setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
+                sets[match["prefix"].rstrip("-")].setdefault((SPLIT_OF[match["split"]], match["kind"]), file.resolve())
     if not sets:
         raise SourceError(
             f"The source mnist:{rest} {'is not there, nor does the name of an IDX file begin so' if prefix else 'has no IDX files'}. "
@@ -108,36 +97,30 @@ def _pairs(rest: str) -> Mapping[str, Pair]:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
         raise SourceError(f"The source mnist:{rest} holds {len(sets)} data sets; say which one: {names}.")
     (files,) = sets.values()
-    single = sorted(file.name for (split, kind), file in files.items() if (split, "labels" if kind == "images" else "images") not in files)
+    single = sorted(file.name for (split, _), file in files.items() if not {(split, "images"), (split, "labels")} <= files.keys())
     if single:
         raise SourceError(f"The source mnist:{rest} has {', '.join(single)} without the labels or images that belong to it. Download both.")
-    return {split: Pair(files[split, "images"], files[split, "labels"]) for split, kind in files if kind == "images"}
+    return tuple((split, files[split, "images"], files[split, "labels"]) for split in ("test", "train") if (split, "images") in files)
 
 
-def _labels(pair: Pair) -> NDArray[np.int64]:
-    return np.frombuffer(read_place(read_idx(pair.labels, 1).place), np.uint8).astype(np.int64)
-
-
-def _last_label(values: Mapping[str, NDArray[np.int64]], pairs: Mapping[str, Pair]) -> int:
+def _last_label(labels: Mapping[Path, NDArray[np.int64]]) -> int:
     """Return the last label of the published set that all labels fit into; those of EMNIST's letters begin at 1."""
-    least, most = min(int(v.min()) for v in values.values()), max(int(v.max()) for v in values.values())
-    letters = any("letters" in pair.labels.name for pair in pairs.values())
-    for low, high in ((1, 26),) if letters else CLASSES:
+    least, most = min(int(v.min()) for v in labels.values()), max(int(v.max()) for v in labels.values())
+    ranges = ((1, 26),) if any("letters" in file.name for file in labels) else CLASSES
+    for low, high in ranges:
         if low <= least and most <= high:
             return high
-    low, high = (1, 26) if letters else (0, CLASSES[-1][1])
-    for split, labels in values.items():
-        check_labels(labels, low, high, str(pairs[split].labels))
+    for file, values in labels.items():
+        check_labels(values, *ranges[-1], str(file))
     raise AssertionError("labels outside every range are refused above")
 
 
-def read_idx(path: Path, dimensions: int) -> Idx:
-    """Read an IDX file's head, and compare its size with it; a gzipped one is unpacked for that.
+def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
+    """Return what an IDX file, gzipped or not, holds.
 
     Parameters
     ----------
     path : Path
-        Gzipped or not.
     dimensions : int
         1 for labels, 3 for images.
 
@@ -146,24 +129,17 @@ def read_idx(path: Path, dimensions: int) -> Idx:
     SourceError
         Another magic number, another number of elements than the head says, a cut or damaged file.
     """
-    zipped = is_zipped(path)
-    size = expanded_size(path) if zipped else path.stat().st_size
+    data = read_whole(path, MOST_BYTES)
     length = 4 + 4 * dimensions
-    head = read_place(Place(path, 0, min(size, length), zipped))
-    kind = "labels" if dimensions == 1 else "images"
-    expected = f"expected an IDX file of {kind} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
-    if size < length:
-        raise SourceError(f"{path} has {size} bytes, too few for an IDX head; {expected}. Download it again.")
-    magic, *shape = struct.unpack(f">{dimensions + 1}I", head)
+    expected = f"expected an IDX file of {'labels' if dimensions == 1 else 'images'} (magic number {(UNSIGNED_BYTE << 8) + dimensions})"
+    if len(data) < length:
+        raise SourceError(f"{path} has {len(data)} bytes, too few for an IDX head; {expected}. Download it again.")
+    magic, *shape = struct.unpack_from(f">{dimensions + 1}I", data)
     if magic != (UNSIGNED_BYTE << 8) + dimensions:
-        means = f", {TYPES[head[2]]} of {head[3]} dimensions" if head[:2] == b"\0\0" and head[2] in TYPES else ""
-        raise SourceError(f"{path} begins with the magic number {magic}{means}; {expected}. Are the files of images and labels mixed up?")
-    if 0 in shape or max(shape[1:], default=1) > MOST_SIDE:
-        raise SourceError(f"{path} says that it holds {' x '.join(map(str, shape))} bytes; {expected}. Download it again.")
-    count = math.prod(shape)
-    if size != length + count:
+        raise SourceError(f"{path} begins with the magic number {magic}; {expected}. Are the files of images and labels mixed up?")
+    if 0 in shape or len(data) != length + math.prod(shape):
         raise SourceError(
-            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {length + count:,} with its head, "
-            f"and it has {size:,}: it is cut, or its head is wrong. Download it again."
+            f"{path} says that it holds {' x '.join(map(str, shape))} bytes, which makes {length + math.prod(shape):,} with its head, "
+            f"and it has {len(data):,}: it is cut, or its head is wrong. Download it again."
         )
-    return Idx(tuple(shape), Place(path, length, count, zipped))
+    return np.frombuffer(data, np.uint8, offset=length).reshape(shape)

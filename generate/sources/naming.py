@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ...manifests.records.fields import DRIVE
 from .source import stored_path
@@ -68,21 +68,20 @@ def name_problem(path: str) -> str | None:
 
 
 def find_equal(named: Mapping[str, str]) -> dict[str, str]:
-    """Return path -> reason for the class folders whose names are equal, or equal under case folding."""
+    """Return path -> reason for those whose names are equal, or equal under case folding."""
     return {
         path: f"has the same name as {others} on disks that ignore case or Unicode forms: rename one"
-        for path, others in _same_names(named.items())
+        for path, others in _same_names(named).items()
     }
 
 
-def _same_names(named: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield every path whose name, folded, other paths have too, with these."""
+def _same_names(named: Mapping[str, str]) -> dict[str, str]:
+    """Return every path whose name, folded, other paths have too, with these."""
     groups: dict[str, list[str]] = defaultdict(list)
-    for path, name in named:
+    for path, name in named.items():
         groups[_folded(name)].append(path)
-    for group in groups.values():
-        for path in group if len(group) > 1 else ():
-            yield path, ", ".join(other for other in group if other != path)
+    shared = [group for group in groups.values() if len(group) > 1]
+    return {path: ", ".join(other for other in group if other != path) for group in shared for path in group}
 
 
 def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
@@ -98,22 +97,19 @@ def find_clashes(named: Sequence[tuple[str, str, str]]) -> dict[str, str]:
         path -> reason, for every image of a clash: ids that are equal, or equal under case folding; images that would be
         stored under one name; an image that would be stored where another needs a folder.
     """
-    problems: dict[str, str] = {}
-    ids = ((path, identity) for identity, _, path in named)
-    stored = ((path, stored_path(identity, folder)) for identity, folder, path in named)
-    for path, others in (*_same_names(ids), *_same_names(stored)):
-        problems.setdefault(path, f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one")
-    folders = {_folded(parent) for identity, folder, _ in named for parent in _parents(stored_path(identity, folder))}
-    for identity, folder, path in named:
-        if any(_folded(stored_path(identity, folder)) + suffix in folders for suffix in (".jpeg", ".png")):
-            problems.setdefault(path, "would be stored under the name of a folder that other images need: rename the folder or the image")
+    stored = {path: stored_path(identity, folder) for identity, folder, path in named}
+    same = _same_names(stored) | _same_names({path: identity for identity, _, path in named})
+    folders = {_folded(place[:i]) for place in stored.values() for i, letter in enumerate(place) if letter == "/"}
+    covered = "would be stored under the name of a folder that other images need: rename the folder or the image"
+    problems = {
+        path: covered for path, place in stored.items() if not folders.isdisjoint((_folded(place) + ".jpeg", _folded(place) + ".png"))
+    }
+    problems |= {
+        path: f"has the same id as {others} (without suffix, and on disks that ignore case): rename all but one"
+        for path, others in same.items()
+    }
     return problems
 
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
-
-
-def _parents(path: str) -> Iterable[str]:
-    parts = path.split("/")
-    return ("/".join(parts[:i]) for i in range(1, len(parts)))

@@ -14,8 +14,8 @@ from ...files import file_problem
 from ...manifests.images.arrays import NotAShard, map_array
 from .decoding import MAX_PIXELS
 from .labels import numbered_classes, whole_labels
-from .places import Place
-from .rows import RowSource, Table
+from .places import reading
+from .rows import Rows, RowSource, Table
 
 
 def open(rest: str, *, labels: Path | None = None) -> RowSource:
@@ -30,26 +30,29 @@ def open(rest: str, *, labels: Path | None = None) -> RowSource:
     first, comma, second = rest.rpartition(",")
     if labels is not None or not comma or not first or not second:
         raise SourceError("The source npy needs two files: npy:IMAGES,LABELS, both .npy; --labels is not for it.")
-    images_path, labels_path = Path(first).expanduser().resolve(), Path(second).expanduser().resolve()
-    images, offset = _mapped(images_path)
+    files = [Path(name).expanduser().resolve() for name in (first, second)]
+    for path in files:
+        if (what := file_problem(path)) is not None:
+            raise SourceError(f"The source npy: {path} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
+    return RowSource("npy", files, _read, *files, width=1)
+
+
+def _read(images_path: Path, labels_path: Path) -> Rows:
+    images = _mapped(images_path)
     shape = image_shape(images.dtype, images.shape, str(images_path))
     if not images.flags.c_contiguous:
         raise SourceError(
             f"{images_path} is stored column by column (Fortran order). Save it again: np.save(path, np.ascontiguousarray(x))."
         )
-    values, _ = _mapped(labels_path)
-    given = whole_labels(values, len(images), str(labels_path))
-    table = Table("data", Place(images_path, offset, images.nbytes), len(images), shape)
-    return RowSource("npy", [table], [given], numbered_classes(int(given.max())), width=1)
+    labels = whole_labels(_mapped(labels_path), len(images), str(labels_path))
+    return numbered_classes(int(labels.max())), [Table("data", images.reshape(-1, *shape), labels)]
 
 
-def _mapped(path: Path) -> tuple[NDArray[Any], int]:
-    """Return an array as it lies in its file, and where its elements begin."""
-    what = file_problem(path)
-    if what is not None:
-        raise SourceError(f"The source npy: {path} {what}. Expected npy:IMAGES,LABELS, two .npy files.")
+def _mapped(path: Path) -> NDArray[Any]:
+    """Return an array as it lies in its file."""
     try:
-        return map_array(path)
+        with reading(path):
+            return map_array(path)[0]
     except NotAShard as e:
         if "object" in str(e).lower():
             raise SourceError(
@@ -57,8 +60,6 @@ def _mapped(path: Path) -> tuple[NDArray[Any], int]:
                 "np.save(path, np.stack(x)), uint8 for images."
             ) from None
         raise SourceError(f"{path} is not a .npy file, or a cut one ({e}). Expected what np.save writes.") from None
-    except OSError as e:
-        raise SourceError(f"{path} cannot be read: {e.strerror or e}. Mend its permissions, or copy it again.") from None
 
 
 def image_shape(dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
 """Pickled arrays, lists, strings and whole numbers, read without running anything: CIFAR's python version, Icons-50.npy.
 
-Python's own unpickler is held to the names in `_NAMES`, which stand for functions of this module. It is the one written in Python: the
-one in C takes sixteen gigabytes for a memo of one entry. A string above `LONG` bytes is not read: it stays a `Span` of the file.
+Python's own unpickler is held to the names in `_NAMES`, which stand for functions of this module: numpy's own crash Python on some
+damaged states. It is the one written in Python: the one in C takes sixteen gigabytes for a memo of one entry.
 
 References
 ----------
@@ -11,30 +11,28 @@ Python's ``pickletools`` documents the format; numpy.lib.format that of .npy fil
 from __future__ import annotations
 
 import codecs
-import io
-import os
+import math
 import pickle
 import re
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...files import open_regular
-from .places import PIECE, Place, read_place
+from .places import PIECE
 
 LONG = 255
-"""Bytes of a string, or of a line, that is held."""
+"""Bytes of a string, or of a line, that is copied out of the pickle."""
 MOST_BYTES = 256 << 20
 """Bytes of a pickle: 50,000 rows have 155 million, or 230 where they were pickled as text."""
 MOST_HELD = 6 << 20
 """Bytes of a pickle beside its long strings: 50,000 rows have two to five million, and each byte can take a hundred in memory."""
 MOST_COLUMN = 64 << 20
 """Bytes of an array of labels or names."""
+MOST_SCALAR = 1 << 10
+"""Bytes of a single element: a pickle may name the same one half a million times."""
+MOST_DIMENSIONS = 8
 MAGIC = b"\x93NUMPY"
-_VOID = np.dtype("V")
 _DTYPE = re.compile(r"[<>|]?([ui][1248]|b1|f[248]|[US][1-9][0-9]{0,3}|O[48]?)")
 
 
@@ -42,105 +40,37 @@ class Refused(Exception):
     """What is wrong with a pickle, as the end of a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A long string: where its bytes lie in the file."""
-
-    place: Place
-    text: bool = False
-    """Whether it is text in UTF-8; of bytes that protocol 2 wrote as text, each letter is a byte."""
-
-    def read(self) -> bytes | bytearray:
-        """Return the bytes; text is decoded piece by piece, as beside each other its forms take four times their size."""
-        if not self.text:
-            return read_place(self.place)
-        decoder, data = codecs.getincrementaldecoder("utf-8")(), bytearray()
-        for start in range(0, self.place.size, PIECE):
-            piece = read_place(self.place.part(start, min(PIECE, self.place.size - start)))
-            data += decoder.decode(piece, start + PIECE >= self.place.size).encode("latin-1")
-        return data
-
-
-@dataclass(slots=True)
-class Dtype:
-    """A type of numpy's."""
-
-    numpy: np.dtype[Any]
-
-    def set_state(self, state: Any) -> None:
-        """Take the byte order, as numpy writes it."""
-        self.numpy = self.numpy.newbyteorder(_text(state[1]))  # type: ignore[arg-type]
-
-
-@dataclass(slots=True)
-class Array:
-    """An array: its type and shape, and its elements or where they lie."""
-
-    dtype: np.dtype[Any] = _VOID
-    shape: tuple[int, ...] = ()
-    fortran: bool = False
-    data: Any = b""
-
-    def set_state(self, state: Any) -> None:
-        """Take type, shape and elements, as numpy writes them."""
-        _, shape, dtype, fortran, data = state
-        if not isinstance(dtype, Dtype) or not isinstance(shape, tuple) or not all(type(n) is int and 0 <= n < 1 << 40 for n in shape):
-            raise Refused("has an array of no shape")
-        self.dtype, self.shape, self.fortran, self.data = dtype.numpy, shape, bool(fortran), data
-
-    def values(self) -> list[Any]:
-        """Return the elements of a column."""
-        if len(self.shape) != 1:
-            raise Refused(f"has an array of shape {self.shape} where a column was expected")
-        values = self.data
-        if self.dtype.kind != "O":
-            if isinstance(values, Span):
-                if values.place.size > MOST_COLUMN:
-                    raise Refused(f"has a column of {values.place.size:,} bytes")
-                values = values.read()
-            if self.dtype.kind == "U":
-                values.decode("utf-32-be" if self.dtype.str.startswith(">") else "utf-32-le")  # numpy itself takes any letter
-            values = np.frombuffer(values, self.dtype).tolist()
-        if not isinstance(values, list) or len(values) != self.shape[0]:
-            raise Refused("has an array of another size than its shape says")
-        return values
-
-
-def load_fields(place: Place, file: BinaryIO) -> dict[str, Any]:
-    """Return the dictionary that is pickled in a place; the file stands at it.
+def load_fields(data: bytes | bytearray | memoryview) -> dict[str, Any]:
+    """Return the dictionary that is pickled in some bytes; its arrays of numbers are views of them.
 
     Raises
     ------
     Refused
         It is no pickle, is cut, or asks for anything but arrays, lists, dictionaries, strings and whole numbers.
-    OSError, EOFError, zlib.error
-        Whatever reading the file raises.
     """
-    if place.size > MOST_BYTES:
-        raise Refused(f"has {place.size:,} bytes, more than any such file")
-    reader = _Reader(place, file)
+    if len(data) > MOST_BYTES:
+        raise Refused(f"has {len(data):,} bytes, more than any such file")
+    reader = _Reader(memoryview(data).toreadonly())
     try:
         fields = _Unpickler(reader, encoding="bytes").load()
     except Refused as e:
         raise Refused(f"{e} (at byte {reader.position:,})") from None
     except (pickle.UnpicklingError, AttributeError, LookupError, TypeError, ValueError, OverflowError, DeprecationWarning):
         raise Refused(f"is no pickle of arrays, lists, strings and whole numbers, or a damaged one (at byte {reader.position:,})") from None
-    if isinstance(fields, Array) and fields.shape == () and isinstance(fields.data, list) and len(fields.data) == 1:
-        fields = fields.data[0]  # what numpy.save makes of a dictionary
+    if isinstance(fields, Array) and isinstance(fields.values, list) and len(fields.values) == 1:
+        fields = fields.values[0]  # what numpy.save makes of a dictionary
     if not isinstance(fields, dict):
         raise Refused("holds no dictionary")
     return fields
 
 
-def load_saved_fields(path: Path) -> dict[str, Any]:
-    """Return the dictionary that a .npy file holds; raise as `load_fields`."""
-    with open_regular(path) as file:
-        begin = file.read(10)
-        header = file.read(int.from_bytes(begin[8:], "little"))
-        if not begin.startswith(MAGIC + b"\1") or b"|O" not in header or b"()" not in header:
-            raise Refused("is no .npy file of a dictionary")
-        start = file.tell()
-        return load_fields(Place(path, start, os.fstat(file.fileno()).st_size - start), file)
+def load_saved_fields(data: bytes | bytearray) -> dict[str, Any]:
+    """Return the dictionary that the bytes of a .npy file hold, or raise `Refused`."""
+    start = 10 + int.from_bytes(data[8:10], "little")
+    header = data[10:start]
+    if not data.startswith(MAGIC + b"\1") or b"|O" not in header or b"()" not in header:
+        raise Refused("is no .npy file of a dictionary")
+    return load_fields(memoryview(data)[start:])
 
 
 def texts(value: Any) -> list[str]:
@@ -156,13 +86,30 @@ def whole_numbers(value: Any) -> NDArray[np.int64]:
     return np.array(values, np.int64)
 
 
+def pixels(value: Any, what: str) -> NDArray[np.uint8]:
+    """Return an array of bytes in C order, of which nothing else is known."""
+    array = value.values if isinstance(value, Array) else None
+    if not isinstance(array, np.ndarray):
+        raise Refused(f"has {what} that are no array")
+    if array.dtype != np.uint8 or not array.flags.c_contiguous or not array.size:
+        order = "" if array.flags.c_contiguous else ", stored column by column"
+        raise Refused(f"has {what} of {array.dtype} {array.shape}{order}; expected bytes (uint8)")
+    return array
+
+
 def _column(value: Any, what: str) -> list[Any]:
-    try:
-        values = value.values() if isinstance(value, Array) else value
-    except ValueError:  # bytes that are no whole elements, letters that there are not
-        values = None
+    values = value.values if isinstance(value, Array) else value
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1 or values.nbytes > MOST_COLUMN:
+            raise Refused(f"has an array of shape {values.shape} where a column was expected")
+        if values.dtype.kind == "U":  # numpy itself takes any letter
+            try:
+                values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
+            except UnicodeDecodeError:
+                raise Refused(f"has letters that there are not among its {what}") from None
+        values = values.tolist()
     if not isinstance(values, list):
-        raise Refused(f"has {type(value).__name__} where a list of {what} was expected")
+        raise Refused(f"has {type(values).__name__} where a list of {what} was expected")
     return values
 
 
@@ -179,37 +126,61 @@ def _text(value: Any) -> str:
 
 
 class _Reader:
-    """The bytes of a pickle: no more than there are, and no long strings."""
+    """The bytes of a pickle: no more than there are, and long strings as views of them."""
 
-    def __init__(self, place: Place, file: BinaryIO) -> None:
-        self.place, self.file = place, file
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
         self.position = self.held = 0
 
     def read(self, size: int) -> Any:
-        if size > self.place.size - self.position:
-            raise Refused(f"is cut: {size:,} bytes should follow, and {self.place.size - self.position:,} do")
-        if size > LONG:
-            span = Span(self.place.part(self.position, size))
-            self.file.seek(size, io.SEEK_CUR)
-            self.position += size
-            return span
-        return self._hold(self.file.read(size), size)
-
-    def readline(self) -> bytes:
-        line = self.file.readline(min(LONG, self.place.size - self.position))
-        return self._hold(line, len(line) if line.endswith(b"\n") else LONG + 1)
-
-    def _hold(self, data: bytes, size: int) -> bytes:
-        if len(data) < size:
-            raise Refused("is cut, or is no pickle")
+        piece = self.data[self.position : self.position + size]
+        if len(piece) < size:
+            raise Refused(f"is cut: {size:,} bytes should follow, and {len(piece):,} do")
         self.position += size
+        if size > LONG:
+            return piece
         self.held += size
         if self.held > MOST_HELD:
             raise Refused(f"has more than {MOST_HELD:,} bytes beside its long strings")
-        return data
+        return bytes(piece)
+
+    def readline(self) -> Any:
+        length = bytes(self.data[self.position : self.position + LONG]).find(b"\n") + 1
+        if not length:
+            raise Refused("is cut, or is no pickle")
+        return self.read(length)
 
 
-# What the names of a pickle stand for. numpy's own functions crash Python on some damaged states.
+class Dtype:
+    """In place of numpy's class."""
+
+    def __init__(self, name: Any, *flags: Any) -> None:
+        text = _text(name)
+        if not _DTYPE.fullmatch(text):
+            raise Refused(f"has an array of dtype {text[:20]!r}; expected numbers or strings")
+        self.numpy: np.dtype[Any] = np.dtype(text)
+
+    def set_state(self, state: Any) -> None:
+        """Take the byte order, as numpy writes it."""
+        self.numpy = self.numpy.newbyteorder(_text(state[1]))  # type: ignore[arg-type]
+
+
+class Array:
+    """In place of numpy's class: an array of numbers or short strings, or the list of an array of objects."""
+
+    values: NDArray[Any] | list[Any] | None = None
+
+    def set_state(self, state: Any) -> None:
+        """Take type, shape and elements, as numpy writes them."""
+        _, shape, dtype, fortran, data = state
+        if len(shape) > MOST_DIMENSIONS or not all(type(n) is int and 0 <= n < 1 << 40 for n in shape):
+            raise Refused("has an array of no shape")
+        if dtype.numpy.kind != "O":
+            self.values = np.frombuffer(data, dtype.numpy).reshape(shape, order="F" if fortran else "C")
+        elif isinstance(data, list) and len(data) == math.prod(shape):
+            self.values = data
+        else:
+            raise Refused("has an array of another size than its shape says")
 
 
 def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
@@ -219,33 +190,28 @@ def _frombuffer(data: Any, dtype: Any, shape: Any, order: Any) -> Array:
 
 
 def _scalar(dtype: Any, data: Any) -> Any:
-    return _frombuffer(data, dtype, (1,), "C").values()[0]
+    if len(data) > MOST_SCALAR:
+        raise Refused(f"has a string of {len(data):,} bytes among its elements")
+    return _column(_frombuffer(data, dtype, (1,), "C"), "elements")[0]
 
 
-def _dtype(name: Any, *flags: Any) -> Dtype:
-    text = _text(name)
-    if not _DTYPE.fullmatch(text):
-        raise Refused(f"has an array of dtype {text[:20]!r}; expected numbers or strings")
-    return Dtype(np.dtype(text))
-
-
-def _encode(text: Any, coding: Any) -> Any:
+def _encode(text: Any, coding: Any) -> bytes | bytearray:
     if _text(coding) not in ("latin1", "latin-1"):
         raise Refused("has bytes that are no text")
-    return text if isinstance(text, Span) else _text(text).encode("latin-1")
+    return text if isinstance(text, bytearray) else _text(text).encode("latin-1")
 
 
 _NAMES = {
     "numpy.ndarray": None,
-    "numpy.dtype": _dtype,
+    "numpy.dtype": Dtype,
     "_codecs.encode": _encode,
     "__builtin__.bytes": lambda: b"",
     "builtins.bytes": lambda: b"",
-    **{f"numpy.{core}.multiarray._reconstruct": lambda kind, shape, code: Array() for core in ("core", "_core")},
-    **{f"numpy.{core}.multiarray.scalar": _scalar for core in ("core", "_core")},
-    **{f"numpy.{core}.numeric._frombuffer": _frombuffer for core in ("core", "_core")},
+    "numpy.core.multiarray._reconstruct": lambda kind, shape, code: Array(),
+    "numpy.core.multiarray.scalar": _scalar,
+    "numpy.core.numeric._frombuffer": _frombuffer,
 }
-"""What numpy and Python 2 and 3 write in pickles of arrays and bytes."""
+"""What numpy and Python 2 and 3 write in pickles of arrays and bytes; ``numpy._core`` is ``numpy.core`` of later releases."""
 _INSTRUCTIONS = (
     "PROTO MARK STOP POP NONE NEWTRUE NEWFALSE INT LONG BININT BININT1 BININT2 LONG1 STRING UNICODE BINSTRING SHORT_BINSTRING BINBYTES "
     "SHORT_BINBYTES SHORT_BINUNICODE EMPTY_LIST EMPTY_TUPLE LIST TUPLE TUPLE1 TUPLE2 TUPLE3 APPEND APPENDS SETITEM SETITEMS PUT BINPUT "
@@ -261,7 +227,7 @@ class _Fields(dict[str, Any]):
 
 
 class _Unpickler(pickle._Unpickler):
-    """Python's unpickler, which finds nothing but `_NAMES`, and reads long strings as spans."""
+    """Python's unpickler, which finds nothing but `_NAMES`."""
 
     append: Any
     read: Any
@@ -269,9 +235,10 @@ class _Unpickler(pickle._Unpickler):
     stack: list[Any]
 
     def find_class(self, module: str, name: str) -> Any:
-        if f"{module}.{name}" not in _NAMES:
-            raise Refused(f"asks Python to run {f'{module}.{name}'[:100]!r}, which no such file does. Nothing of it was run")
-        return _NAMES[f"{module}.{name}"]
+        asked = f"{module}.{name}".replace("numpy._core.", "numpy.core.")
+        if asked not in _NAMES:
+            raise Refused(f"asks Python to run {asked[:100]!r}, which no such file does. Nothing of it was run")
+        return _NAMES[asked]
 
     def load_build(self) -> None:
         state = self.stack.pop()
@@ -284,7 +251,7 @@ class _Unpickler(pickle._Unpickler):
 
     def load_text(self) -> None:
         data = self.read(int.from_bytes(self.read(4), "little"))
-        self.append(Span(data.place, text=True) if isinstance(data, Span) else data.decode())
+        self.append(data.decode() if isinstance(data, bytes) else _letters(data))
 
     dispatch: ClassVar[dict[int, Any]] = {
         **{getattr(pickle, name)[0]: pickle._Unpickler.dispatch[getattr(pickle, name)[0]] for name in _INSTRUCTIONS},
@@ -295,3 +262,17 @@ class _Unpickler(pickle._Unpickler):
         pickle.BINUNICODE[0]: load_text,
         pickle.BYTEARRAY8[0]: pickle._Unpickler.dispatch[pickle.BINBYTES8[0]],
     }
+
+
+def _letters(data: memoryview) -> bytearray | None:
+    """Return the bytes that protocol 2 wrote as a long text, each as a letter; None of other text, which nothing needs.
+
+    They are decoded piece by piece: beside each other the forms of the text take four times their size.
+    """
+    decoder, letters = codecs.getincrementaldecoder("utf-8")(), bytearray()
+    try:
+        for start in range(0, len(data), PIECE):
+            letters += decoder.decode(data[start : start + PIECE], start + PIECE >= len(data)).encode("latin-1")
+    except UnicodeError:
+        return None
+    return letters

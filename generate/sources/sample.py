@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import SourceError, listed
 from ...manifests.records.digests import sha256_bytes
@@ -14,8 +14,7 @@ from .decoding import decode
 from .source import BadSample, Loaded, Sample, Source
 
 
-@dataclass(frozen=True)
-class Photograph:
+class Photograph(NamedTuple):
     """One of the eight: its file in scikit-image, the sha256 of its C-order RGB bytes, and its terms as scikit-image states them."""
 
     file: str
@@ -23,34 +22,20 @@ class Photograph:
     license: str
 
 
-PHOTOGRAPHS = {
-    "astronaut": Photograph(
-        "astronaut.png", "sha256:a8c429c18afa7b0fd5673e598d73a21225d94c864a71bbb3885126fdecb41071", "public domain (NASA, Eileen Collins)"
-    ),
-    "chelsea": Photograph(
-        "chelsea.png", "sha256:416b729128bfb2c3d1eb69bf9b1734a796293abc17939267b2dc94f8a5784031", "CC0-1.0 (Stefan van der Walt)"
-    ),
-    "coffee": Photograph(
-        "coffee.png", "sha256:0ce2b51640b9c95f19617f03eabf40c3f0368589cc1ee1190b70966165ac184f", "CC0-1.0 (Rachel Michetti)"
-    ),
-    "hubble_deep_field": Photograph(
-        "hubble_deep_field.jpg", "sha256:9a3ea9548188f81e63435188456e74de45a981ebeb791e265abe79a26d3b528b", "public domain (NASA)"
-    ),
-    "ihc": Photograph(
-        "ihc.png",
-        "sha256:c5b3ef509a92f16d4c29be8cf0300fe75d53e13a3ce650159db932caea8dcc1b",
-        "no known copyright restrictions (Center for Microscopy and Molecular Imaging)",
-    ),
-    "motorcycle_left": Photograph(
-        "motorcycle_left.png",
-        "sha256:ca829467c1d4f427da9c4862ba43829da6ac90afe1f75735e95dba9e3fd9620b",
-        "Middlebury 2014 stereo benchmark (Scharstein et al., GCPR 2014: cite it), as scikit-image distributes it",
-    ),
-    "retina": Photograph(
-        "retina.jpg", "sha256:3670e389d0dae9f755cc1bb7e4da4c3d2cdf10eba2dc3060836d8d4b8024d860", "CC0-1.0 (Mikael Haggstrom, 2014)"
-    ),
-    "rocket": Photograph("rocket.jpg", "sha256:3d4435cc745752b7f9724df88c6e18817de3ce7e3d2d71c55f85f7831e68f197", "public domain (SpaceX)"),
-}
+_TABLE = """
+astronaut.png a8c429c18afa7b0fd5673e598d73a21225d94c864a71bbb3885126fdecb41071 public domain (NASA, Eileen Collins)
+chelsea.png 416b729128bfb2c3d1eb69bf9b1734a796293abc17939267b2dc94f8a5784031 CC0-1.0 (Stefan van der Walt)
+coffee.png 0ce2b51640b9c95f19617f03eabf40c3f0368589cc1ee1190b70966165ac184f CC0-1.0 (Rachel Michetti)
+hubble_deep_field.jpg 9a3ea9548188f81e63435188456e74de45a981ebeb791e265abe79a26d3b528b public domain (NASA)
+ihc.png c5b3ef509a92f16d4c29be8cf0300fe75d53e13a3ce650159db932caea8dcc1b \
+no known copyright restrictions (Center for Microscopy and Molecular Imaging)
+motorcycle_left.png ca829467c1d4f427da9c4862ba43829da6ac90afe1f75735e95dba9e3fd9620b \
+Middlebury 2014 stereo benchmark (Scharstein et al., GCPR 2014: cite it), as scikit-image distributes it
+retina.jpg 3670e389d0dae9f755cc1bb7e4da4c3d2cdf10eba2dc3060836d8d4b8024d860 CC0-1.0 (Mikael Haggstrom, 2014)
+rocket.jpg 3d4435cc745752b7f9724df88c6e18817de3ce7e3d2d71c55f85f7831e68f197 public domain (SpaceX)
+"""
+_ROWS = [line.split(" ", 2) for line in _TABLE.strip().split("\n")]
+PHOTOGRAPHS = {file.partition(".")[0]: Photograph(file, f"sha256:{digest}", terms) for file, digest, terms in _ROWS}
 
 
 class SampleSource(Source):
@@ -59,20 +44,13 @@ class SampleSource(Source):
     scheme = "sample"
 
     def __init__(self, folder: Path) -> None:
-        names = sorted(PHOTOGRAPHS)
         self.folder = folder
-        self.license = "; ".join(f"{name}: {PHOTOGRAPHS[name].license}" for name in names)
-        self.classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(names))
-        missing = [name for name in names if not (folder / PHOTOGRAPHS[name].file).is_file()]
-        self.notes = tuple(
-            (
-                PHOTOGRAPHS[name].file,
-                f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build without it",
-            )
-            for name in missing
-        )
-        present = [(i, name) for i, name in enumerate(names) if name not in missing]
-        self.samples = tuple(Sample(index, name, label) for index, (label, name) in enumerate(present))
+        self.license = "; ".join(f"{name}: {photograph.license}" for name, photograph in PHOTOGRAPHS.items())
+        self.classes = tuple(ClassRecord(index=i, name=name, folder=f"{i:02d}_{name}") for i, name in enumerate(PHOTOGRAPHS))
+        present = [(c.name, c.index) for c in self.classes if (folder / PHOTOGRAPHS[c.name].file).is_file()]
+        reason = f"is not in the installed scikit-image {_version()}; it is in release 0.26: install that one, or build without it"
+        self.notes = tuple((photograph.file, reason) for name, photograph in PHOTOGRAPHS.items() if name not in dict(present))
+        self.samples = tuple(Sample(index, name, label) for index, (name, label) in enumerate(present))
 
     def load(self, sample: Sample) -> Loaded:
         photograph = PHOTOGRAPHS[sample.id]

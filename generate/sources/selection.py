@@ -120,39 +120,44 @@ def selection_record(
     Given ids are recorded as their number and the sha256 of their canonical JSON, in the source's order; never as a path. Super-categories,
     the pattern of images, what the groups are, and which were held out, are recorded only where they were given.
     """
-    named = None
-    if ids is not None:
-        given = [sample.id for sample in _named(source, ids)]
-        named = {"count": len(given), "sha256": canonical_sha256(given)}
-    splits = sorted({sample.split for sample in source if sample.split is not None})
-    grouped = {} if per_super_category is None else {"per_super_category": read_super_categories(per_super_category).record}
+    given = [] if ids is None else [sample.id for sample in _named(source, ids)]
+    splits = {sample.split for sample in source if sample.split is not None}
+    more = {
+        "images": pattern,
+        "grouping": grouping,
+        "hold_out": hold_out and hold_out.record(source),
+        "per_super_category": per_super_category and read_super_categories(per_super_category).record,
+    }
     return {
-        "split": "all" if len(splits) > 1 else splits[0] if splits else None,
+        "split": "all" if len(splits) > 1 else next(iter(splits), None),
         "samples": samples,
         "first": first,
         "per_class": per_class,
-        "ids": named,
+        "ids": {"count": len(given), "sha256": canonical_sha256(given)} if given else None,
         "total": len(source),
         "chosen": len(chosen),
-        **({} if pattern is None else {"images": pattern}),
-        **({} if grouping is None else {"grouping": grouping}),
-        **({} if hold_out is None else {"hold_out": hold_out.record(source)}),
-        **grouped,
+        **{key: value for key, value in more.items() if value is not None},
     }
 
 
 def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sample]:
     """Return the samples that were named, in the source's order."""
-    where, lines = _lines(ids)
-    number_of = {sample.id: i for i, sample in enumerate(source)}
-    by_path = {sample.path: i for i, sample in enumerate(source) if sample.path is not None}
+    where = "The list of ids"
+    if isinstance(ids, str | Path):
+        where = f"The ids {ids}"
+        try:
+            ids = read_text(Path(ids).expanduser(), MAX_IDS_BYTES).split("\n")
+        except OSError as e:
+            raise SourceError(f"{where} cannot be read: {reason(e)}. Expected a text file with one id a line.") from None
+    number_of = {sample.path: i for i, sample in enumerate(source)} | {sample.id: i for i, sample in enumerate(source)}
     problems: list[str] = []
     line_of: dict[int, int] = {}
-    for line, name in lines:
-        stem = name.rpartition("/")[2].rpartition(".")[0]
-        number = number_of.get(name, by_path.get(name, number_of.get(stem)))
+    for line, name in enumerate(map(str.strip, ids), 1):
+        number = number_of.get(name, number_of.get(name.rpartition("/")[2].rpartition(".")[0]))
+        if not name:
+            continue
         if number is None:
-            near = suggest(name, number_of) if len(problems) < 3 and len(number_of) < 5000 else ""
+            near = suggest(name, [s.id for s in source]) if len(problems) < 3 and len(source) < 5000 else ""
             problems.append(f"line {line}: there is no sample {name!r} in the source.{near}")
         elif number in line_of:
             problems.append(f"line {line}: {name!r} was given on line {line_of[number]} already")
@@ -162,14 +167,3 @@ def _named(source: Sequence[Sample], ids: str | Path | Sequence[str]) -> list[Sa
         reasons = listed(problems) if problems else "  it names no sample"
         raise SourceError(f"{where} has {len(problems) or 'a'} mistake{'s' * (len(problems) > 1)}:\n{reasons}\nExpected one id a line.")
     return [source[i] for i in sorted(line_of)]
-
-
-def _lines(ids: str | Path | Sequence[str]) -> tuple[str, list[tuple[int, str]]]:
-    if not isinstance(ids, str | Path):
-        return "The list of ids", list(enumerate(ids, 1))
-    path = Path(ids).expanduser()
-    try:
-        text = read_text(path, MAX_IDS_BYTES)
-    except OSError as e:
-        raise SourceError(f"The ids {path} cannot be read: {reason(e)}. Expected a text file with one id a line.") from None
-    return f"The ids {path}", [(i, line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]

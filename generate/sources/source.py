@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import SourceError, suggest
-from ...manifests.disk.remote import url_of
 from ...manifests.records.fields import Labelled
 from ...manifests.records.models import ClassRecord, RegionRecord
+from .stores import local_copies
 
 
 @dataclass(frozen=True)
@@ -105,43 +105,45 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Scheme:
-    """A registered source: the module that has ``open(rest, *, labels, ...)``, and one line of help."""
+    """A registered source: the function ``(rest, *, labels, ...)`` that opens it, and one line of help."""
 
-    module: str
+    opens: str
+    """Its module and its name."""
     about: str
     takes: tuple[str, ...] = ()
     """What it takes beside labels."""
-    function: str = "open"
     groupings: tuple[str, ...] = ()
     """The words for its samples' groups, the first by default, where it knows them itself; elsewhere a CSV says them."""
 
 
 SCHEMES: Mapping[str, Scheme] = {
-    "sample": Scheme("sample", "eight public photographs that come with scikit-image, one class each"),
-    "folder": Scheme("folder", "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV", ("groups",)),
+    "sample": Scheme("sample:open", "eight public photographs that come with scikit-image, one class each"),
+    "folder": Scheme(
+        "folder:open", "folder:PATH, an image folder or a tar of one: one folder a class, or flat with --labels CSV", ("groups",)
+    ),
     "imagenet": Scheme(
-        "imagenet", "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders", ("groups",)
+        "imagenet:open", "imagenet:PATH, ILSVRC2012's validation images: the tar or the JPEGs with the devkit, or wnid folders", ("groups",)
     ),
-    "cifar10": Scheme("cifar", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",), "open_ten"),
-    "cifar100": Scheme(
-        "cifar", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("split",), "open_hundred"
-    ),
+    "cifar10": Scheme("cifar:open_ten", "cifar10:PATH, CIFAR-10: python or binary version, the tar.gz or its folder", ("split",)),
+    "cifar100": Scheme("cifar:open_hundred", "cifar100:PATH, CIFAR-100: likewise; --labels coarse for the twenty superclasses", ("split",)),
     "icons50": Scheme(
-        "icons50",
+        "icons50:open",
         "icons50:PATH, Icons-50.npy or its class folders; --groups style (the default) or subtype",
         ("groups",),
         groupings=("style", "subtype"),
     ),
     "tree": Scheme(
-        "image_tree", "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept", ("images",)
+        "image_tree:open",
+        "tree:PATH, any tree of JPEGs and PNGs (--images PATTERN): no labels; names and all other files are kept",
+        ("images",),
     ),
-    "mnist": Scheme("mnist", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
-    "npy": Scheme("npy", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
-    "hdf5": Scheme("hdf5", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)),
+    "mnist": Scheme("mnist:open", "mnist:PATH, a folder of IDX files: MNIST, Fashion-MNIST, KMNIST, EMNIST", ("split",)),
+    "npy": Scheme("npy:open", "npy:IMAGES,LABELS, two .npy files: uint8 (N, H, W, C) and whole numbers"),
+    "hdf5": Scheme(
+        "hdf5:open", "hdf5:FILE, datasets of images and labels (--images NAME, --labels NAME), or a corruptset shard", ("images",)
+    ),
 }
 
-TREES = {"coco": "val2017/*", "cityscapes": "leftImg8bit/val/*"}
-"""Sources that ``tree`` takes the place of, with the pattern of their images."""
 SPLIT_SOURCES = tuple(name for name, scheme in SCHEMES.items() if "split" in scheme.takes)
 GROUPED_SOURCES = tuple(name for name, scheme in SCHEMES.items() if scheme.groupings)
 """Those that know the groups of their samples."""
@@ -170,10 +172,6 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
         The scheme is unknown, the path is not there, nothing in it can be a sample, or the labels have mistakes.
     """
     scheme, _, rest = text.partition(":")
-    if scheme in TREES:
-        raise SourceError(
-            f"The source {scheme} is tree:{rest} --images {TREES[scheme]!r} now: it copies all other files, so annotations too."
-        )
     if scheme not in SCHEMES:
         hint = suggest(scheme, SCHEMES)
         if Path(text).is_dir():
@@ -182,10 +180,7 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
             hint = f" A path needs its kind before it: folder:{text} where it is a folder of images, and there is no {text}."
         known = "".join(f"\n  {name}: {s.about}" for name, s in SCHEMES.items())
         raise SourceError(f"{text!r} is not a source.{hint} Known sources:{known}")
-    if "://" in rest:
-        from .stores import local_copies
-
-        rest = local_copies(rest)
+    rest = local_copies(rest)
     if rest.lower().endswith(".zip"):
         raise SourceError(f"{rest} is a zip archive: unzip it, and give the folder, {scheme}:{rest[:-4]}.")
     given = {name: value for name, value in options.items() if value is not None}
@@ -193,23 +188,14 @@ def open_source(text: str, *, labels: Path | str | None = None, **options: Any) 
     if foreign:
         raise SourceError(f"The source {scheme} takes no {' and no '.join(foreign)}. Leave it out.")
     csv = given.pop("groups", None) if not SCHEMES[scheme].groupings else None
-    module = importlib.import_module(f".{SCHEMES[scheme].module}", __package__)
-    opened = getattr(module, SCHEMES[scheme].function)
-    source: Source = opened(rest, labels=None if labels is None else _local(labels), **given)
+    module, _, function = SCHEMES[scheme].opens.partition(":")
+    opened = getattr(importlib.import_module(f".{module}", __package__), function)
+    source: Source = opened(rest, labels=None if labels is None else Path(local_copies(str(labels))), **given)
     if csv is not None:
         from .groups import add_groups
 
-        add_groups(source, _local(csv))
+        add_groups(source, Path(local_copies(str(csv))))
     return source
-
-
-def _local(path: Path | str) -> Path:
-    """Return the path of a file that a user names beside a source; one in a store is copied."""
-    if (url := url_of(path)) is None:
-        return Path(path)
-    from .stores import local_copy
-
-    return Path(local_copy(url))
 
 
 def stored_path(sample_id: str, folder: str) -> str:

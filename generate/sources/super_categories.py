@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ...canonical import canonical_sha256
+from ...error_lines import mistake_lines
 from ...errors import RecipeError, SourceError, listed, suggest
 from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
@@ -19,19 +21,33 @@ SHIPPED = ("fragile-imagenet",)
 """Files that come with the package: their names stand for them."""
 
 
-@dataclass(frozen=True)
-class SuperCategories:
+class SuperCategories(BaseModel):
     """Which class is in which super-category, and how many samples are taken of each."""
 
-    images: int
-    category_of: Mapping[str, str]
-    """Class folder, or class name -> super-category."""
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    images: int = Field(ge=1)
+    categories: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=1)
+    """Super-category -> class folders, or class names."""
+
+    @model_validator(mode="after")
+    def _in_one_each(self) -> SuperCategories:
+        times = Counter(name for names in self.categories.values() for name in names)
+        twice = [f"the class {name!r} stands in it {count} times" for name, count in times.items() if count > 1]
+        if twice:
+            raise ValueError("; ".join(twice))
+        return self
+
+    @property
+    def category_of(self) -> Mapping[str, str]:
+        """Class folder, or class name -> super-category."""
+        return {name: category for category, names in self.categories.items() for name in names}
 
     @property
     def record(self) -> dict[str, Any]:
         """What a manifest says of them: never a path."""
-        names = sorted(set(self.category_of.values()))
-        return {"categories": names, "images": self.images, "sha256": canonical_sha256([self.images, dict(self.category_of)])}
+        digest = canonical_sha256([self.images, self.category_of])
+        return {"categories": sorted(self.categories), "images": self.images, "sha256": digest}
 
     def by_label(self, classes: Sequence[ClassRecord]) -> dict[int, str]:
         """Return class index -> super-category.
@@ -75,23 +91,9 @@ def read_super_categories(given: str | Path) -> SuperCategories:
                 f"those that come with corruptset: {', '.join(SHIPPED)}."
             ) from None
     try:
-        data = parse_toml(text, f"The file of super-categories {given}")
+        return SuperCategories.model_validate(parse_toml(text, f"The file of super-categories {given}"))
     except RecipeError as e:
         raise SourceError(str(e)) from None
-    if problems := _problems(data):
-        raise SourceError(f"The file of super-categories {given} has mistakes:\n{listed(problems)}")
-    return SuperCategories(data["images"], {name: category for category, names in data["categories"].items() for name in names})
-
-
-def _problems(data: Mapping[str, Any]) -> list[str]:
-    problems = [f"{key}: there is no such key; known are images and categories" for key in data if key not in ("images", "categories")]
-    images, categories = data.get("images"), data.get("categories")
-    if not isinstance(images, int) or isinstance(images, bool) or images < 1:
-        problems.append(f"images is {images!r}; expected how many of each super-category, at least 1")
-    if not isinstance(categories, dict) or not categories:
-        return [*problems, f"categories is {categories!r}; expected a table of lists of classes"]
-    for category, names in categories.items():
-        if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            problems.append(f"categories, {category} is {names!r}; expected a list of class folders or names")
-    times = Counter(name for names in categories.values() if isinstance(names, list) for name in names if isinstance(name, str))
-    return problems + [f"the class {name!r} stands in it {count} times" for name, count in times.items() if count > 1]
+    except ValidationError as e:
+        lines = listed(mistake_lines(e, SuperCategories))
+        raise SourceError(f"The file of super-categories {given} has mistakes:\n{lines}") from None

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from ...errors import SourceError
 from ...files import open_regular
 from ...manifests.disk.tar_members import tar_members
 from .decoding import MAX_FILE_BYTES
-from .listing import IMAGE_SUFFIXES, Listing, ignored
-from .places import Place, check_expanded, is_zipped, open_bytes, read_to_end, reading
+from .places import PIECE, Place, is_zipped, open_bytes, reading
 
 BLOCK = 512
-
-Look = Callable[[str, Place, BinaryIO], None]
-"""(path inside the tar, where the file's bytes lie, the archive standing at them): reads what it needs of a file."""
+MOST_CONTENTS = 512 << 20
+"""Bytes of files that are read while an archive is listed: all of CIFAR has 190 million."""
+MAX_EXPANDED = 8 << 30
+"""Bytes that a gzipped archive may expand to: CIFAR and the devkit stay far below, a bomb does not."""
 
 
 @dataclass
@@ -31,6 +29,8 @@ class Tar:
     """Path inside the tar, without a leading ``./`` -> where the file's bytes lie."""
     notes: list[tuple[str, str]] = field(default_factory=list)
     """(path, reason) of what will not be read: names that lead out of the archive, links, devices."""
+    contents: dict[str, bytes] = field(default_factory=dict)
+    """Path -> bytes of the files that were wanted."""
 
 
 @contextmanager
@@ -45,14 +45,14 @@ def _reading_tar(path: Path) -> Iterator[None]:
         raise SourceError(f"{path} is not a tar archive, or is cut or damaged: {e}. Download it again.") from None
 
 
-def list_tar(path: Path, look: Look | None = None) -> Tar:
+def list_tar(path: Path, wanted: Callable[[str], bool] = lambda name: False) -> Tar:
     """List a tar, gzipped or not, in one pass over its headers.
 
     Parameters
     ----------
     path : Path
-    look : callable, optional
-        Given every file in the order of the archive. Whether the archive is whole is known only after the last.
+    wanted : callable, optional
+        Whether the file of a path inside the tar is read on the way.
 
     Raises
     ------
@@ -63,6 +63,7 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
     if not zipped and not tarfile_like(path):
         raise SourceError(f"{path} is not a tar archive{_looks_like(path)}. Expected a .tar or .tar.gz as it was downloaded.")
     tar = Tar()
+    held = 0
     with _reading_tar(path), open_bytes(path, zipped=zipped) as file:
         for member in tar_members(file):
             name = member.name
@@ -74,13 +75,19 @@ def list_tar(path: Path, look: Look | None = None) -> Tar:
             elif member.isreg() and name in tar.files:
                 tar.notes.append((name, "is in the archive twice: make the archive again, with one of them"))
             elif member.isreg():
-                if zipped:
-                    check_expanded(path, member.offset_data + member.size)
-                tar.files[name] = Place(path, member.offset_data, member.size, zipped)
-                if look is not None:
+                tar.files[name] = Place(path, member.offset_data, member.size)
+                if zipped and member.offset_data + member.size > MAX_EXPANDED:
+                    raise SourceError(f"{path} expands to more than {MAX_EXPANDED:,} bytes: it is not what its name says.")
+                if wanted(name):
+                    held += member.size
+                    if held > MOST_CONTENTS:
+                        raise SourceError(f"{path}: {name} and the files before it have {held:,} bytes, more than such files have.")
                     file.seek(member.offset_data)
-                    look(name, tar.files[name], file)
-        end = read_to_end(path, file) if zipped else path.stat().st_size
+                    tar.contents[name] = file.read(member.size)
+        while zipped and file.read(PIECE):  # to its end, where checksums are compared
+            if file.tell() > MAX_EXPANDED:
+                raise SourceError(f"{path} expands to more than {MAX_EXPANDED:,} bytes: it is not what its name says.")
+        end = file.tell() if zipped else path.stat().st_size
     beyond = next((name for name, place in tar.files.items() if place.offset + place.size > end), None)
     if beyond is not None:
         raise SourceError(f"{path} is cut: {beyond} in it ends beyond the archive's end. Download it again.")
@@ -124,28 +131,6 @@ def _problem(name: str, member: tarfile.TarInfo) -> str | None:
     return None
 
 
-def list_images(tar: Tar, root: str = "") -> Listing:
-    """Return the images of a tar below one of its folders, as `list_folder` lists a folder on disk."""
-    listing = Listing(notes=list(tar.notes))
-    for name in sorted(tar.files):
-        path = name.removeprefix(root)
-        if name.startswith(root) and not any(ignored(part) for part in path.split("/")):
-            listing.add(path, name, "make the archive again without it")
-    listing.folders = sorted({path.partition("/")[0] for path in listing.images if "/" in path})
-    return listing
-
-
-def single_root(tar: Tar) -> str:
-    """Return ``<folder>/`` if everything in a tar lies at least two folders deep in one folder, else an empty string.
-
-    Tars of a folder of class folders are made from within it or from beside it; both name the same classes.
-    """
-    tops = {name.partition("/")[0] for name in tar.files if not ignored(name.partition("/")[0])}
-    images = [name for name in tar.files if name.rpartition(".")[2].lower() in IMAGE_SUFFIXES]
-    deep = bool(images) and all(name.count("/") >= 2 for name in images)
-    return f"{tops.pop()}/" if len(tops) == 1 and deep else ""
-
-
 def image_tar(path: Path) -> Tar:
     """List a tar of images.
 
@@ -157,6 +142,6 @@ def image_tar(path: Path) -> Tar:
     if is_zipped(path):
         raise SourceError(
             f"{path} is gzipped; images are read in place, which a compressed archive does not allow (and JPEGs do not shrink). "
-            f"Decompress it first: gunzip {os.path.basename(path)}"
+            f"Decompress it first: gunzip {path.name}"
         )
     return list_tar(path)

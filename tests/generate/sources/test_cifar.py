@@ -105,11 +105,9 @@ BAD = [
         {"test_batch": a.python2_batch(a.planes(IMAGES), {"labels": [*LABELS[:-1], 10]})},
         r"1 label out of range \(row 22: 10\); expected 0 to 9",
     ),
-    ({"batches.meta": a.protocol0_meta(a.TEN, 24)}, "has 23 rows, and batches.meta says 24 a batch"),
     ({"batches.meta": a.protocol0_meta(a.TEN[:9], 23)}, r"out of range .* expected 0 to 8"),
     ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "../x"], 23)}, "class 9, '../x', cannot be a folder's name"),
     ({"batches.meta": a.protocol0_meta([*a.TEN[:9], "cat"], 23)}, "a class name is given twice"),
-    ({"batches.meta": b"(dp1\nS'num_vis'\nI1024\ns."}, "says 1024 values a row"),
     ({"batches.meta": b"(dp1\nS'num_vis'\nI3072\ns."}, "holds no label_names"),
     ({"test_batch": a.python2_batch(a.planes(IMAGES)[:, :3071], {"labels": LABELS})}, r"data of uint8 \(23, 3071\)"),
     ({"test_batch": pickle.dumps({"data": a.planes(IMAGES).astype(np.float32), "labels": [0] * 23}, 2)}, r"data of float32 \(23, 3072\)"),
@@ -145,7 +143,7 @@ def test_binary_batches_that_are_not_as_published(tmp_path):
             open_source(f"cifar10:{root}")
     files = a.ten_binary(TEST, TRAIN)
     files["cifar-10-batches-bin/data_batch_4.bin"] = files.pop("cifar-10-batches-bin/data_batch_2.bin")
-    with pytest.raises(SourceError, match=r"lacks a batch: it has those of the numbers \[1, 4\]"):
+    with pytest.raises(SourceError, match=r"lacks a batch: it has data_batch_1\.bin, data_batch_4\.bin"):
         open_source(f"cifar10:{a.write(tmp_path / 'gap', files)}", split="train")
 
 

@@ -65,14 +65,6 @@ def test_other_files_that_cannot_keep_their_names_are_listed(tmp_path: Path, nam
     assert said in reason
 
 
-@pytest.mark.parametrize(("old", "pattern"), [("coco", "val2017/*"), ("cityscapes", "leftImg8bit/val/*")])
-def test_sources_that_a_tree_takes_the_place_of(old: str, pattern: str) -> None:
-    with pytest.raises(SourceError) as e:
-        open_source(f"{old}:/data/set")
-    said = f"The source {old} is tree:/data/set --images {pattern!r} now: it copies all other files, so annotations too."
-    assert str(e.value) == said
-
-
 def test_no_folder_no_image_no_labels(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is not there"):
         open_source(f"tree:{tmp_path / 'none'}")

@@ -41,21 +41,23 @@ def test_the_first_of_every_super_category(tmp_path: Path) -> None:
 
 
 def test_all_mistakes_of_a_file_are_listed(tmp_path: Path) -> None:
-    path = write(tmp_path, 'images = 0\nimage = 3\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\nc = "n02"\n')
+    path = write(tmp_path, 'images = 0\nimage = 3\n[categories]\na = ["n00", "n01"]\nb = []\nc = "n02"\n')
     with pytest.raises(SourceError) as error:
         read_super_categories(path)
     for line in (
-        "image: there is no such key; known are images and categories",
-        "images is 0; expected how many of each super-category, at least 1",
-        "categories, c is 'n02'; expected a list of class folders or names",
-        "the class 'n01' stands in it 2 times",
+        "image: there is no such key. Did you mean 'images'? Known here: images, categories",
+        "images is 0; expected a number from 1 upwards",
+        "categories, b is []; expected something in it",
+        "categories, c is 'n02'; expected a list in square brackets",
     ):
         assert line in str(error.value)
+    with pytest.raises(SourceError, match="the class 'n01' stands in it 2 times"):
+        read_super_categories(write(tmp_path, 'images = 1\n[categories]\na = ["n00", "n01"]\nb = ["n01"]\n'))
     with pytest.raises(SourceError, match="names 2 classes that the source does not have"):
         select(SAMPLES, per_super_category=write(tmp_path, 'images = 1\n[categories]\na = ["n00", "n07", "n08"]\n'), classes=CLASSES)
     with pytest.raises(SourceError, match=r"cannot be read.*Did you mean 'fragile-imagenet'"):
         read_super_categories("fragile-imagenett")
-    with pytest.raises(SourceError, match="categories is None; expected a table"):
+    with pytest.raises(SourceError, match="categories is missing"):
         read_super_categories(write(tmp_path, "images = 3\n"))
 
 
