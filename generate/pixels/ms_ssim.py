@@ -23,9 +23,9 @@ _C2 = (0.03 * 255) ** 2
 
 
 def _gaussian() -> NDArray[np.float32]:
-    """Return the first six of the eleven weights of the window, which is symmetric; exact decimals, so the same everywhere."""
+    """Return the weights of the window's five pairs and half of its middle's, a pair of its own; exact decimals, so the same everywhere."""
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
-    return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
+    return np.array([float(v / sum(values)) for v in values[:6]], np.float32) / np.array([1, 1, 1, 1, 1, 2], np.float32)
 
 
 _HALF_WINDOW = _gaussian()
@@ -71,27 +71,25 @@ def compile_ms_ssim() -> None:
 def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def]
     """Filter eleven rows, from `first` on, into one; after the last row comes the first."""
     n = rows.shape[0]
-    a, b, c, d = rows[first % n], rows[(first + 1) % n], rows[(first + 2) % n], rows[(first + 3) % n]
-    e, f, g, h = rows[(first + 4) % n], rows[(first + 5) % n], rows[(first + 6) % n], rows[(first + 7) % n]
-    i, j, k = rows[(first + 8) % n], rows[(first + 9) % n], rows[(first + 10) % n]
-    w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
-        outer = w0 * (a[x] + k[x]) + w1 * (b[x] + j[x]) + w2 * (c[x] + i[x])
-        target[x] = outer + w3 * (d[x] + h[x]) + w4 * (e[x] + g[x]) + w5 * f[x]
+        target[x] = 0
+    for k in range(weights.size):
+        _add_pair(rows[(first + k) % n], rows[(first + _WINDOW - 1 - k) % n], weights[k], target)
 
 
 @inner
 def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped-def]
     """Filter a row, in which the channels of a pixel lie side by side."""
-    n = target.size
-    a, b, c, d = row[:n], row[channels : channels + n], row[2 * channels : 2 * channels + n], row[3 * channels : 3 * channels + n]
-    e, f, g = row[4 * channels : 4 * channels + n], row[5 * channels : 5 * channels + n], row[6 * channels : 6 * channels + n]
-    h, i = row[7 * channels : 7 * channels + n], row[8 * channels : 8 * channels + n]
-    j, k = row[9 * channels : 9 * channels + n], row[10 * channels : 10 * channels + n]
-    w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
-    for x in range(n):
-        outer = w0 * (a[x] + k[x]) + w1 * (b[x] + j[x]) + w2 * (c[x] + i[x])
-        target[x] = outer + w3 * (d[x] + h[x]) + w4 * (e[x] + g[x]) + w5 * f[x]
+    for x in range(target.size):
+        target[x] = 0
+    for k in range(weights.size):
+        _add_pair(row[k * channels :], row[(_WINDOW - 1 - k) * channels :], weights[k], target)
+
+
+@inner
+def _add_pair(a, b, weight, target):  # type: ignore[no-untyped-def]
+    for x in range(target.size):
+        target[x] += weight * (a[x] + b[x])
 
 
 @inner
