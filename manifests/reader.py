@@ -18,11 +18,10 @@ from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
 from .reading.image_set import ImageSet, TransformedSet
-from .reading.image_store import Container, ImageStore
+from .reading.image_store import Container, ImageStore, StoredImages
 from .reading.notebook import contact_sheet, figure
 from .reading.sample_table import SampleTable
 from .reading.set_group import SetGroup, matching, severities_of
-from .reading.stored_images import StoredImages
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .records.report import Progress
 from .regions.crops import Crops, RegionIndex

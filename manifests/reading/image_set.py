@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ...errors import VerificationError
 from ..images.pictures import picture_of
 from ..records.models import ImageRecord, SetRecord, StoredRecord
-from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
+from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages
 from .notebook import SHOWN, figure, strip
 from .sample_table import SampleTable
-from .stored_images import StoredImages
 
 T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     def __getitem__(self, index: Any) -> tuple[Pixels, int] | tuple[Pixels, Labels]:
         if _is_one(index):
             i = self._number(index)
-            return self._store.image(i), self._samples.label_list[i]
+            return self.image(i), self._samples.label_list[i]
         chosen = self._numbers(index)
         labels = self._samples.labels[chosen] if self._samples.classes else [None] * len(chosen)
         return self._stacked(chosen.tolist()), labels  # type: ignore[return-value]
@@ -120,7 +119,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     def image(self, index: SupportsIndex) -> Pixels:
         """Return an image without its label, (H, W, C) of uint8."""
-        return self._store.image(self._number(index))
+        return next(self._store.images([self._number(index)]))
 
     def single(self, index: SupportsIndex) -> Pixels:
         """Return an image as `image` does, for those who want a few of many: the records of the others are not read."""
