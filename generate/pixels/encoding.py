@@ -31,17 +31,7 @@ class ImageEncoding(BaseModel):
         return {**self.model_dump(), "containers": list(containers)}
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
-        """Return the encoded bytes of an image.
-
-        Parameters
-        ----------
-        image : (H, W, C) ndarray of uint8, RGB or grey (C = 3 or 1)
-
-        Raises
-        ------
-        MachineError
-            If OpenCV's encoder fails (it reports no reason).
-        """
+        """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey; MachineError if OpenCV fails."""
         import cv2  # here, as reading and exporting a data set need none
 
         colour = image.shape[2] == 3

@@ -32,20 +32,11 @@ _HALF_WINDOW = _gaussian()
 
 
 def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
-    """Return the multi-scale structural similarity of an image and its clean one.
+    """Return the multi-scale structural similarity of an (H, W, C) image of uint8 and its clean one, 1 for equal images.
 
     Five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, K 0.01 and 0.03, each channel by itself and then
     their mean: what TensorFlow's ``ssim_multiscale`` and pytorch-msssim compute. An odd side is continued by its last row or column
-    before it is halved, as TensorFlow does.
-
-    Parameters
-    ----------
-    clean, image : (H, W, C) ndarray of uint8
-
-    Returns
-    -------
-    float or None
-        1 for equal images; None where the shapes differ or a side is below 176 pixels.
+    before it is halved, as TensorFlow does. None where the shapes differ or a side is below 176 pixels.
     """
     if clean.shape != image.shape or min(clean.shape[:2]) < LEAST_SIDE:
         return None

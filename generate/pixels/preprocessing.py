@@ -155,13 +155,7 @@ Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
 def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
-    """Return a preprocessing as it stands in a manifest.
-
-    Raises
-    ------
-    VerificationError
-        No build has such a preprocessing; says which settings are wrong.
-    """
+    """Return a preprocessing as it stands in a manifest; VerificationError says which settings no build has."""
     try:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:

@@ -53,16 +53,9 @@ def samples_of(first: int, original: Sample, regions: Regions, start: int, stop:
 
 
 class RegionSource(Source):
-    """Regions of another source's images.
+    """Regions of another source's images, crops or embedded images, as the table says.
 
-    Parameters
-    ----------
-    images : Source
-        Whose images they are regions of.
-    table : RegionTable
-        Says whether a region is a crop or an embedded image.
-    samples : sequence of Region, optional
-        Those that are known; `load` takes others too.
+    `samples` are those that are known; `load` takes others too.
     """
 
     def __init__(self, images: Source, table: RegionTable, samples: Iterable[Region] = ()) -> None:

@@ -16,15 +16,7 @@ _BUFFER = 1 << 19
 
 
 class LargeFile:
-    """A new file; the end of its `with` waits until it is on disk, and only then it counts.
-
-    Raises
-    ------
-    FileExistsError
-        There is a file already.
-    OSError
-        The disk is full or fails.
-    """
+    """A new file; the end of its `with` waits until it is on disk, and only then it counts. A file that is there is left alone."""
 
     def __init__(self, path: Path | str) -> None:
         self.sha256 = hashlib.sha256()

@@ -60,17 +60,9 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
 
 
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
-    """List the regular files below a folder of a data set.
+    """List the regular files below a folder of a data set, `below`; a missing one is empty. `prune`: folders with listings of their own.
 
-    Parameters
-    ----------
-    root : Path
-        The data set.
-    below : str
-        Relative POSIX path of the folder to list; a missing one is empty. Where a link stands on the way, the listing is empty and has
-        no problem: the listing of the whole has it.
-    prune : container of str
-        Relative paths of folders with listings of their own.
+    Where a link stands on the way, the listing is empty and has no problem: the listing of the whole has it.
     """
     listing = Listing()
     parts = below.split("/") if below else []

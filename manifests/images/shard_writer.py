@@ -41,18 +41,8 @@ def shard_pieces(
 ) -> list[Piece]:
     """Return a shard, as pieces that follow each other; they may be views of `rows`.
 
-    Parameters
-    ----------
-    rows : (N, H, W, C) ndarray of uint8, C-contiguous, or sequence of bytes
-        Pixels, or encoded images.
-    labels, indices : sequence of int
-        The samples' labels and indices.
-    pixels : sequence of str
-        Pixel digests, hexadecimal, without a prefix.
-    set_id, build : str
-        Written as attributes.
-    encoding : str
-        ``raw``, or the format of the encoded images.
+    Rows are pixels, (N, H, W, C) of uint8, C-contiguous, or encoded images; `encoding` is ``raw``, or the format of these. `pixels` are
+    digests, hexadecimal, without a prefix; `set_id` and `build` become attributes.
     """
     columns: Columns = {
         LABELS: np.asarray(labels, np.int64),

@@ -75,15 +75,7 @@ def _dataset(file: Any, name: str) -> Any:
 
 
 class Shard:
-    """An open shard: `rows` of pixels, or of encoded images where `encoded`.
-
-    Raises
-    ------
-    NotAShard
-        The file is HDF5 but not a shard, or not HDF5.
-    OSError
-        The file cannot be opened.
-    """
+    """An open shard: `rows` of pixels, or of encoded images where `encoded`; NotAShard where the file is not one."""
 
     def __init__(self, path: Path) -> None:
         import h5py
@@ -137,13 +129,7 @@ class Shard:
         return int.from_bytes(head[at : at + 8], "little")
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a whole data set beside the images: `labels`, `index` or `pixels`.
-
-        Raises
-        ------
-        NotAShard
-            It is missing or has not one entry a row.
-        """
+        """Return `labels`, `index` or `pixels`, which stand beside the images; NotAShard where it has not one entry a row."""
         dataset = _dataset(self._file, name)
         shape, dtype = ((self.rows, 32), np.dtype(np.uint8)) if name == PIXELS else ((self.rows,), np.dtype(np.int64))
         if (dataset.shape, dataset.dtype) != (shape, dtype):

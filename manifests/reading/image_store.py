@@ -75,17 +75,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 class StoredImages:
-    """An `ImageStore` of a directory.
-
-    Parameters
-    ----------
-    directory : Path
-        Of the data set.
-    record : SetRecord
-    encoding : {"png", "jpeg"}
-    prefer : {"folder", "hdf5"}, optional
-        As in `corruptset.open`.
-    """
+    """An `ImageStore` of a data set's directory; `prefer` as in `corruptset.open`."""
 
     def __init__(self, directory: Path, record: SetRecord, encoding: str, prefer: Container | None = None) -> None:
         self._directory = directory
@@ -142,13 +132,7 @@ class StoredImages:
             start += count
 
     def pixel_digest(self) -> str:
-        """Return the set's digest, of the pixels of all images.
-
-        Raises
-        ------
-        VerificationError
-            The pixels that were encoded are not stored.
-        """
+        """Return the set's digest, of the pixels of all images; VerificationError where those that were encoded are not stored."""
         if self.encoding != "png":
             raise VerificationError(
                 f"{self._directory} has images as {self.encoding.upper()}, and digests are of the pixels before that. "

@@ -16,16 +16,7 @@ from .image_store import damaged
 
 
 class SampleTable:
-    """The rows of samples.jsonl, read when they are first used.
-
-    Parameters
-    ----------
-    path : Path
-        Of samples.jsonl.
-    counts : iterable of int
-        How many samples its sets have: all the same number.
-    classes : sequence of ClassRecord
-    """
+    """The rows of samples.jsonl, read when they are first used; `counts` are how many samples its sets have, all the same number."""
 
     def __init__(self, path: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
         self._path = path
