@@ -17,10 +17,9 @@ from .disk.remote import data_folder
 from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
-from .reading.image_set import ImageSet, TransformedSet
+from .reading.image_set import ImageSet, SampleTable, TransformedSet
 from .reading.image_store import Container, ImageStore, StoredImages
 from .reading.notebook import contact_sheet, figure
-from .reading.sample_table import SampleTable
 from .reading.set_group import SetGroup, by_corruption, matching
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .records.report import Progress

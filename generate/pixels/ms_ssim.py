@@ -25,7 +25,9 @@ _C2 = (0.03 * 255) ** 2
 def _gaussian() -> NDArray[np.float32]:
     """Return the weights of the window's five pairs and half of its middle's, a pair of its own; exact decimals, so the same everywhere."""
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
-    return np.array([float(v / sum(values)) for v in values[:6]], np.float32) / np.array([1, 1, 1, 1, 1, 2], np.float32)
+    weights = np.array([float(v / sum(values)) for v in values[:6]], np.float32)
+    weights[5] /= 2
+    return weights
 
 
 _HALF_WINDOW = _gaussian()
@@ -145,15 +147,10 @@ def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def
     for x in range(columns.size):
         columns[x] = upper[x] + lower[x]
     pairs = columns.size // (2 * channels)
-    if channels == 3:  # without a loop over channels, which does not vectorise
-        for x in range(pairs):
-            out[3 * x] = quarter * (columns[6 * x] + columns[6 * x + 3])
-            out[3 * x + 1] = quarter * (columns[6 * x + 1] + columns[6 * x + 4])
-            out[3 * x + 2] = quarter * (columns[6 * x + 2] + columns[6 * x + 5])
-    else:
-        for x in range(pairs):
-            for c in range(channels):
-                out[x * channels + c] = quarter * (columns[2 * x * channels + c] + columns[(2 * x + 1) * channels + c])
+    for c in range(channels):
+        for x in range(c, pairs * channels, channels):
+            left = 2 * x - c
+            out[x] = quarter * (columns[left] + columns[left + channels])
     for j in range(pairs * channels, out.size):  # the last column of an odd side counts twice
         last = columns[columns.size - out.size + j]
         out[j] = quarter * (last + last)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from ..images.pictures import png_bytes
 from ..records.models import ClassRecord, SampleRecord
 from .image_store import Pixels
-from .sample_table import SampleTable
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-    from .image_set import ImageSet
+    from .image_set import ImageSet, SampleTable
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from ...digests import digits
@@ -117,11 +118,11 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
     rows = [(s.id, s.label, s.sha256) for s in samples]
     sets = [(s.id, [stage.as_json() for stage in s.stages], s.count, s.pixel_digest) for s in manifest.sets]
 
-    def whole() -> str:
-        return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
-
+    whole = partial(
+        build_digest, seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets
+    )
     for path, name, stated, compute in (
-        (SAMPLES, "source.digest", manifest.source.digest, lambda: source_digest(rows)),
+        (SAMPLES, "source.digest", manifest.source.digest, partial(source_digest, rows)),
         (MANIFEST, "digest", manifest.digest, whole),
     ):
         try:
