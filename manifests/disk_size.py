@@ -25,7 +25,7 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
     """Return how much a whole data set takes, from its records: its images are not looked at."""
     containers = manifest.encoding["containers"]
     listed = sum(f.bytes for f in manifest.files) + len(manifest_bytes(manifest))
-    listed += sum(len(f"{f.path}\n".encode()) + 66 for f in manifest.files) + 66 + len(f"{MANIFEST}\n")  # SHA256SUMS
+    listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in manifest.files)])  # SHA256SUMS
     places = set_places(manifest)
     single = sum(one.bytes for one in manifest.sets if not places[one.id][0].endswith(".npy")) if containers != ["hdf5"] else 0
     if "hdf5" not in containers or single == 0:
@@ -38,6 +38,6 @@ def disk_size(root: Path, manifest: Manifest) -> DiskSize:
 def _in_shards(root: Path, one: SetRecord) -> int:
     """Return how many of a set's bytes are in shards, where it is in files too: half, or as many for each image where they are pixels."""
     first = next(read_jsonl(root / set_path(one.id), ImageRecord), None)
-    rows = [f for f in first.files if f.row is not None] if first is not None else []
-    same = first is not None and len({f.sha256 for f in first.files}) == 1
-    return one.bytes // 2 if same else one.count * sum(f.bytes for f in rows)
+    files = [] if first is None else first.files
+    same = len({f.sha256 for f in files}) == 1
+    return one.bytes // 2 if same else one.count * sum(f.bytes for f in files if f.row is not None)

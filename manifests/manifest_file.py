@@ -39,13 +39,7 @@ def _sorted(value: Any) -> Any:
 
 
 def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
-    """Return a manifest from its bytes, held to the models.
-
-    Raises
-    ------
-    VerificationError
-        Lists every field that is wrong.
-    """
+    """Return a manifest from its bytes, held to the models, or raise VerificationError with every field that is wrong."""
     manifest, mistakes = record_or_mistakes(Manifest, data)
     if manifest is None:
         raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(mistakes)}")
@@ -93,12 +87,7 @@ def _incomplete(directory: Path) -> str:
 def load_manifest(directory: Path | str) -> Manifest:
     """Return the manifest of a data set.
 
-    Raises
-    ------
-    IncompleteBuild
-        There is no manifest.json; says how to resume.
-    VerificationError
-        It is not a manifest; lists every field that is wrong.
+    IncompleteBuild says how to resume where there is none; VerificationError lists every field that is wrong.
     """
     directory = data_folder(directory)
     data = read_manifest(directory, follow_links=True)

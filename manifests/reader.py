@@ -17,12 +17,10 @@ from .disk.remote import data_folder
 from .layout import REGIONS, SAMPLES
 from .manifest_file import load_manifest
 from .partial import load_partial
-from .reading.image_set import ImageSet, TransformedSet
-from .reading.image_store import Container, ImageStore
+from .reading.image_set import ImageSet, SampleTable, TransformedSet
+from .reading.image_store import Container, ImageStore, StoredImages
 from .reading.notebook import contact_sheet, figure
-from .reading.sample_table import SampleTable
-from .reading.set_group import SetGroup, matching, severities_of
-from .reading.stored_images import StoredImages
+from .reading.set_group import SetGroup, by_corruption, matching
 from .records.models import ClassRecord, Manifest, SampleRecord, SetRecord
 from .records.report import Progress
 from .regions.crops import Crops, RegionIndex
@@ -220,11 +218,12 @@ class DataSet(Mapping[str, ImageSet]):
         UnknownSet
             There is none; suggests a near name.
         """
-        if numbered := severities_of(self._sets.values(), corruption):
-            return SetGroup(f"{corruption} of {self.manifest.name}", {n: self._image_set(record) for n, record in numbered.items()})
+        if corruption in self._alone:
+            numbered = {number: self._image_set(record) for number, record in self._alone[corruption].items()}
+            return SetGroup(f"{corruption} of {self.manifest.name}", numbered)
         if corruption in self.absent:
             raise UnknownSet(self._why_absent(corruption))
-        near = suggest(str(corruption), [*self._names, *self._corruptions])
+        near = suggest(str(corruption), [*self._names, *sorted(self._alone)])
         raise UnknownSet(f"{self.path} has no set {corruption!r} among its {len(self._sets)}.{near} See set_ids and aliases.")
 
     def select(
@@ -286,11 +285,10 @@ class DataSet(Mapping[str, ImageSet]):
         except ModuleNotFoundError as e:
             raise PluginError(f"Schedules come with the package corruptset-streams ({e}): `pip install corruptset-streams`.") from None
 
-    @property
-    def _corruptions(self) -> list[str]:
-        """The corruptions that are alone in a set with a severity or level."""
-        alone = {r.stages[0].corruption for r in self._sets.values() if len(r.stages) == 1}
-        return sorted(name for name in alone if severities_of(self._sets.values(), name))
+    @cached_property
+    def _alone(self) -> dict[str, dict[float, SetRecord]]:
+        """The corruptions that are alone in a set with a severity or level, and these sets."""
+        return by_corruption(self._sets.values())
 
     def _why_absent(self, set_id: str) -> str:
         return (
@@ -299,12 +297,8 @@ class DataSet(Mapping[str, ImageSet]):
         )
 
     def _image_set(self, record: SetRecord) -> ImageSet:
-        store: ImageStore
-        if self._store_of is None:
-            store = StoredImages(self.path, record, self.manifest.encoding["format"], self.prefer)
-        else:
-            store = self._store_of(record)
-        return ImageSet(self.manifest.name, record, self._samples, store)
+        stored = StoredImages(self.path, record, self.manifest.encoding["format"], self.prefer)
+        return ImageSet(self.manifest.name, record, self._samples, self._store_of(record) if self._store_of else stored)
 
     def crops(self, sample_id: str, *, side: int | None = None) -> Crops:
         """Return the regions of a source image, sorted by side, y and x, whether they are stored or cut now; `side`: only those.
@@ -321,7 +315,7 @@ class DataSet(Mapping[str, ImageSet]):
         return RegionIndex(self.record_file(REGIONS), self.manifest, self.samples)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names or (isinstance(name, str) and bool(severities_of(self._sets.values(), name)))
+        return name in self._names or name in self._alone
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sets)
@@ -340,7 +334,7 @@ class DataSet(Mapping[str, ImageSet]):
         return figure(repr(self), lambda: contact_sheet(self.path))
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [*self._names, *self._corruptions]
+        return [*self._names, *sorted(self._alone)]
 
 
 def _unknown_family(corruption: str) -> str:

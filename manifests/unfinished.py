@@ -41,13 +41,7 @@ def write_unfinished(directory: Path, state: Unfinished) -> None:
 
 
 def read_unfinished(directory: Path) -> Unfinished | None:
-    """Return what build.json says; None where there is none, or it is damaged, or of another version of corruptset.
-
-    Raises
-    ------
-    OSError
-        It is there and cannot be read.
-    """
+    """Return what build.json says; None where there is none, or it is damaged, or of another version of corruptset."""
     data = read_hashed(directory / BUILD, MANIFEST_CAP)
     return None if data is None else record_or_mistakes(Unfinished, data)[0]
 
@@ -76,12 +70,7 @@ def set_files(state: Unfinished, sets: Iterable[str]) -> SetFiles:
 def extension_files(directory: Path, manifest: Manifest, sha256: str) -> SetFiles | None:
     """Return the files of an unfinished extension of a data set; None where there is none.
 
-    Parameters
-    ----------
-    directory : Path
-    manifest : Manifest
-    sha256 : str
-        Of manifest.json: a build that extends another manifest is no extension of this data set.
+    `sha256` is of manifest.json: a build that extends another manifest is no extension of this data set.
     """
     try:
         state = None if (directory / WORK_FOLDER).is_symlink() else read_unfinished(directory)

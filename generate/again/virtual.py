@@ -17,8 +17,7 @@ from ...manifests.disk.jsonl import row_at
 from ...manifests.images.pictures import decode
 from ...manifests.layout import set_path
 from ...manifests.reader import DataSet, FamilyOf
-from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels
-from ...manifests.reading.stored_images import StoredImages
+from ...manifests.reading.image_store import BLOCK_BYTES, Container, Pixels, StoredImages
 from ...manifests.records.digests import set_digest, sha256_bytes
 from ...manifests.records.models import ImageRecord, SetRecord
 from ...manifests.records.report import Progress

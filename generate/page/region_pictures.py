@@ -53,8 +53,7 @@ def _crops_of_first(data: DataSet) -> Crops | None:
         return None
     source, samples = first_region.source, read_jsonl(data.record_file(SAMPLES), SampleRecord)
     regions = [(s.index, s.region) for s in takewhile(lambda s: s.region is not None and s.region.source == source, samples)]
-    known = [(index, region) for index, region in regions if region is not None]
-    return StoredCrops(data["clean"].single, [index for index, _ in known], [region for _, region in known])
+    return StoredCrops(data["clean"].single, [(index, region) for index, region in regions if region is not None])
 
 
 def _mosaic(crops: Crops, numbers: list[int | None], name: str, about: str) -> Picture:

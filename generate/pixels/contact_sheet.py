@@ -17,23 +17,15 @@ _NUMBERED = re.compile(r"(.*?)([0-9]*)")
 
 
 def sheet_lines(cells: Iterable[tuple[str, Picture]]) -> list[Line]:
-    """Return sets' images as the lines of a sheet.
+    """Return sets' images, given as (set id, image), as the lines of a sheet.
 
-    Parameters
-    ----------
-    cells : iterable of (set id, (H, W, C) ndarray of uint8)
+    Block below block, in each of them in the order of `cells`, and what differs in a number alone by that number: corruptions with their
+    severities, six a line; gradual degradations with their levels, ten a line; single sets with names of their own, six a line; and
+    chains, as grids of what comes first x what comes last (of a chain of three the row is its first two).
 
-    Returns
-    -------
-    list of Line
-        Block below block, in each of them in the order of `cells`, and what differs in a number alone by that number: corruptions
-        with their severities, six a line; gradual degradations with their levels, ten a line; single sets with names of their
-        own, six a line; and chains, as grids of what comes first x what comes last (of a chain of three the row is its first two).
-
-        Rows that have a column in common, directly or by way of other rows, are one grid: fog and snow before two noises
-        are one, the noises before fog and snow another, and fifteen corruptions before each other a single one. A set
-        that is the first stage of a row alone stands in that row, in a column of its own; it stands in its corruption's
-        line too where others of that line are no rows.
+    Rows that have a column in common, directly or by way of other rows, are one grid: fog and snow before two noises are one, the noises
+    before fog and snow another, and fifteen corruptions before each other a single one. A set that is the first stage of a row alone
+    stands in that row, in a column of its own; it stands in its corruption's line too where others of that line are no rows.
     """
     given = dict(cells)
     named = {name: given[name] for name in _by_number(given)}
@@ -87,14 +79,12 @@ def _wrapped(label: str, cells: Sequence[Cell], width: int) -> list[Line]:
 
 def _grids(columns_of: Mapping[str, Sequence[str]]) -> list[dict[str, Sequence[str]]]:
     """Return rows and their columns in groups that have neither a row nor a column in common."""
-    grids: list[dict[str, Sequence[str]]] = []
+    grids: list[frozenset[str]] = []
     for row, columns in columns_of.items():
-        met = [g for g in grids if not set(columns).isdisjoint(c for own in g.values() for c in own)]
-        joined = {r: own for g in met for r, own in g.items()} | {row: columns}
-        grids = [g for g in grids if g not in met] + [joined]
-    order = {row: i for i, row in enumerate(columns_of)}
-    sorted_rows = [dict(sorted(g.items(), key=lambda item: order[item[0]])) for g in grids]
-    return sorted(sorted_rows, key=lambda g: order[next(iter(g))])
+        met = [grid for grid in grids if any(not set(columns).isdisjoint(columns_of[other]) for other in grid)]
+        grids = [grid for grid in grids if grid not in met] + [frozenset({row}).union(*met)]
+    in_order = dict.fromkeys(next(grid for grid in grids if row in grid) for row in columns_of)
+    return [{row: columns for row, columns in columns_of.items() if row in grid} for grid in in_order]
 
 
 def _grid(rows: Mapping[str, Sequence[str]], chains: Mapping[tuple[str, str], Picture], alone: Mapping[str, Picture]) -> list[Line]:
@@ -139,17 +129,9 @@ def _spread(items: Sequence[str], count: int) -> list[str]:
 
 
 def contact_sheet(cells: Iterable[tuple[str, Picture]], *, clean: Picture | None = None, title: str = "", side: int = LARGEST) -> bytes:
-    """Return sets' images as a sheet, as PNG.
+    """Return sets' images, given as (set id, image), as a PNG sheet: `title` above, and `clean` first, on a line of its own.
 
-    Parameters
-    ----------
-    cells : iterable of (set id, (H, W, C) ndarray of uint8)
-    clean : (H, W, C) ndarray of uint8, optional
-        The uncorrupted picture, shown first, on a line of its own.
-    title : str
-        Written above.
-    side : int
-        Pixels of the longer side of a picture at most.
+    No picture's longer side has more than `side` pixels.
     """
     first = [] if clean is None else [Line("", [("clean", clean)])]
     return sheet([*first, *sheet_lines(cells)], title=title, side=side)

@@ -31,27 +31,17 @@ class ImageEncoding(BaseModel):
         return {**self.model_dump(), "containers": list(containers)}
 
     def encode(self, image: NDArray[np.uint8]) -> bytes:
-        """Return the encoded bytes of an image.
-
-        Parameters
-        ----------
-        image : (H, W, C) ndarray of uint8, RGB or grey (C = 3 or 1)
-
-        Raises
-        ------
-        MachineError
-            If OpenCV's encoder fails (it reports no reason).
-        """
+        """Return the encoded bytes of an (H, W, C) image of uint8, RGB or grey; MachineError if OpenCV fails."""
         import cv2  # here, as reading and exporting a data set need none
 
         colour = image.shape[2] == 3
         pixels = cv2.cvtColor(image, cv2.COLOR_RGB2BGR) if colour else image
-        done, data = cv2.imencode(f".{self.format}", pixels, self._options(colour))
+        done, data = cv2.imencode(f".{self.format}", pixels, self._options(cv2, colour))
         if not done:
             raise MachineError(f"OpenCV could not encode an image of {image.shape} as {self.format}.")
         return bytes(data)
 
-    def _options(self, colour: bool) -> list[int]:
+    def _options(self, cv2: Any, colour: bool) -> list[int]:
         raise NotImplementedError
 
 
@@ -70,9 +60,7 @@ class JpegEncoding(ImageEncoding):
     """Optimised Huffman tables: the same pixels in about 5 % fewer bytes, at twice the time."""
     subsampling: Literal["4:2:0", "4:2:2", "4:4:4"] = "4:2:0"
 
-    def _options(self, colour: bool) -> list[int]:
-        import cv2
-
+    def _options(self, cv2: Any, colour: bool) -> list[int]:
         options = [cv2.IMWRITE_JPEG_QUALITY, self.quality, cv2.IMWRITE_JPEG_OPTIMIZE, int(self.optimize)]
         if not colour:
             return options
@@ -87,9 +75,7 @@ class PngEncoding(ImageEncoding):
 
     format: Literal["png"] = "png"
 
-    def _options(self, colour: bool) -> list[int]:
-        import cv2
-
+    def _options(self, cv2: Any, colour: bool) -> list[int]:
         return [cv2.IMWRITE_PNG_COMPRESSION, 3]
 
 

@@ -40,16 +40,9 @@ def measured_indices(ids: Sequence[str], images: int | Literal["all"]) -> frozen
 
 
 def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
-    """Return PSNR, SSIM and the fraction of changed pixels of one image against its clean one.
+    """Return PSNR, SSIM and the fraction of changed pixels of an (H, W, C) image of uint8 against its clean one.
 
-    Parameters
-    ----------
-    clean, image : (H, W, C) ndarray of uint8
-
-    Returns
-    -------
-    (psnr, ssim, changed) : tuple of float or None
-        All None where the shapes differ; psnr None where nothing changed.
+    All are None where the shapes differ; PSNR is None where nothing changed.
     """
     if clean.shape != image.shape:
         return None, None, None
@@ -59,14 +52,10 @@ def measure(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> Measured:
 
 
 def ssim(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
-    """Return the mean structural similarity of two images: 7x7 uniform windows, sample covariance, mean over channels.
+    """Return the mean structural similarity of two (H, W, C) images of uint8: 7x7 uniform windows, sample covariance, mean over channels.
 
     It is scikit-image's ``structural_similarity(a, b, channel_axis=2, data_range=255)`` at a small part of the time: window
-    sums of 8-bit values are exact integers, which slide down the image.
-
-    Parameters
-    ----------
-    a, b : (H, W, C) ndarray of uint8, H and W at least 7
+    sums of 8-bit values are exact integers, which slide down the image. H and W are at least 7.
     """
     return float(_compare(np.ascontiguousarray(a), np.ascontiguousarray(b))[2])
 

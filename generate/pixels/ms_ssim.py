@@ -23,29 +23,22 @@ _C2 = (0.03 * 255) ** 2
 
 
 def _gaussian() -> NDArray[np.float32]:
-    """Return the first six of the eleven weights of the window, which is symmetric; exact decimals, so the same everywhere."""
+    """Return the weights of the window's five pairs and half of its middle's, a pair of its own; exact decimals, so the same everywhere."""
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
-    return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
+    weights = np.array([float(v / sum(values)) for v in values[:6]], np.float32)
+    weights[5] /= 2
+    return weights
 
 
 _HALF_WINDOW = _gaussian()
 
 
 def ms_ssim(clean: NDArray[np.uint8], image: NDArray[np.uint8]) -> float | None:
-    """Return the multi-scale structural similarity of an image and its clean one.
+    """Return the multi-scale structural similarity of an (H, W, C) image of uint8 and its clean one, 1 for equal images.
 
     Five scales, an 11 x 11 gaussian window of sigma 1.5 that stays inside the image, K 0.01 and 0.03, each channel by itself and then
     their mean: what TensorFlow's ``ssim_multiscale`` and pytorch-msssim compute. An odd side is continued by its last row or column
-    before it is halved, as TensorFlow does.
-
-    Parameters
-    ----------
-    clean, image : (H, W, C) ndarray of uint8
-
-    Returns
-    -------
-    float or None
-        1 for equal images; None where the shapes differ or a side is below 176 pixels.
+    before it is halved, as TensorFlow does. None where the shapes differ or a side is below 176 pixels.
     """
     if clean.shape != image.shape or min(clean.shape[:2]) < LEAST_SIDE:
         return None
@@ -71,27 +64,25 @@ def compile_ms_ssim() -> None:
 def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def]
     """Filter eleven rows, from `first` on, into one; after the last row comes the first."""
     n = rows.shape[0]
-    a, b, c, d = rows[first % n], rows[(first + 1) % n], rows[(first + 2) % n], rows[(first + 3) % n]
-    e, f, g, h = rows[(first + 4) % n], rows[(first + 5) % n], rows[(first + 6) % n], rows[(first + 7) % n]
-    i, j, k = rows[(first + 8) % n], rows[(first + 9) % n], rows[(first + 10) % n]
-    w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
-        outer = w0 * (a[x] + k[x]) + w1 * (b[x] + j[x]) + w2 * (c[x] + i[x])
-        target[x] = outer + w3 * (d[x] + h[x]) + w4 * (e[x] + g[x]) + w5 * f[x]
+        target[x] = 0
+    for k in range(weights.size):
+        _add_pair(rows[(first + k) % n], rows[(first + _WINDOW - 1 - k) % n], weights[k], target)
 
 
 @inner
 def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped-def]
     """Filter a row, in which the channels of a pixel lie side by side."""
-    n = target.size
-    a, b, c, d = row[:n], row[channels : channels + n], row[2 * channels : 2 * channels + n], row[3 * channels : 3 * channels + n]
-    e, f, g = row[4 * channels : 4 * channels + n], row[5 * channels : 5 * channels + n], row[6 * channels : 6 * channels + n]
-    h, i = row[7 * channels : 7 * channels + n], row[8 * channels : 8 * channels + n]
-    j, k = row[9 * channels : 9 * channels + n], row[10 * channels : 10 * channels + n]
-    w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
-    for x in range(n):
-        outer = w0 * (a[x] + k[x]) + w1 * (b[x] + j[x]) + w2 * (c[x] + i[x])
-        target[x] = outer + w3 * (d[x] + h[x]) + w4 * (e[x] + g[x]) + w5 * f[x]
+    for x in range(target.size):
+        target[x] = 0
+    for k in range(weights.size):
+        _add_pair(row[k * channels :], row[(_WINDOW - 1 - k) * channels :], weights[k], target)
+
+
+@inner
+def _add_pair(a, b, weight, target):  # type: ignore[no-untyped-def]
+    for x in range(target.size):
+        target[x] += weight * (a[x] + b[x])
 
 
 @inner
@@ -156,15 +147,10 @@ def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def
     for x in range(columns.size):
         columns[x] = upper[x] + lower[x]
     pairs = columns.size // (2 * channels)
-    if channels == 3:  # without a loop over channels, which does not vectorise
-        for x in range(pairs):
-            out[3 * x] = quarter * (columns[6 * x] + columns[6 * x + 3])
-            out[3 * x + 1] = quarter * (columns[6 * x + 1] + columns[6 * x + 4])
-            out[3 * x + 2] = quarter * (columns[6 * x + 2] + columns[6 * x + 5])
-    else:
-        for x in range(pairs):
-            for c in range(channels):
-                out[x * channels + c] = quarter * (columns[2 * x * channels + c] + columns[(2 * x + 1) * channels + c])
+    for c in range(channels):
+        for x in range(c, pairs * channels, channels):
+            left = 2 * x - c
+            out[x] = quarter * (columns[left] + columns[left + channels])
     for j in range(pairs * channels, out.size):  # the last column of an odd side counts twice
         last = columns[columns.size - out.size + j]
         out[j] = quarter * (last + last)

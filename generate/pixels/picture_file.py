@@ -35,15 +35,8 @@ def check_output(out: Path, *, force: bool, formats: Iterable[str] = FORMATS) ->
 def load(text: str) -> tuple[NDArray[np.uint8], str]:
     """Return the (H, W, C) picture that ``IMAGE`` names, and the key of its random draws.
 
-    Parameters
-    ----------
-    text : str
-        The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or ``sample:NAME``,
-        one of the sample source's photographs: its key is its sample id.
-
-    Raises
-    ------
-    SourceError
+    The path of a picture file, decoded by the rules for sources: its key is the file's name without suffix. Or ``sample:NAME``, one of the
+    sample source's photographs: its key is its sample id.
     """
     return _from_sample(text.removeprefix("sample:")) if text.startswith("sample:") else _from_file(Path(text))
 

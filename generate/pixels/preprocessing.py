@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from ...corruptions.models.surrogate import Surrogate
 from ...errors import ImageError, VerificationError, listed
 from ...manifests.records.parsing import field_mistakes
-from ...manifests.regions.crops import centred
 from ..sources.decoding import MAX_PIXELS
 
 Side = Annotated[int, Field(strict=True, ge=8, le=8192)]
@@ -28,7 +27,17 @@ class _Preprocessing(BaseModel):
 
     def problem(self, width: int, height: int) -> str | None:
         """Return why an image of this size cannot be preprocessed, or None."""
-        return None
+        resized = self.resized(width, height)
+        if resized == (width, height) or resized[0] * resized[1] <= MAX_PIXELS:
+            return None
+        return (
+            f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above the {MAX_PIXELS:,} "
+            "pixels that one image may have; crop it, or leave it out"
+        )
+
+    def resized(self, width: int, height: int) -> tuple[int, int]:
+        """Return the (width, height) that an image of this size is resized to, before its centre is taken."""
+        return self.size(width, height)
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         """Return the (width, height) of the clean image of an image of this size."""
@@ -40,16 +49,6 @@ class _Preprocessing(BaseModel):
         return {"kind": data.pop("kind"), **data}
 
 
-def _too_large(width: int, height: int, resized: tuple[int, int]) -> str | None:
-    """Return why an image that would be resized so cannot be used, or None."""
-    if resized[0] * resized[1] <= MAX_PIXELS:
-        return None
-    return (
-        f"is {width}x{height}: with its short side at {min(resized)} it would be {resized[0]}x{resized[1]}, above the {MAX_PIXELS:,} "
-        "pixels that one image may have; crop it, or leave it out"
-    )
-
-
 class ResizeCrop(_Preprocessing):
     """torchvision's ``Resize(resize)`` (the short side) and ``CenterCrop(crop)``: ImageNet-C has 256 and 224."""
 
@@ -59,13 +58,10 @@ class ResizeCrop(_Preprocessing):
     interpolation: Interpolation = "bilinear"
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
-        """Return (width, height) with the short side at `resize`; the long side is rounded down, as torchvision does."""
+        # the long side is rounded down, as torchvision does
         if width <= height:
             return self.resize, int(self.resize * height / width)
         return int(self.resize * width / height), self.resize
-
-    def problem(self, width: int, height: int) -> str | None:
-        return _too_large(width, height, self.resized(width, height))
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         return self.crop, self.crop
@@ -117,7 +113,7 @@ class SurrogateInput(_Preprocessing):
         return self.width or width, self.height or height
 
     def resized(self, width: int, height: int) -> tuple[int, int]:
-        """Return the (width, height) before the centre is taken; the longer side is rounded down, as torchvision does."""
+        # the longer side is rounded down, as torchvision does
         wanted = self.size(width, height)
         if (width, height) == wanted:
             return wanted
@@ -125,9 +121,6 @@ class SurrogateInput(_Preprocessing):
         if least[0] * height >= least[1] * width:
             return least[0], max(least[0] * height // width, wanted[1])
         return max(least[1] * width // height, wanted[0]), least[1]
-
-    def problem(self, width: int, height: int) -> str | None:
-        return _too_large(width, height, self.resized(width, height))
 
 
 class Pad(_Preprocessing):
@@ -140,6 +133,9 @@ class Pad(_Preprocessing):
         if max(width, height) > self.side:
             return f"is {width}x{height}, larger than the canvas of {self.side}x{self.side} that it is to lie on; leave it out"
         return None
+
+    def resized(self, width: int, height: int) -> tuple[int, int]:
+        return width, height
 
     def size(self, width: int, height: int) -> tuple[int, int]:
         return self.side, self.side
@@ -159,13 +155,7 @@ Preprocessing = Annotated[AnyPreprocessing, Field(discriminator="kind")]
 
 
 def parse_preprocessing(record: Mapping[str, Any]) -> AnyPreprocessing:
-    """Return a preprocessing as it stands in a manifest.
-
-    Raises
-    ------
-    VerificationError
-        No build has such a preprocessing; says which settings are wrong.
-    """
+    """Return a preprocessing as it stands in a manifest; VerificationError says which settings no build has."""
     try:
         preprocessing: AnyPreprocessing = TypeAdapter(Preprocessing).validate_python(dict(record))
     except ValidationError as e:
@@ -212,19 +202,13 @@ def preprocess(image: NDArray[np.uint8] | Image.Image, spec: AnyPreprocessing) -
         raise ImageError(f"The image {problem}.")
     if isinstance(spec, SurrogateInput) and spec.channels == "grey" and picture.mode != "L":
         picture = picture.convert("L")
-    if isinstance(spec, (ResizeCrop, SurrogateInput)):
-        width, height = spec.size(*picture.size)
-        picture = _resized(picture, spec.resized(*picture.size), spec.interpolation)
-        picture = _center_cropped(picture, width, height)
-    elif isinstance(spec, CentralResize):
-        width, height = picture.size
+    width, height = picture.size
+    size = spec.size(width, height)
+    if isinstance(spec, CentralResize):
         picture = _center_cropped(picture, max(1, int(width * spec.fraction)), max(1, int(height * spec.fraction)))
-        picture = _resized(picture, (spec.side, spec.side), spec.interpolation)
-    elif isinstance(spec, Resize):
-        picture = _resized(picture, (spec.side, spec.side), spec.interpolation)
-    out = np.array(picture)
-    if isinstance(spec, Pad):
-        out = centred(out if out.ndim == 3 else out[:, :, None], spec.side)
+    if not isinstance(spec, Pad | Unchanged) and picture.size != (resized := spec.resized(width, height)):
+        picture = picture.resize(resized, Image.Resampling[spec.interpolation.upper()])
+    out = np.array(_center_cropped(picture, *size))
     if out.ndim == 2:
         out = out[:, :, None]
     if spec.channels == "rgb" and out.shape[2] == 1:
@@ -242,18 +226,13 @@ def _picture(image: NDArray[np.uint8] | Image.Image) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(image[:, :, 0] if image.ndim == 3 and image.shape[2] == 1 else image))
 
 
-def _resized(picture: Image.Image, size: tuple[int, int], interpolation: str) -> Image.Image:
-    return picture if picture.size == size else picture.resize(size, Image.Resampling[interpolation.upper()])
-
-
 def _center_cropped(picture: Image.Image, width: int, height: int) -> Image.Image:
-    """Crop around the centre; a smaller image is first padded with black, the odd pixel to the right and below."""
-    w, h = picture.size
-    if width > w or height > h:
-        padded = Image.new(picture.mode, (max(w, width), max(h, height)))
-        padded.paste(picture, (max(width - w, 0) // 2, max(height - h, 0) // 2))
-        picture = padded
-        w, h = picture.size
+    """Crop around the centre; beside a smaller image comes black, the odd pixel to the right and below."""
+    if picture.size == (width, height):
+        return picture
     # round() goes to the even neighbour on a tie, and torchvision's crops depend on it.
-    left, top = round((w - width) / 2.0), round((h - height) / 2.0)
+    left, top = (
+        -((wanted - given) // 2) if wanted > given else round((given - wanted) / 2)
+        for given, wanted in zip(picture.size, (width, height), strict=True)
+    )
     return picture.crop((left, top, left + width, top + height))

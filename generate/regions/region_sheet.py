@@ -22,25 +22,9 @@ _STEPS = (-1, 0, 1)
 
 
 def region_sheet(image: NDArray[np.uint8], recipe: Recipe, seed: int, sample_id: str, *, side: int = LARGEST) -> bytes:
-    """Return a sheet of some of the regions that a build makes of an image, as PNG.
+    """Return a sheet of some of the regions that a build makes of an image, as PNG; no picture's longer side has more than `side` pixels.
 
-    Parameters
-    ----------
-    image : (H, W, C) ndarray of uint8
-    recipe : Recipe
-        With regions.
-    seed : int
-    sample_id : str
-        Of the image: blocks are drawn from it.
-    side : int
-        Pixels of the longer side of a picture at most.
-
-    Raises
-    ------
-    RecipeError
-        The recipe has no regions.
-    SourceError
-        The image is too small for them.
+    RecipeError: the recipe has no regions. SourceError: the image, whose id the blocks are drawn from, is too small for them.
     """
     table = recipe.regions
     if table is None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeVar
 
 from ...manifests.records.models import RegionRecord
 from ...manifests.regions.crops import crop, embedded, resized
 from ...manifests.regions.grids import Regions, region_id
 from ..recipes.region_table import RegionTable
 from ..sources.source import Loaded, Probe, Sample, Source
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,9 @@ def samples_of(first: int, original: Sample, regions: Regions, start: int, stop:
 
 
 class RegionSource(Source):
-    """Regions of another source's images.
+    """Regions of another source's images, crops or embedded images, as the table says.
 
-    Parameters
-    ----------
-    images : Source
-        Whose images they are regions of.
-    table : RegionTable
-        Says whether a region is a crop or an embedded image.
-    samples : sequence of Region, optional
-        Those that are known; `load` takes others too.
+    `samples` are those that are known; `load` takes others too.
     """
 
     def __init__(self, images: Source, table: RegionTable, samples: Iterable[Region] = ()) -> None:
@@ -74,41 +66,37 @@ class RegionSource(Source):
         self.classes = images.classes
         self.notes = images.notes
         self.samples: tuple[Sample, ...] = tuple(samples)
-        self._decoded: tuple[Sample, Loaded] | None = None
-        self._shrunk: tuple[str, int, NDArray[np.uint8]] | None = None
-        self._probed: tuple[Sample, Probe] | None = None
-        self._hashed: tuple[Sample, str] | None = None
+        self._kept: dict[str, tuple[Any, Any]] = {}
+        """What was made last of an image, of each kind: the regions of an image follow each other."""
 
     def __getstate__(self) -> dict[str, Any]:
         lean = copy.copy(self.images)  # regions carry their originals: the list of all images need not travel
         lean.samples = lean.notes = ()
-        return self.__dict__ | {"images": lean, "_decoded": None, "_shrunk": None, "_probed": None, "_hashed": None}
+        return self.__dict__ | {"images": lean, "_kept": {}}
+
+    def _last(self, kind: str, key: Any, make: Callable[[], T]) -> T:
+        """Return what was made last, where it is of `key`, or make it now."""
+        if self._kept.get(kind, (None,))[0] != key:
+            self._kept.pop(kind, None)  # the old one is freed before the new one is made
+            self._kept[kind] = key, make()
+        made: T = self._kept[kind][1]
+        return made
 
     def load(self, sample: Sample) -> Loaded:
         assert isinstance(sample, Region)
-        whole = self._original(sample.original)
+        whole = self._last("image", sample.original, lambda: self.images.load(sample.original))
         if self.table.kind == "crop":
             return Loaded(crop(whole.image, sample.side, sample.y, sample.x), whole.sha256)
-        if self._shrunk is None or self._shrunk[:2] != (sample.original.id, sample.side):
-            self._shrunk = sample.original.id, sample.side, resized(whole.image, sample.side, self.table.interpolation)
-        return Loaded(embedded(self._shrunk[2], self.table.size, sample.y, sample.x), whole.sha256)
-
-    def _original(self, sample: Sample) -> Loaded:
-        """Return an image whole; the last one is kept, for the regions of an image follow each other."""
-        if self._decoded is None or self._decoded[0] != sample:
-            self._decoded = None  # the old one is freed before the new one is decoded
-            self._decoded = sample, self.images.load(sample)
-        return self._decoded[1]
+        side, of = sample.side, self.table.interpolation
+        shrunk = self._last("shrunk", (sample.original.id, side), lambda: resized(whole.image, side, of))
+        return Loaded(embedded(shrunk, self.table.size, sample.y, sample.x), whole.sha256)
 
     def fingerprint(self, sample: Sample) -> str:
         assert isinstance(sample, Region)
-        if self._hashed is None or self._hashed[0] != sample.original:
-            self._hashed = sample.original, self.images.fingerprint(sample.original)
-        return self._hashed[1]
+        return self._last("hash", sample.original, lambda: self.images.fingerprint(sample.original))
 
     def probe(self, sample: Sample) -> Probe:
         assert isinstance(sample, Region)
-        if self._probed is None or self._probed[0] != sample.original:
-            self._probed = sample.original, self.images.probe(sample.original)
+        whole = self._last("probe", sample.original, lambda: self.images.probe(sample.original))
         side = sample.side if self.table.kind == "crop" else self.table.size
-        return Probe(self._probed[1].sha256, side, side, self._probed[1].channels)
+        return Probe(whole.sha256, side, side, whole.channels)

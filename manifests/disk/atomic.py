@@ -16,10 +16,7 @@ from ...errors import VerificationError
 def inside(root: Path, path: str) -> Path:
     """Return where a file of a data set lies; its relative path was held to `safe_path`.
 
-    Raises
-    ------
-    VerificationError
-        A symbolic link on the way leads out of the data set: whoever made it would choose what is read.
+    VerificationError: a symbolic link on the way leads out of the data set; whoever made it would choose what is read.
     """
     step = os.fspath(root)
     for part in path.split("/"):
@@ -76,11 +73,6 @@ def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
     """Write a file, given in one piece or several, so that it is there whole or not at all, also after a power cut.
 
     The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step.
-
-    Raises
-    ------
-    OSError
-        The disk is full or fails; `path` is as it was.
     """
     with replacing(path) as part:
         # the permissions follow the umask; mkstemp would make a file that nobody else on a shared file system may read

@@ -25,13 +25,7 @@ def write_hashed(path: Path, *pieces: bytes) -> None:
 
 
 def read_hashed(path: Path, cap: int | None = None) -> bytes | None:
-    """Return what a file holds after its first line; None where it is missing, no regular file, larger than `cap`, or damaged.
-
-    Raises
-    ------
-    OSError
-        It is there and cannot be read.
-    """
+    """Return what a file holds after its first line; None where it is missing, no regular file, larger than `cap`, or damaged."""
     try:
         info = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

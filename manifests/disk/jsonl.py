@@ -32,13 +32,7 @@ class BadLine(ValueError):
 
 
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
-    """Yield a record or a BadLine for every line, never more than LINE_CAP bytes in memory.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    """
+    """Yield a record or a BadLine for every line, never more than LINE_CAP bytes in memory; OSError where it cannot be read."""
     with open_regular(path) as f:
         number = 0
         while line := f.readline(LINE_CAP):
@@ -54,10 +48,7 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
 def row_at(path: Path, model: type[R], index: int) -> R:
     """Return the record with an ``index``, of a file whose rows are numbered upwards from 0, without reading the others.
 
-    Raises
-    ------
-    VerificationError
-        There is none, or it is not a record of this kind.
+    VerificationError: there is none, or it is not a record of this kind.
     """
     try:
         with open_regular(path) as f:
@@ -94,13 +85,7 @@ def _index(line: bytes) -> int:
 
 
 def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
-    """Yield the records of a JSON lines file.
-
-    Raises
-    ------
-    VerificationError
-        The file is missing or a line is not a record of this kind; says which line and field.
-    """
+    """Yield the records of a JSON lines file; VerificationError says which line and field is not a record, or that there is no file."""
     try:
         for record in scan_jsonl(path, model):
             if isinstance(record, BadLine):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from ...digests import digest_of
@@ -17,15 +16,7 @@ _BUFFER = 1 << 19
 
 
 class LargeFile:
-    """A new file; `close` waits until it is on disk, and only then it counts.
-
-    Raises
-    ------
-    FileExistsError
-        There is a file already.
-    OSError
-        The disk is full or fails.
-    """
+    """A new file; the end of its `with` waits until it is on disk, and only then it counts. A file that is there is left alone."""
 
     def __init__(self, path: Path | str) -> None:
         self.sha256 = hashlib.sha256()
@@ -33,16 +24,14 @@ class LargeFile:
         self.written = 0
         """Bytes."""
         self._path = os.fspath(path)
-        self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  closed by `close` or `abandon`
+        self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  closed by `__exit__`
 
     def write(self, data: Any) -> int:
         """Add bytes or any other C-contiguous buffer; return how many bytes."""
         view = memoryview(data)
         self.sha256.update(view)
-        try:
+        with self._named():
             self._file.write(view)
-        except OSError as e:
-            raise self._named(e) from e
         self.written += view.nbytes
         return view.nbytes
 
@@ -50,33 +39,27 @@ class LargeFile:
         """Return how many bytes were written."""
         return self.written
 
-    def close(self) -> None:
-        """Write what is left and wait until everything is on disk."""
-        try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as e:
-            raise self._named(e) from e
-        finally:
-            self.abandon()
-
-    def abandon(self) -> None:
-        """Close the file, complete or not."""
-        with contextlib.suppress(OSError):  # of bytes that do not fit any more
-            self._file.close()
-
     def __enter__(self) -> LargeFile:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abandon()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                with self._named():
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+        finally:
+            with contextlib.suppress(OSError):  # of bytes that do not fit any more
+                self._file.close()
 
-    def _named(self, error: OSError) -> OSError:
-        """Return an error that names the file; Python names none for a write."""
-        return error if error.filename else OSError(error.errno, error.strerror, self._path)
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Let an error name the file; Python names none for a write."""
+        try:
+            yield
+        except OSError as e:
+            e.filename = e.filename or self._path
+            raise
 
 
 def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:

@@ -60,17 +60,9 @@ def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -
 
 
 def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listing:
-    """List the regular files below a folder of a data set.
+    """List the regular files below a folder of a data set, `below`; a missing one is empty. `prune`: folders with listings of their own.
 
-    Parameters
-    ----------
-    root : Path
-        The data set.
-    below : str
-        Relative POSIX path of the folder to list; a missing one is empty. Where a link stands on the way, the listing is empty and has
-        no problem: the listing of the whole has it.
-    prune : container of str
-        Relative paths of folders with listings of their own.
+    Where a link stands on the way, the listing is empty and has no problem: the listing of the whole has it.
     """
     listing = Listing()
     parts = below.split("/") if below else []
@@ -96,33 +88,25 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
             listing.empty.append(folder)
         for entry in names:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_symlink():
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError as e:
+                listing.block(path, "unreadable", f"cannot be looked at: {e.strerror}")
+                continue
+            if stat.S_ISLNK(info.st_mode):
                 listing.block(path, "symlink", "a symbolic link; it is not followed, and a build writes none")
-            elif entry.is_dir(follow_symlinks=False):
-                if path not in prune:
-                    stack.append(path)
-            else:
-                _add_file(listing, entry, path)
+            elif stat.S_ISREG(info.st_mode):
+                listing.files[path] = info.st_size
+            elif not stat.S_ISDIR(info.st_mode):
+                listing.block(path, "special", "a device, pipe or socket, not a file")
+            elif path not in prune:
+                stack.append(path)
     return listing
 
 
 def empty_folders(listing: Listing, recorded: Iterable[str]) -> Iterator[Problem]:
     """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are named instead."""
-    if not listing.empty:
-        return
     above = {path[:at] for path in recorded for at in range(len(path)) if path[at] == "/"}
     for path in listing.empty:
         if path not in above:
             yield Problem(path, "unexpected", "an empty folder")
-
-
-def _add_file(listing: Listing, entry: os.DirEntry[str], path: str) -> None:
-    try:
-        info = entry.stat(follow_symlinks=False)
-    except OSError as e:
-        listing.block(path, "unreadable", f"cannot be looked at: {e.strerror}")
-        return
-    if stat.S_ISREG(info.st_mode):
-        listing.files[path] = info.st_size
-    else:
-        listing.block(path, "special", "a device, pipe or socket, not a file")

@@ -22,25 +22,8 @@ class Busy(BuildError):
 def locked(path: Path, busy: str, *, wait_s: float = 0.0, shared: bool = False, busy_shared: str | None = None) -> Iterator[None]:
     """Hold the lock of a file, alone or with others who share it; the file and its folder are made where they are missing.
 
-    Parameters
-    ----------
-    path : Path
-        The lock's file. It may be removed, with its folder, while the lock is held.
-    busy : str
-        What the error says: who may hold the lock, and the next step.
-    wait_s : float
-        How long to wait for other processes.
-    shared : bool
-        Hold it together with others who share it.
-    busy_shared : str, optional
-        What the error says where those who hold the lock share it.
-
-    Raises
-    ------
-    Busy
-        Another process holds the lock.
-    BuildError
-        The system has no locks.
+    They may be removed while the lock is held. `Busy` is raised after `wait_s` with `busy`, or with `busy_shared` where those who hold the
+    lock share it: who they may be, and the next step. BuildError says that the system has no locks.
     """
     refuse_without_locks()
     deadline = time.monotonic() + wait_s

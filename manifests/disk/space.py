@@ -10,23 +10,9 @@ from ...quantities import size
 
 
 def check_space(directory: Path, needed: int, what: str, advice: str) -> None:
-    """Refuse to start where there is too little space.
+    """Raise MachineError where less than `needed` bytes are free; `directory` need not exist yet.
 
-    Parameters
-    ----------
-    directory : Path
-        It need not exist yet.
-    needed : int
-        Bytes.
-    what : str
-        What needs them, such as ``the build``.
-    advice : str
-        The next step, a sentence.
-
-    Raises
-    ------
-    MachineError
-        Says how much is free, and how much is needed.
+    `what` needs them, such as ``the build``; `advice` is the next step, a sentence.
     """
     existing = directory.absolute()
     while not existing.exists():

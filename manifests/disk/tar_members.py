@@ -34,10 +34,7 @@ class _Headers:
 def tar_members(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
     """Yield the headers of a tar, up to the mark that closes it; the file may be read elsewhere in between.
 
-    Raises
-    ------
-    tarfile.TarError, ValueError, RecursionError
-        It is no tar, is cut, or is damaged.
+    TarError, ValueError or RecursionError: it is no tar, is cut, or is damaged.
     """
     headers = _Headers(file)
     with tarfile.open(fileobj=cast(IO[bytes], headers), mode="r:", encoding="utf-8") as tar:

@@ -33,12 +33,7 @@ def npy_header(shape: tuple[int, ...], dtype: type[np.generic]) -> bytes:
 def map_array(path: Path) -> tuple[NDArray[Any], int]:
     """Map an array (.npy) into memory, and return it with the offset of its elements in the file; only the header is read.
 
-    Raises
-    ------
-    NotAShard
-        The header is damaged, too long, or says more than the file holds; or the elements are Python objects, which are never loaded.
-    OSError
-        The file cannot be read.
+    NotAShard: a damaged or too long header, or one beyond the file; or elements that are Python objects, which are never loaded.
     """
     with open_regular(path) as file:
         magic = file.read(12)
@@ -59,12 +54,7 @@ def map_array(path: Path) -> tuple[NDArray[Any], int]:
 class ArrayFile:
     """An (N, H, W, C) array of uint8 on disk, mapped into memory; the same interface as a shard of raw pixels.
 
-    Raises
-    ------
-    NotAShard
-        It is an array of another shape or type, or pickled objects (which are never loaded).
-    OSError
-        The file cannot be opened.
+    NotAShard: it is an array of another shape or type, or pickled objects (which are never loaded).
     """
 
     encoded = False

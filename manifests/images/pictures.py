@@ -34,18 +34,9 @@ class NotAPicture(ValueError):
 
 
 def decode(data: bytes | memoryview, encoding_format: str) -> NDArray[np.uint8]:
-    """Return the (H, W, C) pixels, C 1 or 3, of one encoded image.
+    """Return the (H, W, C) pixels, C 1 or 3, of one encoded image, of ``jpeg`` or ``png``: no other decoder is tried.
 
-    Parameters
-    ----------
-    data : bytes
-    encoding_format : {"jpeg", "png"}
-        The only decoder that is tried.
-
-    Raises
-    ------
-    NotAPicture
-        Another format, truncated, more pixels than Pillow's bomb limit, or neither grey nor RGB.
+    NotAPicture: another format, truncated, more pixels than Pillow's bomb limit, or neither grey nor RGB.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)

@@ -11,7 +11,6 @@ a whole build of two-factor-69 takes 15 % more user CPU time (25 % with the syst
 from __future__ import annotations
 
 import secrets
-import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -42,18 +41,8 @@ def shard_pieces(
 ) -> list[Piece]:
     """Return a shard, as pieces that follow each other; they may be views of `rows`.
 
-    Parameters
-    ----------
-    rows : (N, H, W, C) ndarray of uint8, C-contiguous, or sequence of bytes
-        Pixels, or encoded images.
-    labels, indices : sequence of int
-        The samples' labels and indices.
-    pixels : sequence of str
-        Pixel digests, hexadecimal, without a prefix.
-    set_id, build : str
-        Written as attributes.
-    encoding : str
-        ``raw``, or the format of the encoded images.
+    Rows are pixels, (N, H, W, C) of uint8, C-contiguous, or encoded images; `encoding` is ``raw``, or the format of these. `pixels` are
+    digests, hexadecimal, without a prefix; `set_id` and `build` become attributes.
     """
     columns: Columns = {
         LABELS: np.asarray(labels, np.int64),
@@ -76,7 +65,9 @@ def by_hdf5(rows: NDArray[np.uint8] | Sequence[bytes], columns: Columns, set_id:
     """Return a shard as HDF5 itself makes it."""
     with _file_in_memory() as file:
         _write(file, rows, columns, set_id, build, encoding)
-        return _image(file)
+        file.flush()
+        image: bytes = file.id.get_file_image()
+        return image
 
 
 def chunk_rows(count: int, row_bytes: int) -> int:
@@ -127,7 +118,8 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[
     columns: Columns = {LABELS: np.zeros(count, np.int64), INDEX: np.zeros(count, np.int64), PIXELS: np.zeros((count, 32), np.uint8)}
     with _file_in_memory() as file:
         _write(file, zeros, columns, mark, build, "raw")
-        image = _image(file)
+        file.flush()
+        image = file.id.get_file_image()
         chunk = file[RAW].chunks[0]
         chunks = [file[RAW].id.get_chunk_info(i) for i in range(file[RAW].id.get_num_chunks())]
         slots: list[tuple[int, int, Slot]] = [(file[name].id.get_offset(), v.nbytes, name) for name, v in columns.items()]
@@ -143,44 +135,3 @@ def _frame(shape: tuple[int, ...], name_length: int, build: str) -> tuple[tuple[
         frame.append((image[end:offset], slot))
         end = offset + size
     return (*frame, (image[end:], _END))
-
-
-def _image(file: Any) -> bytes:
-    """Return the bytes of a file in memory.
-
-    HDF5 1.14 (h5py before 3.16) takes the mark "open for writing" out of them and leaves the checksum of the first block as it was: no
-    reader opens such a file. HDF5 2.0 computes the checksum again, and so does this: both give the same file.
-    """
-    file.flush()
-    return sealed(file.id.get_file_image())
-
-
-_SEALED = 44
-_WORD = 0xFFFFFFFF
-
-
-def sealed(image: bytes) -> bytes:
-    """Return an HDF5 file whose first block (version 2 or 3, 8-byte offsets) has the checksum of its bytes."""
-    if image[:8] != b"\x89HDF\r\n\x1a\n" or image[8] not in (2, 3) or image[9] != 8:
-        return image
-    checksum = struct.pack("<I", _lookup3(image[:_SEALED]))
-    stored = image[_SEALED : _SEALED + 4]
-    return image if checksum == stored else image[:_SEALED] + checksum + image[_SEALED + 4 :]
-
-
-def _lookup3(data: bytes) -> int:
-    """Return HDF5's checksum of 44 bytes: Bob Jenkins' hash lookup3."""
-    words: tuple[int, ...] = struct.unpack("<11I", data)
-    a = b = c = (0xDEADBEEF + len(data)) & _WORD
-    for i in (0, 3, 6):
-        a, b, c = a + words[i] & _WORD, b + words[i + 1] & _WORD, c + words[i + 2] & _WORD
-        for bits in (4, 6, 8, 16, 19, 4):
-            a, b, c = b, c + b & _WORD, (a - c & _WORD) ^ _turned(c, bits)
-    a, b = a + words[9] & _WORD, b + words[10] & _WORD
-    for bits in (14, 11, 25, 16, 4, 14, 24):
-        a, b, c = b, (c ^ b) - _turned(b, bits) & _WORD, a
-    return b
-
-
-def _turned(word: int, bits: int) -> int:
-    return (word << bits | word >> 32 - bits) & _WORD

@@ -13,6 +13,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ PIXELS = "pixels"
 _LENGTH_AT = {0: 40, 2: 28, 3: 28}
 """Version of a file's first block -> where in it the length of the file stands."""
 _STREAMED = 16 << 20
+_MOST_OPEN = 8
 
 _INHERITED: list[Any] = []
 """Handles that came over a fork. They are kept, not closed: closing would run HDF5 code on state that belongs to the parent."""
@@ -73,15 +75,7 @@ def _dataset(file: Any, name: str) -> Any:
 
 
 class Shard:
-    """An open shard: `rows` of pixels, or of encoded images where `encoded`.
-
-    Raises
-    ------
-    NotAShard
-        The file is HDF5 but not a shard, or not HDF5.
-    OSError
-        The file cannot be opened.
-    """
+    """An open shard: `rows` of pixels, or of encoded images where `encoded`; NotAShard where the file is not one."""
 
     def __init__(self, path: Path) -> None:
         import h5py
@@ -135,13 +129,7 @@ class Shard:
         return int.from_bytes(head[at : at + 8], "little")
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a whole data set beside the images: `labels`, `index` or `pixels`.
-
-        Raises
-        ------
-        NotAShard
-            It is missing or has not one entry a row.
-        """
+        """Return `labels`, `index` or `pixels`, which stand beside the images; NotAShard where it has not one entry a row."""
         dataset = _dataset(self._file, name)
         shape, dtype = ((self.rows, 32), np.dtype(np.uint8)) if name == PIXELS else ((self.rows,), np.dtype(np.int64))
         if (dataset.shape, dataset.dtype) != (shape, dtype):
@@ -176,9 +164,8 @@ class ShardCache:
     An HDF5 handle that is shared over a fork reads wrong bytes, and handles do not pickle: so each worker of a data loader has its own.
     """
 
-    def __init__(self, directory: Path, size: int = 8) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._size = size
         self._start()
 
     def _start(self) -> None:
@@ -186,42 +173,19 @@ class ShardCache:
         self._open: OrderedDict[str, Shard | ArrayFile] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_directory": self._directory, "_size": self._size}
+    def __reduce__(self) -> tuple[type[ShardCache], tuple[Path]]:
+        return ShardCache, (self._directory,)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
-
-    def _get(self, path: str) -> Shard | ArrayFile:
-        shard = self._open.pop(path, None) or open_rows(inside(self._directory, path))
-        self._open[path] = shard
-        while len(self._open) > self._size:
-            self._open.popitem(last=False)[1].close()
-        return shard
-
-    def _leave_parents(self) -> None:
-        """Start with no open shard, in a process that was forked."""
+    @contextmanager
+    def opened(self, path: str) -> Iterator[Shard | ArrayFile]:
+        """Yield the open shard at `path`, to one thread at a time."""
         if self._pid != os.getpid():
             # a thread that does not exist in this process may hold the lock
             _INHERITED.append(self._open)
             self._start()
-
-    def row(self, path: str, row: int) -> NDArray[np.uint8]:
-        """Return one row of the shard at `path`, as stored."""
-        self._leave_parents()
         with self._lock:
-            return self._get(path).row(row)
-
-    def block(self, path: str, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return consecutive rows of a shard of raw pixels, (stop - start, H, W, C)."""
-        self._leave_parents()
-        with self._lock:
-            return self._get(path).block(start, stop)
-
-    def close(self) -> None:
-        """Close what this process opened."""
-        self._leave_parents()
-        with self._lock:
-            while self._open:
-                self._open.popitem()[1].close()
+            shard = self._open.pop(path, None) or open_rows(inside(self._directory, path))
+            self._open[path] = shard
+            while len(self._open) > _MOST_OPEN:
+                self._open.popitem(last=False)[1].close()
+            yield shard

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..images.pictures import png_bytes
 from ..records.models import ClassRecord, SampleRecord
-from .sample_table import SampleTable
+from .image_store import Pixels
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-    from .image_set import ImageSet
+    from .image_set import ImageSet, SampleTable
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
@@ -47,16 +47,16 @@ def encoded_rows(images: ImageSet, samples: Sequence[SampleRecord]) -> Iterator[
     """Yield the rows of a set on a disk, each with the bytes of its image: JPEG as it is stored, pixels as PNG."""
     for i, sample in enumerate(samples):
         image = images.stored(i)[1]
-        data = image.read_bytes() if isinstance(image, Path) else image.tobytes() if image.ndim == 1 else png_bytes(image)
+        data = image.read_bytes() if isinstance(image, Path) else _encoded(image)
         yield {"image": {"bytes": data, "path": None}, "label": sample.label, "id": sample.id}
+
+
+def _encoded(image: Pixels) -> bytes:
+    return image.tobytes() if image.ndim == 1 else png_bytes(image)
 
 
 def _rows(images: ImageSet, samples: SampleTable, stored: bool) -> Iterator[dict[str, Any]]:
     found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
     for sample, image in zip(samples.records, found, strict=True):
-        picture: dict[str, Any] = {"path": None, "bytes": None}
-        if isinstance(image, Path):
-            picture["path"] = str(image.absolute())
-        else:
-            picture["bytes"] = image.tobytes() if image.ndim == 1 else png_bytes(image)
-        yield {"image": picture, **({} if sample.label is None else {"label": sample.label}), "id": sample.id}
+        path, data = (str(image.absolute()), None) if isinstance(image, Path) else (None, _encoded(image))
+        yield {"image": {"path": path, "bytes": data}, **({} if sample.label is None else {"label": sample.label}), "id": sample.id}

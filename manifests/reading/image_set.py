@@ -1,9 +1,10 @@
-"""The images of one set, by index or in order: a map-style data set, which data loaders take as it is."""
+"""The images of one set, by index or in order: a map-style data set, which data loaders take as it is; and the samples of all sets."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
@@ -11,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import VerificationError
+from ..disk.jsonl import read_jsonl, row_at
 from ..images.pictures import picture_of
-from ..records.models import ImageRecord, SetRecord, StoredRecord
-from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels
+from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord
+from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages, damaged
 from .notebook import SHOWN, figure, strip
-from .sample_table import SampleTable
-from .stored_images import StoredImages
 
 T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:
@@ -31,6 +31,42 @@ if TYPE_CHECKING:
 else:
     MapStyle = Sequence
 Labels = NDArray[np.int64]
+
+
+class SampleTable:
+    """The rows of samples.jsonl, read when they are first used; `counts` are how many samples its sets have, all the same number."""
+
+    def __init__(self, path: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
+        self._path = path
+        self._counts = frozenset(counts)
+        self.classes = classes
+
+    def __getstate__(self) -> dict[str, Any]:
+        # samples are read again where they are needed: cheaper than sending them to every worker
+        return {key: value for key, value in self.__dict__.items() if key not in ("records", "labels", "label_list")}
+
+    @cached_property
+    def records(self) -> list[SampleRecord]:
+        """The samples, by index."""
+        records = list(read_jsonl(self._path, SampleRecord))
+        # a row too few or too many would give images the labels of others
+        if [s.index for s in records] != list(range(len(records))) or self._counts - {len(records)}:
+            raise damaged(self._path, f"does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
+        return records
+
+    def record(self, index: int) -> SampleRecord:
+        """Return one of `records`, without reading the others."""
+        return row_at(self._path, SampleRecord, index)
+
+    @cached_property
+    def label_list(self) -> list[int]:
+        """The class index of every sample; None, whatever the type says, where samples have no labels."""
+        return [s.label for s in self.records]  # type: ignore[misc]  # who has labels need not test each for None
+
+    @cached_property
+    def labels(self) -> Labels:
+        """(N,) int64: the class index of every sample; raises where samples have no labels."""
+        return np.array([s.class_index for s in self.records], dtype=np.int64)
 
 
 class SetId(str):
@@ -107,7 +143,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
     def __getitem__(self, index: Any) -> tuple[Pixels, int] | tuple[Pixels, Labels]:
         if _is_one(index):
             i = self._number(index)
-            return self._store.image(i), self._samples.label_list[i]
+            return self.image(i), self._samples.label_list[i]
         chosen = self._numbers(index)
         labels = self._samples.labels[chosen] if self._samples.classes else [None] * len(chosen)
         return self._stacked(chosen.tolist()), labels  # type: ignore[return-value]
@@ -120,7 +156,7 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     def image(self, index: SupportsIndex) -> Pixels:
         """Return an image without its label, (H, W, C) of uint8."""
-        return self._store.image(self._number(index))
+        return next(self._store.images([self._number(index)]))
 
     def single(self, index: SupportsIndex) -> Pixels:
         """Return an image as `image` does, for those who want a few of many: the records of the others are not read."""

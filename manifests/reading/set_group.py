@@ -51,40 +51,44 @@ class SetGroup(Mapping[Key, ImageSet]):
         return list(self._sets)
 
 
-def severities_of(records: Iterable[SetRecord], corruption: str) -> dict[float, SetRecord]:
-    """Return the sets of one corruption alone, by severity, or by level where it has levels; none of chains."""
-    alone = [(record.stages[0], record) for record in records if len(record.stages) == 1]
-    numbered = [(s.level if s.severity is None else s.severity, record) for s, record in alone if s.corruption == corruption]
-    return dict(sorted(((number, record) for number, record in numbered if number is not None), key=lambda one: one[0]))
+def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetRecord]]:
+    """Return corruption -> the sets of it alone, by severity, or by level where it has levels; none of chains."""
+    found: dict[str, dict[float, SetRecord]] = {}
+    for record in records:
+        if len(record.stages) == 1:
+            stage = record.stages[0]
+            number = stage.level if stage.severity is None else stage.severity
+            if number is not None:
+                found.setdefault(stage.corruption, {})[number] = record
+    return {name: dict(sorted(sets.items())) for name, sets in found.items()}
 
 
-def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], *, role: Any, stages: Any, **of_stage: Any) -> list[SetRecord]:
+def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **asked: Any) -> list[SetRecord]:
     """Return the sets that `DataSet.select` selects; raises `UnknownCorruption` for values that no set has."""
-    records = list(records)
-    asked = {name: _values(value) for name, value in {"role": role, "stages": stages, **of_stage}.items() if value is not None}
-    read: dict[str, Callable[[Any], Any]] = {
-        "role": lambda record: record.role,
-        "stages": lambda record: len(record.stages),
-        "corruption": lambda stage: stage.corruption,
-        "severity": lambda stage: stage.severity,
-        "level": lambda stage: stage.level,
-        "family": lambda stage: family_of(stage.corruption),
-    }
+    wanted = {name: _values(value) for name, value in asked.items() if value is not None}
+
+    def facts(record: SetRecord) -> list[dict[str, Any]]:
+        """Return what is true of a set and one of its stages, for each stage."""
+        whole = {"role": record.role, "stages": len(record.stages)}
+        return [
+            {
+                **whole,
+                **{name: getattr(stage, name) for name in ("corruption", "severity", "level")},
+                **({"family": family_of(stage.corruption)} if "family" in wanted else {}),
+            }
+            for stage in record.stages
+        ] or [whole]
+
+    table = [(record, facts(record)) for record in records]
     problems = []
-    for name, values in asked.items():
-        known = {read[name](each) for r in records for each in (r.stages if name in of_stage else [r])} - {None}
+    for name, values in wanted.items():
+        known = {fact[name] for _, each in table for fact in each if fact.get(name) is not None}
         for value in sorted(values - known, key=str):
             near = suggest(str(value), map(str, known))
             problems.append(f"No set has the {name} {value!r}.{near} There are: {first_few([str(v) for v in sorted(known)])}.")
     if problems:
         raise UnknownCorruption("\n".join(problems))
-    whole, staged = [[name for name in asked if (name in of_stage) is each] for each in (False, True)]
-    return [
-        record
-        for record in records
-        if all(read[name](record) in asked[name] for name in whole)
-        and (not staged or any(all(read[name](stage) in asked[name] for name in staged) for stage in record.stages))
-    ]
+    return [record for record, each in table if any(all(fact.get(n) in values for n, values in wanted.items()) for fact in each)]
 
 
 def _values(value: Any) -> frozenset[Any]:

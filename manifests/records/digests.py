@@ -42,17 +42,8 @@ def build_digest(
 ) -> str:
     """Return the digest of a build.
 
-    Parameters
-    ----------
-    seed : int
-    preprocessing : mapping
-        As in the manifest.
-    classes : iterable of ClassRecord
-        As in the manifest; their indices, names and folders count.
-    samples : iterable of (id, label, sha256)
-        In sample order.
-    sets : iterable of (id, stages, count, pixel_digest)
-        Stages as in the manifest; sorted here by id.
+    Samples are (id, label, sha256), in sample order; sets are (id, stages, count, pixel_digest), stages as in the manifest, and are sorted
+    here by id. Of classes the indices, names and folders count.
     """
     # the fields in the order of canonical JSON; the samples, which may be millions, by themselves
     before = canonical({"classes": [[c.index, c.name, c.folder] for c in classes], "preprocessing": dict(preprocessing)})

@@ -8,27 +8,12 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-from importlib.resources import files
 from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
 NAMES = {"manifest": "Manifest", "sample": "SampleRecord", "set-row": "ImageRecord", "region-row": "RegionRow"}
 """Schema -> model."""
-
-
-def load_schema(name: str) -> dict[str, Any]:
-    """Return a shipped schema: "manifest", "sample", "set-row" or "region-row".
-
-    Raises
-    ------
-    ValueError
-        There is no schema of this name.
-    """
-    if name not in NAMES:
-        raise ValueError(f"no schema {name!r}; there are {', '.join(NAMES)}.")
-    schema: dict[str, Any] = json.loads(files(__package__.rpartition(".")[0]).joinpath(f"schema/{name}.json").read_text("utf-8"))
-    return schema
 
 
 def make_schema(name: str) -> dict[str, Any]:

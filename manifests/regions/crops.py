@@ -94,45 +94,25 @@ class Crops(ABC):
 
 
 class StoredCrops(Crops):
-    """Crops that a data set stores as images.
+    """Crops that a data set stores as images: a function from a sample's index to its image, and (index, region) of each crop."""
 
-    Parameters
-    ----------
-    images : callable
-        From a sample's index to its image.
-    indices : sequence of int
-        Of the samples, in order.
-    records : sequence of RegionRecord
-    """
-
-    def __init__(self, images: ImageOf, indices: Sequence[int], records: Sequence[RegionRecord]) -> None:
-        self._images, self._indices, self._records = images, indices, records
+    def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
+        self._images, self._samples = images, samples
 
     def __len__(self) -> int:
-        return len(self._indices)
+        return len(self._samples)
 
     def _region(self, number: int) -> RegionRecord:
-        return self._records[number]
+        return self._samples[number][1]
 
     def _image(self, number: int) -> Pixels:
-        return self._images(self._indices[number])
+        return self._images(self._samples[number][0])
 
 
 class CutCrops(Crops):
-    """Crops that are cut from an image, as its rows of regions.jsonl say.
+    """Crops that are cut from an image, as its rows of regions.jsonl say, at least one; of one side alone, if it is given.
 
-    Parameters
-    ----------
-    image : (H, W, C) ndarray of uint8
-    rows : sequence of RegionRow
-        Of this image; one at least.
-    side : int, optional
-        Only regions of this side.
-
-    Raises
-    ------
-    VerificationError
-        A row reaches beyond the image.
+    VerificationError: a row reaches beyond the image.
     """
 
     def __init__(self, image: Pixels, rows: Sequence[RegionRow], side: int | None) -> None:
@@ -194,7 +174,7 @@ class RegionIndex:
             crops = CutCrops(images(samples[0].index), rows, side)
         else:
             kept = [(s.index, s.region) for s in samples if s.region is not None and side in (None, s.region.side)]
-            crops = StoredCrops(images, [index for index, _ in kept], [region for _, region in kept])
+            crops = StoredCrops(images, kept)
         if not len(crops):
             sides = sorted({row.side for row in rows} | {s.region.side for s in samples if s.region is not None})
             if sides:

@@ -7,18 +7,36 @@ directory: only files are read that a listing found which follows no link, and t
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+
+import numpy as np
 
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
-from ..disk.listing import Listing, empty_folders, list_files, read_small
+from ..disk.listing import empty_folders, list_files, read_small
 from ..disk.remote import data_folder
-from ..layout import FINISH, IMAGES, MANIFEST, PARTIAL, REGIONS, SAMPLES, SETS, SHA256SUMS, WORK_FOLDER, set_places
+from ..images.pictures import own_path
+from ..layout import (
+    FINISH,
+    IMAGES,
+    MANIFEST,
+    PARTIAL,
+    REGIONS,
+    SAMPLES,
+    SETS,
+    SHA256SUMS,
+    SHARDS,
+    WORK_FOLDER,
+    own_names,
+    set_of_shard,
+    set_places,
+)
 from ..manifest_file import read_manifest
-from ..partial import Partial, load_partial, may_be_absent
+from ..partial import load_partial, may_be_absent
 from ..reader import DataSet
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import FileRecord, Manifest, RegionRow, SampleRecord
@@ -26,8 +44,7 @@ from ..records.parsing import record_or_mistakes
 from ..records.report import LEVELS, Level, Problem, Progress, VerificationReport, printable
 from ..unfinished import SetFiles, extension_files
 from .rules import manifest_problems, region_problems, sample_problems, sums_problems
-from .set_tasks import check_sets, set_tasks
-from .sets import SetTask, read_rows
+from .sets import SetCheck, read_rows, run_checks
 
 Rederive = Callable[[DataSet], Iterable[Problem]]
 """Makes samples again from the source, and yields the differences as problems of kind ``rederive``."""
@@ -84,143 +101,176 @@ def verify_directory(
     if isinstance(data, Problem):
         report.add([data])
         return report
-    sha256 = sha256_bytes(data)
     manifest, mistakes = record_or_mistakes(Manifest, data)
     report.add(Problem(MANIFEST, "schema", mistake) for mistake in mistakes)
     if manifest is not None:
-        report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])
-        tasks, listing = _check_files(root, manifest, sha256, report, LEVELS.index(level), jobs, progress or (lambda *_: None))
-        for done, findings in enumerate(check_sets(tasks, listing, jobs), 1):
-            report.add(findings.problems, findings.checked)
-            if progress is not None:
-                progress("sets", done, len(tasks))
-        report.add([], Counter(sets=len(tasks)))
-        if rederive is not None:
-            _rederive(root, rederive, report)
-        if report.problems and _replaced(root, sha256):
-            again = "was replaced meanwhile: a build has extended the data set. Verify again"
-            report.problems = [Problem(MANIFEST, "incomplete", again)]
+        ladder = _Ladder(root, manifest, sha256_bytes(data), level, report)
+        ladder.check_files(jobs, progress or (lambda *_: None))
+        ladder.check_sets(jobs, progress or (lambda *_: None))
+        if rederive is not None and ladder.can_rederive():
+            report.add(rederive(DataSet(root)))
+        with suppress(OSError):
+            if report.problems and sha256_file(root / MANIFEST) != ladder.sha256:
+                again = "was replaced meanwhile: a build has extended the data set. Verify again"
+                report.problems = [Problem(MANIFEST, "incomplete", again)]
     report.problems = sorted(set(report.problems))
     return report
 
 
-def _replaced(root: Path, sha256: str) -> bool:
-    """Return whether the manifest is another one than the one that was read."""
-    try:
-        return sha256_file(root / MANIFEST) != sha256
-    except OSError:
-        return False
+class _Ladder:
+    """The steps of a verification: what they know of the data set, and the report that they add to."""
 
+    def __init__(self, root: Path, manifest: Manifest, sha256: str, level: Level, report: VerificationReport) -> None:
+        self.root, self.manifest, self.sha256, self.level, self.report = root, manifest, sha256, level, report
+        report.digest, report.containers = manifest.digest, tuple(manifest.encoding["containers"])
+        self.places = set_places(manifest)
+        self.folders = frozenset(path for paths in self.places.values() for path in paths if not path.endswith(".npy"))
+        """Folders of images, with listings of their own."""
+        self.samples: list[SampleRecord] | None = None
+        """Where all rows are records."""
+        self.sound: set[str] = set()
+        """Files that have the recorded hash."""
 
-def _check_files(
-    root: Path, manifest: Manifest, sha256: str, report: VerificationReport, level: int, jobs: int, progress: Progress
-) -> tuple[list[SetTask], Listing]:
-    """Check everything but the sets; return the tasks that check them, and the files outside their folders."""
-    report.add(manifest_problems(manifest))
-    partial = _partial(root, manifest, sha256, report)
-    extension = extension_files(root, manifest, sha256)
-    places = set_places(manifest)
-    folders = frozenset(path for paths in places.values() for path in paths if not path.endswith(".npy"))
-    apart = folders if extension is None else folders | extension.places
-    listing = list_files(root, prune=apart | {WORK_FOLDER})
-    report.add(listing.problems, Counter(files=len(listing.files)))
-    if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
-        _note_extension(root, extension, report)
-    absent = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
-    present = _present_files(manifest, listing, report, absent, extension, sizes=level >= LEVELS.index("sizes"))
-    if SHA256SUMS in listing.files:
-        sums = read_small(root, SHA256SUMS, SUMS_CAP)
-        report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, sha256, sums))
-    samples, problems = read_rows(root, SAMPLES, SampleRecord) if SAMPLES in listing.files else (None, [])
-    report.add(problems)
-    if problems:
-        samples = None
-    if samples is not None:
-        report.add(sample_problems(manifest, samples), Counter(samples=len(samples)))
-        rows, problems = read_rows(root, REGIONS, RegionRow) if REGIONS in listing.files else (None, [])
-        report.add(problems or region_problems(manifest, samples, rows))
-    sound = set()
-    if level >= LEVELS.index("hashes"):
-        sound = hash_files(root, present, report, jobs, progress)
-        report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
-    return list(set_tasks(root, manifest, samples, places, apart, sound, level, report)), listing
+    def _note(self, path: str, kind: str, detail: str) -> None:
+        self.report.add([Problem(path, kind, detail)])
 
+    def check_files(self, jobs: int, progress: Progress) -> None:
+        """Check everything but the sets."""
+        root, manifest, report = self.root, self.manifest, self.report
+        report.add(manifest_problems(manifest))
+        absent = self._absent()
+        extension = extension_files(root, manifest, self.sha256)
+        if extension is not None:
+            self.folders |= extension.places
+        listing = list_files(root, prune=self.folders | {WORK_FOLDER})
+        report.add(listing.problems, Counter(files=len(listing.files)))
+        if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
+            self._check_work_folder(extension)
+        recorded = {f.path: f for f in manifest.files}
+        for path in sorted({*recorded, SHA256SUMS} - listing.files.keys() - absent):
+            if not listing.hides(path) and not path.startswith(IMAGES):
+                self._note(path, "missing", "the manifest names this file")
+        present = [record for path, record in sorted(recorded.items()) if path in listing.files]
+        if self.level != "structure":
+            for record in present:
+                if (size := listing.files[record.path]) != record.bytes:
+                    self._note(record.path, "size", f"has {size} bytes, recorded are {record.bytes}")
+            present = [record for record in present if listing.files[record.path] == record.bytes]
+        known = recorded.keys() | {MANIFEST, SHA256SUMS} | ({PARTIAL} if report.partial else set())
+        for path in sorted(listing.files.keys() - known):
+            if extension is None or path not in extension:
+                self._note(path, "unexpected", "no record names this file")
+        if extension is None:  # an extension makes folders before the files in them
+            report.add(empty_folders(listing, recorded))
+        if SHA256SUMS in listing.files:
+            sums = read_small(root, SHA256SUMS, SUMS_CAP)
+            report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, self.sha256, sums))
+        self._check_samples(listing.files)
+        if self.level in ("hashes", "pixels"):
+            self._check_hashes(present, jobs, progress)
+            report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
 
-def _note_extension(root: Path, extension: SetFiles | None, report: VerificationReport) -> None:
-    """Say what the work folder of a build means beside a manifest."""
-    if (root / FINISH).exists():
-        detail = "an extension was stopped while its last files took their places; run the same `corruptset build` command again"
-        report.add([Problem(WORK_FOLDER, "incomplete", detail)])
-    elif extension is None:
-        report.add([Problem(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")])
-    else:
-        report.notes.append(
-            f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. Run the same "
-            "`corruptset build` command again to finish it, or with --abandon to take it back."
-        )
+    def _absent(self) -> frozenset[str]:
+        """Return the files that may be missing, and note in the report which sets PARTIAL.json calls absent."""
+        try:
+            partial = load_partial(self.root)
+        except (VerificationError, OSError) as e:
+            self._note(PARTIAL, "schema", str(e))
+            return frozenset()
+        if partial is None:
+            return frozenset()
+        ids = {s.id for s in self.manifest.sets}
+        if partial.manifest != self.sha256 or partial.digest != self.manifest.digest or not ids >= set(partial.sets):
+            self._note(PARTIAL, "records", "is of another data set than manifest.json")
+            return frozenset()
+        self.report.partial = True
+        self.report.absent = sorted(ids - set(partial.sets))
+        return may_be_absent(self.manifest, partial.sets)
 
+    def _check_work_folder(self, extension: SetFiles | None) -> None:
+        """Say what the work folder of a build means beside a manifest."""
+        if (self.root / FINISH).exists():
+            stopped = "an extension was stopped while its last files took their places; run the same `corruptset build` command again"
+            self._note(WORK_FOLDER, "incomplete", stopped)
+        elif extension is None:
+            self._note(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")
+        else:
+            self.report.notes.append(
+                f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. Run the same "
+                "`corruptset build` command again to finish it, or with --abandon to take it back."
+            )
 
-def _partial(root: Path, manifest: Manifest, sha256: str, report: VerificationReport) -> Partial | None:
-    """Return what PARTIAL.json says, and note in the report which sets it calls absent."""
-    try:
-        partial = load_partial(root)
-    except (VerificationError, OSError) as e:
-        report.add([Problem(PARTIAL, "schema", str(e))])
-        return None
-    if partial is None:
-        return None
-    ids = {s.id for s in manifest.sets}
-    if partial.manifest != sha256 or partial.digest != manifest.digest or not ids >= set(partial.sets):
-        report.add([Problem(PARTIAL, "records", "is of another data set than manifest.json")])
-        return None
-    report.partial = True
-    report.absent = sorted(ids - set(partial.sets))
-    return partial
+    def _check_samples(self, files: dict[str, int]) -> None:
+        """Check samples.jsonl and regions.jsonl, with the manifest and each other."""
+        samples, problems = read_rows(self.root, SAMPLES, SampleRecord) if SAMPLES in files else (None, [])
+        self.report.add(problems)
+        if samples is None or problems:
+            return
+        self.samples = samples
+        self.report.add(sample_problems(self.manifest, samples), Counter(samples=len(samples)))
+        rows, problems = read_rows(self.root, REGIONS, RegionRow) if REGIONS in files else (None, [])
+        self.report.add(problems or region_problems(self.manifest, samples, rows))
 
+    def _check_hashes(self, records: list[FileRecord], jobs: int, progress: Progress) -> None:
+        """Hash whole files, several at once: hashing releases the interpreter's lock."""
+        with ThreadPoolExecutor(jobs) as pool:
+            problems = pool.map(lambda record: hash_problem(self.root, record), records)
+            for done, (record, problem) in enumerate(zip(records, problems, strict=True), 1):
+                if problem is None:
+                    self.sound.add(record.path)
+                self.report.add([] if problem is None else [problem], Counter(bytes=record.bytes))
+                progress("files", done, len(records))
 
-def _present_files(
-    manifest: Manifest, listing: Listing, report: VerificationReport, absent: frozenset[str], extension: SetFiles | None, *, sizes: bool
-) -> list[FileRecord]:
-    """Compare the listing with the manifest's files; return those that are there with the recorded size.
+    def check_sets(self, jobs: int, progress: Progress) -> None:
+        """Check every set that is there."""
+        checks = self._set_checks()
+        done = 0
+        for check, (problems, checked) in run_checks(checks, jobs):
+            self.report.add(problems, checked)
+            if check.part == check.parts - 1:
+                done += 1
+                progress("sets", done, len(checks))
+        self.report.add([], Counter(sets=len(checks)))
 
-    Files that are `absent` need not be there, and those of an extension may be.
-    """
-    recorded = {f.path: f for f in manifest.files}
-    present: list[FileRecord] = []
-    for path in sorted({*recorded, SHA256SUMS}):
-        if path not in listing.files:
-            if not listing.hides(path) and not path.startswith(IMAGES) and path not in absent:
-                report.add([Problem(path, "missing", "the manifest names this file")])
-        elif path in recorded:
-            size, record = listing.files[path], recorded[path]
-            if sizes and size != record.bytes:
-                report.add([Problem(path, "size", f"has {size} bytes, recorded are {record.bytes}")])
-            else:
-                present.append(record)
-    known = recorded.keys() | {MANIFEST, SHA256SUMS} | ({PARTIAL} if report.partial else set())
-    for path in sorted(listing.files.keys() - known):
-        if extension is None or path not in extension:
-            report.add([Problem(path, "unexpected", "no record names this file")])
-    if extension is None:  # an extension makes folders before the files in them
-        report.add(empty_folders(listing, recorded))
-    return present
+    def _set_checks(self) -> list[SetCheck]:
+        """Return the check of each set; shards of no set go to the report."""
+        manifest, samples = self.manifest, self.samples
+        classes = range(len(manifest.classes))
+        trusted = samples is not None and len(classes) > 0 and all(s.label in classes for s in samples)
+        labels = np.array([s.label for s in samples], np.int64) if samples is not None and trusted else None
+        names = None
+        if samples is not None and own_names(manifest):
+            names = [own_path(s.path, s.id, manifest.encoding["format"]) for s in samples]
+        paths = {f.path for f in manifest.files}
+        shards: dict[str | None, set[str]] = defaultdict(set)
+        for path in paths:
+            if path.startswith(SHARDS):
+                shards[set_of_shard(path)].add(path)
+        checks = []
+        lean = manifest.model_copy(update={"recipe": {}, "sets": [], "files": [], "excluded": [], "selection": {}})
+        for record in manifest.sets:
+            places = self.places[record.id]
+            own = shards.pop(record.id, set()) | paths.intersection(path for path in places if path.endswith(".npy"))
+            if record.id not in self.report.absent:
+                checks.append(
+                    SetCheck(
+                        directory=self.root.absolute(),  # workers of an earlier call keep the current directory of that time
+                        manifest=lean,
+                        record=record,
+                        places=places,
+                        labels=labels,
+                        names=names,
+                        prune=self.folders,
+                        shards=frozenset(own),
+                        sound=frozenset(own & self.sound),
+                        level=self.level,
+                    )
+                )
+        for path in sorted(path for strange in shards.values() for path in strange):
+            self._note(path, "unexpected", "a shard of no set")
+        return checks
 
-
-def hash_files(root: Path, records: list[FileRecord], report: VerificationReport, jobs: int, progress: Progress) -> set[str]:
-    """Hash whole files, several at once (hashing releases the interpreter's lock); return the paths that are as recorded."""
-    sound: set[str] = set()
-    with ThreadPoolExecutor(jobs) as pool:
-        problems = pool.map(lambda record: hash_problem(root, record), records)
-        for done, (record, problem) in enumerate(zip(records, problems, strict=True), 1):
-            if problem is None:
-                sound.add(record.path)
-            report.add([] if problem is None else [problem], Counter(bytes=record.bytes))
-            progress("files", done, len(records))
-    return sound
-
-
-def _rederive(root: Path, rederive: Rederive, report: VerificationReport) -> None:
-    blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
-    if any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS)) for p in report.problems):
-        return
-    report.add(rederive(DataSet(root)))
+    def can_rederive(self) -> bool:
+        """Return whether the records can be trusted so far that samples are made again by them."""
+        blocking = {"schema", "records", "digest", "missing", "symlink", "special", "unreadable"}
+        return not any(p.kind in blocking and (p.path in (MANIFEST, SAMPLES) or p.path.startswith(SETS)) for p in self.report.problems)

@@ -127,6 +127,13 @@ def test_an_image_in_anothers_place_is_found(built: Path, tmp_path: Path) -> Non
     assert any("expected is images/contrast/3/val2017/000000000001.jpg" in detail for detail in said)
 
 
+def test_a_row_of_no_sample_is_found(built: Path, tmp_path: Path) -> None:
+    data = shutil.copytree(built, tmp_path / "data")
+    rows = data / "sets/contrast/3.jsonl"
+    rows.write_text(rows.read_text().replace('"index": 1,', '"index": 999,'))
+    assert "row 1 has index 999" in [p.detail for p in verify(data, progress=False).problems if p.path == "sets/contrast/3.jsonl"]
+
+
 def test_pack_unpack_export_rebuild_and_virtual(built: Path, coco: Path, tmp_path: Path) -> None:
     corruptset.pack(built, tmp_path / "packed", progress=False)
     corruptset.unpack(sorted((tmp_path / "packed/data").iterdir()), tmp_path / "unpacked", progress=False)

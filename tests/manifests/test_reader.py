@@ -349,7 +349,6 @@ def test_few_shards_are_open_at_a_time(templates: Make) -> None:
     images = corruptset.open(templates(repeat=20, containers=("hdf5",)))["fog/3"]
     assert len(list(images)) == 100
     assert len(images._store._shards._open) <= 8
-    images._store._shards.close()
     assert images.image(99).shape == (16, 20, 3)
 
 

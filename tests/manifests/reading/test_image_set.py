@@ -14,6 +14,7 @@ from PIL import Image
 from torchvision_cpu import let_torchvision_be_imported
 
 import corruptset
+from corruptset.manifests.images.shards import Shard
 from corruptset.manifests.reading.image_set import ImageSet
 
 Make = Callable[..., Path]
@@ -80,10 +81,10 @@ def test_sizes_that_differ_are_refused_with_the_way_out(templates: Make) -> None
 def test_neighbouring_rows_of_a_shard_are_read_together(templates: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     images = corruptset.open(templates(containers=("hdf5",), shard_rows=5))["fog/3"]
     expected = [images[i] for i in range(5)]
-    cache, calls = images._store._shards, []  # type: ignore[attr-defined]
+    calls: list[tuple[int, ...]] = []
     for name in ("row", "block"):
-        real = getattr(cache, name)
-        monkeypatch.setattr(cache, name, lambda *args, real=real: (calls.append(args[1:]), real(*args))[1])
+        real = getattr(Shard, name)
+        monkeypatch.setattr(Shard, name, lambda *args, real=real: (calls.append(args[1:]), real(*args))[1])
     for numbers, reads in (([0, 1, 2, 3, 4], [(0, 5)]), ([3, 4, 0], [(3, 5), (0,)]), ([2, 1], [(2,), (1,)]), ([], [])):
         calls.clear()
         items = images.__getitems__(numbers)

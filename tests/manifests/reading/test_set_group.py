@@ -16,7 +16,7 @@ from corruptset.corruptions.registry import corruption_names, family_of, get_cor
 from corruptset.errors import UnknownCorruption, UnknownSet
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.reading.image_set import ImageSet
-from corruptset.manifests.reading.set_group import severities_of
+from corruptset.manifests.reading.set_group import by_corruption
 from corruptset.manifests.records.models import SetRecord
 
 
@@ -65,7 +65,7 @@ def test_a_corruption_is_its_severities_or_levels(singles: DataSet, levels: Data
     lines = levels.severities("black_lines")
     assert [(key, images.id) for key, images in lines.items()] == [(k, f"black_lines/{k:02d}") for k in range(1, 31)]
     assert list(chains.severities("fog")) == [3]
-    assert severities_of([r for r in chains.manifest.sets if len(r.stages) > 1], "fog") == {}
+    assert by_corruption(r for r in chains.manifest.sets if len(r.stages) > 1) == {}
     assert repr(singles["fog"]) == "<SetGroup fog of imagenet-c-all: 5 sets, 1, 2, 3, 4, 5>"
     with pytest.raises(UnknownSet, match=r"fog of imagenet-c-all has no set 6\. It has 1, 2, 3, 4, 5\."):
         singles["fog"][6]

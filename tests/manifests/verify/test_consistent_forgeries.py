@@ -22,9 +22,9 @@ from corruptset.manifests.manifest_file import load_manifest
 from corruptset.manifests.records.digests import sha256_bytes
 from corruptset.manifests.records.models import SampleRecord
 from corruptset.manifests.records.report import Problem
-from corruptset.manifests.verify import set_tasks
+from corruptset.manifests.verify import sets
 from corruptset.manifests.verify.ladder import verify_directory
-from corruptset.manifests.verify.sets import SetTask, check_set
+from corruptset.manifests.verify.sets import SetCheck
 
 ROWS = "sets/fog/3.jsonl"
 
@@ -146,20 +146,16 @@ def test_totals_of_a_set(dataset: Make, field: str) -> None:
     assert said in {p.detail for p in found(root, level="structure")}
 
 
-def task_of(root: Path, set_id: str) -> SetTask:
-    """Return what checks a set of a whole data set, to the top of the ladder."""
+def check_of(root: Path, set_id: str) -> SetCheck:
+    """Return the check of a set of a whole data set, to the top of the ladder."""
     manifest = load_manifest(root)
     shards = frozenset(f.path for f in manifest.files if f.path.startswith(f"hdf5/{set_id}-"))
-    return SetTask(
+    return SetCheck(
         directory=root,
+        manifest=manifest,
         record=next(s for s in manifest.sets if s.id == set_id),
-        encoding=manifest.encoding["format"],
-        build=f"{manifest.name} {manifest.version}",
-        folder=f"images/{set_id}",
-        arrays=frozenset(),
-        containers=tuple(manifest.encoding["containers"]),
+        places=[f"images/{set_id}"],
         labels=np.array([s.label for s in read_jsonl(root / "samples.jsonl", SampleRecord)]),
-        folders=tuple(c.folder for c in manifest.classes),
         shards=shards,
         sound=shards,
     )
@@ -168,19 +164,19 @@ def task_of(root: Path, set_id: str) -> SetTask:
 @pytest.mark.parametrize("parts", [1, 2, 3, 4, 7, 13])
 def test_slices_together_look_at_every_image_once(dataset: Make, parts: int) -> None:
     root = dataset(repeat=2)
-    task = task_of(root, "fog/3")
-    single, rows = set((root / "images/fog/3").rglob("*.png")), {f"{s}#{n}" for s in task.shards for n in (0, 1)}
-    slices = [check_set(replace(task, part=part, parts=parts)) for part in range(parts)]
-    assert [found.problems for found in slices] == [[]] * parts
-    whole = check_set(task).checked
+    check = check_of(root, "fog/3")
+    single, rows = set((root / "images/fog/3").rglob("*.png")), {f"{s}#{n}" for s in check.shards for n in (0, 1)}
+    slices = [replace(check, part=part, parts=parts).run() for part in range(parts)]
+    assert [problems for problems, _ in slices] == [[]] * parts
+    whole = check.run()[1]
     assert whole["images"] == 20
-    assert sum((found.checked for found in slices), Counter())["bytes"] == whole["bytes"]
+    assert sum((checked for _, checked in slices), Counter())["bytes"] == whole["bytes"]
     for path in single:
         flip(path)
-    for shard in task.shards:
+    for shard in check.shards:
         with h5py.File(root / shard, "r+") as f:
             f["images"][...] ^= 1
-    problems = [p for part in range(parts) for p in check_set(replace(task, part=part, parts=parts)).problems]
+    problems = [p for part in range(parts) for p in replace(check, part=part, parts=parts).run()[0]]
     assert {p.kind for p in problems} == {"hash"}
     assert sorted(p.path for p in problems) == sorted({p.relative_to(root).as_posix() for p in single} | rows)
 
@@ -196,7 +192,7 @@ def test_several_processes_find_what_one_finds(dataset: Make, monkeypatch: pytes
             edit_manifest(root, lambda m: None, reseal=True)
             flip(root / PNG_IMAGE)
             flip(root / "images/clean/1 a dog/plain_stem~1.png")  # in the second slice of its set
-        monkeypatch.setattr(set_tasks, "SLICE_BYTES", 500)
+        monkeypatch.setattr(sets, "SLICE_ROWS", 3)
         one, several = verify_directory(root.name), verify_directory(root.name, jobs=3)  # with two a set is one slice
         assert one.as_json() == several.as_json()
         assert len(one.problems) == 4 * damaged

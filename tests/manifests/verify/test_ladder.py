@@ -28,7 +28,7 @@ from damage import (
 
 from corruptset.errors import IncompleteBuild, VerificationError
 from corruptset.manifests.records.report import Problem, VerificationReport
-from corruptset.manifests.verify import set_tasks
+from corruptset.manifests.verify import sets
 from corruptset.manifests.verify.ladder import verify_directory
 
 
@@ -326,7 +326,7 @@ def test_several_processes_find_the_same(dataset: Make, monkeypatch: pytest.Monk
     for path in [PNG_IMAGE, "images/clean/1 a dog/plain_stem~19.png", "contact.png", "hdf5/clean-00020.h5"]:
         flip(root / path)
     (root / "images/clean/new.png").write_bytes(b"")
-    monkeypatch.setattr(set_tasks, "SLICE_BYTES", 1000)
+    monkeypatch.setattr(sets, "SLICE_ROWS", 3)
     one, several = verify_directory(root), verify_directory(root, jobs=2)
     assert len(one.problems) == 6
     assert one.as_json() == several.as_json()
