@@ -22,7 +22,7 @@ from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Sink
 from ..sinks.sink import Run, file_record, json_text
 from ..sources.selection import spread
-from .build_spec import BuildSpec
+from .builds import Build
 from .measured import Made, Measured
 
 MOST_SHOWN = 600
@@ -51,7 +51,7 @@ class DiskEstimate:
     """How far off the estimate may be as the others were not: two standard errors, as a fraction."""
 
 
-def disk_estimate(spec: BuildSpec, sets: Sequence[SetSpec], runs: Sequence[Run], measured: Measured) -> DiskEstimate:
+def disk_estimate(spec: Build, sets: Sequence[SetSpec], runs: Sequence[Run], measured: Measured) -> DiskEstimate:
     """Return about how many bytes a build of sets takes, its samples in `runs`."""
     total, sinks, made, pictures = len(spec.selected), spec.asked_sinks, measured.made, measured.pictures
     images = len(sets) * total
