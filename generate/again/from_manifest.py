@@ -22,8 +22,8 @@ from ..plan.builds import Build
 from ..plan.job import CheckedSample, load_clean
 from ..plan.recipe_build import mean_size
 from ..plan.region_samples import RegionSamples
-from ..plan.resources import ResourceOptions
-from ..plan.set_maker import SetMaker
+from ..plan.resources import load_resources
+from ..plan.tree import SetMaker
 from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
@@ -147,7 +147,7 @@ def recorded_build(
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=maker_of(manifest, where, options.resources, [s for s in recorded_sets if s.id in asked]),
+        maker=maker_of(manifest, where, options, [s for s in recorded_sets if s.id in asked]),
         metrics=identity_of(manifest)["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
         workers=options.workers,
@@ -158,9 +158,11 @@ def recorded_build(
     )
 
 
-def maker_of(manifest: Manifest, where: Path, resources: ResourceOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
+def maker_of(manifest: Manifest, where: Path, options: RemakeOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
     """Return what makes the images of some of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
-    loaded = resources.load(sets, manifest.classes)
+    loaded = load_resources(
+        sets, manifest.classes, frost_textures=options.frost_textures, surrogate=options.surrogate, device=options.device
+    )
     if manifest.surrogates and "surrogate" in loaded:
         refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in sets for stage in spec.stages))

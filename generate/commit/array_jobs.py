@@ -68,14 +68,18 @@ def shared_check(build: Build, directory: Path, workers: Workers, *, share: floa
     own = int(share * len(starts))
     found: dict[int, Checked] = {}
     images = 0
+
+    def more(new: int) -> None:
+        seen(images + new)
+
     while len(found) < len(starts):
         for start in (*starts[own:], *starts[:own]):
             if start not in found:
                 samples, path = build.selected[start : start + BLOCK], folder / f"{start // BLOCK:06d}.json"
-                if (block := _block(build, path, samples, workers, lambda new, before=images: seen(before + new))) is not None:
+                if (block := _block(build, path, samples, workers, more)) is not None:
                     found[start] = block
                     images += len(samples)
-                    seen(images)
+                    more(0)
         if len(found) < len(starts):
             time.sleep(WAIT_S)
     blocks = [found[start] for start in starts]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,11 +46,9 @@ class _Tally:
     path: Path
     part: Path
     pixels: Any = field(default_factory=blake3)
-    hash: Any = field(default_factory=hashlib.sha256)
     rows: int = 0
     files: int = 0
     bytes: int = 0
-    written: int = 0
     shards: list[FileRecord] = field(default_factory=list)
     measured: list[Sequence[float | None]] = field(default_factory=list)
 
@@ -198,8 +195,6 @@ def _other_pixels(directory: Path, which: str) -> BuildError:
 def _count(tally: _Tally, entry: PartSet) -> None:
     with tally.part.open("ab") as f:
         f.write(entry.lines)
-    tally.hash.update(entry.lines)
-    tally.written += len(entry.lines)
     tally.pixels.update(bytes.fromhex(entry.pixels))
     tally.rows += entry.count
     tally.files += entry.files
@@ -230,16 +225,16 @@ def _close(spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:
             "reproducible": not spec.needs_surrogate,
         }
     )
-    rows = FileRecord(path=set_path(spec.id), bytes=tally.written, sha256=digest_of(tally.hash))
-    return record, [rows, *tally.shards]
+    return record, [_record(tally.path, set_path(spec.id)), *tally.shards]
+
+
+def _record(file: Path, path: str) -> FileRecord:
+    return FileRecord(path=path, bytes=file.stat().st_size, sha256=sha256_file(file))
 
 
 def _beside_images(directory: Path, sink: Sink, base_files: Mapping[str, FileRecord], last: LastFiles) -> list[FileRecord]:
     """Add what stands beside a sink's images; return the records of that and of its shared files, of which the base may have some."""
-    shared = [
-        base_files.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
-        for p in sink.shared_files()
-    ]
+    shared = [base_files.get(p) or _record(directory / p, p) for p in sink.shared_files()]
     return shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
 
 

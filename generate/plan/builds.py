@@ -38,8 +38,7 @@ from ..views.view import view_of_build
 from .job import CheckedSample, Job, load_clean
 from .parts import groups, runs
 from .resources import refuse_small_textures, texture_notes
-from .set_maker import SetMaker
-from .tree import walk_order
+from .tree import SetMaker, walk_order
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -112,7 +111,7 @@ class Build(ABC):
         images = tuple(CheckedSample(*entry) for entry in found.good)
         self._refuse_overlap(images)
         build = replace(self, samples=self.samples_of(images), excluded=excluded)
-        build.refuse_small_textures(build.shapes)
+        refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
         build._refuse_several_shapes()
         if build.surrogate is not None:
             build._refuse_poor_surrogate(build.surrogate)
@@ -297,10 +296,6 @@ class Build(ABC):
             multiscale=measured_indices(ids, min(images, MULTISCALE_IMAGES)),
             token=secrets.token_hex(8),
         )
-
-    def refuse_small_textures(self, shapes: Iterable[tuple[int, int]]) -> None:
-        """Raise `BuildError` where the user's frost textures do not cover images of these (height, width)."""
-        refuse_small_textures(self.own_textures, self.chosen(self.asked), shapes, scale=self.maker.scale, side=self.maker.side)
 
     def _refuse_several_shapes(self) -> None:
         """Raise where images of several shapes were to go where only one fits."""

@@ -18,7 +18,7 @@ from ..pixels.preprocessing import Preprocessing, preprocess
 from ..recipes.set_spec import RESOURCE_FIELDS, SetSpec
 from ..sinks.containers import Sink
 from ..sources.source import BadSample, Sample, Source
-from .set_maker import SetMaker
+from .tree import SetMaker
 
 
 class Origin(NamedTuple):

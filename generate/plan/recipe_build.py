@@ -32,9 +32,9 @@ from .job import CheckedSample
 from .options import BuildOptions
 from .region_samples import RegionSamples, images_of
 from .region_store import RegionStore, Store, region_store, table_bytes
-from .resources import ResourceOptions
-from .set_maker import SetMaker
+from .resources import load_resources, refuse_small_textures
 from .source_fit import moving, notes_on_annotations, refuse_labels, refuse_other_source
+from .tree import SetMaker
 
 _PROBED = 8
 
@@ -184,7 +184,16 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         resolved = replace(resolved, sets=to_train_with(resolved.sets))
     preprocessing = recipe.preprocessing
     sized = isinstance(preprocessing, SurrogateInput)
-    resources = _resource_options(recipe, options).load(chosen, source.classes, sized=sized)
+    entry = recipe.surrogate
+    resources = load_resources(
+        chosen,
+        source.classes,
+        frost_textures=options.frost_textures,
+        surrogate=options.surrogate or (None if entry is None else entry.file),
+        device=entry.device if options.device is None and entry is not None else options.device,
+        surrogate_batch=options.surrogate_batch or (None if entry is None else entry.batch),
+        sized=sized,
+    )
     if isinstance(preprocessing, SurrogateInput):
         preprocessing = preprocessing.of(resources["surrogate"])
     encoding = recipe.encoding
@@ -231,19 +240,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         refuse_regions(get_layout(view))
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
     spec.refuse_other(probed, all_seen=False)
-    spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
+    refuse_small_textures(spec.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
     return spec
-
-
-def _resource_options(recipe: Recipe, options: BuildOptions) -> ResourceOptions:
-    """Return the resources that the options name, else those of the recipe."""
-    entry = recipe.surrogate
-    return ResourceOptions(
-        options.frost_textures,
-        options.surrogate or (entry.file if entry is not None else None),
-        options.device if options.device is not None else entry.device if entry is not None else None,
-        options.surrogate_batch or (entry.batch if entry is not None else 1),
-    )
 
 
 def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:

@@ -20,7 +20,7 @@ from ...workers import Workers
 from ..pixels.metrics import measure
 from ..pixels.ms_ssim import compile_ms_ssim
 from ..plan.job import Job
-from ..plan.set_maker import SetMaker
+from ..plan.tree import SetMaker
 
 _WARM_SIDE = 32
 
