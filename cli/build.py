@@ -152,7 +152,7 @@ def _share(text: str | None) -> tuple[int, int] | None:
         return None
     if not re.fullmatch(r"[0-9]+/[0-9]+", text):
         raise typer.BadParameter(f"{text!r} is not I/N, job I (from 0) of N, such as 0/16.", param_hint="'--part'")
-    from ..generate.plan.shares import check_share
+    from ..generate.plan.parts import check_share
 
     job, jobs = text.split("/")
     return check_share((int(job), int(jobs)))

@@ -26,7 +26,7 @@ from ..documentation import docstring
 from ..errors import ParameterError
 from ..pixels import pixel_digest
 from ..processes import loky_workers_starting, worker_pool
-from .plan.set_maker import SetMaker
+from .plan.tree import SetMaker
 
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
 """Heights and widths, each in grey and in colour."""

@@ -13,7 +13,7 @@ from ..corruptions.calibrations import DEFAULT_LADDER, check_ladder, fitting
 from ..corruptions.registry import Images, get_corruption
 from ..corruptions.stages import check_images
 from .pixels.preprocessing import preprocess
-from .plan.set_maker import SetMaker
+from .plan.tree import SetMaker
 from .recipes.choice import ladders
 from .recipes.recipe import load_recipe
 from .sources.source import open_source

@@ -23,7 +23,7 @@ from ..progress import shows_progress, told
 from .pixels.contact_sheet import contact_sheet
 from .pixels.picture_file import check_output, load
 from .pixels.preprocessing import preprocess
-from .plan.set_maker import SetMaker
+from .plan.tree import SetMaker
 from .recipes.choice import choose_shown
 from .recipes.recipe import Recipe, load_recipe
 from .recipes.set_spec import SetSpec, merge_chains

@@ -19,7 +19,7 @@ from ..manifests.disk_size import disk_size
 from ..manifests.layout import PARTIAL
 from ..manifests.manifest_file import load_manifest
 from .level_effects import change_table
-from .plan.unlabelled import moving
+from .plan.source_fit import moving
 from .recipes.recipe import load_recipe, recipe_aliases, recipe_names
 
 PARAMETER_FIELDS = ("low", "high", "length", "option", "default", "about")

@@ -17,7 +17,7 @@ import corruptset
 from corruptset.generate.pixels.contact_sheet import contact_sheet
 from corruptset.generate.pixels.picture_file import load
 from corruptset.generate.pixels.preprocessing import preprocess
-from corruptset.generate.plan.set_maker import SetMaker
+from corruptset.generate.plan.tree import SetMaker
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.generate.recipes.set_spec import merge_chains
 from corruptset.generate.regions.region_sheet import region_sheet

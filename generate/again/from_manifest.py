@@ -18,22 +18,21 @@ from ...pixels import pixel_digest
 from ..commit.identity import identity_of
 from ..pixels.encoding import parse_encoding
 from ..pixels.preprocessing import parse_preprocessing
-from ..plan.build_spec import BuildSpec
-from ..plan.job import CheckedSample
+from ..plan.builds import Build
+from ..plan.job import CheckedSample, load_clean
 from ..plan.recipe_build import mean_size
 from ..plan.region_samples import RegionSamples
-from ..plan.resources import ResourceOptions
-from ..plan.set_maker import SetMaker
+from ..plan.resources import load_resources
+from ..plan.tree import SetMaker
 from ..recipes.choice import choose_sets
 from ..recipes.region_table import RegionTable, parse_region_table
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import Region, RegionSource
-from ..sinks.containers import Sink, format_of
+from ..sinks.containers import format_of
 from ..sources.check import Checked, check
 from ..sources.groups import recorded_hold_out
 from ..sources.selection import select, spread
 from ..sources.source import GROUPED_SOURCES, SPLIT_SOURCES, Sample, Source, open_source
-from ..work.worker import load_clean
 from .agreement import (
     differing,
     differing_classes,
@@ -50,7 +49,7 @@ PROBED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedBuild(BuildSpec):
+class RecordedBuild(Build):
     """A build as its manifest and its samples have it: the same sets, the same selection, whatever recipes are shipped today."""
 
     manifest: Manifest
@@ -68,24 +67,23 @@ class RecordedBuild(BuildSpec):
         """The manifest's own, which those that are here are equal to."""
         return [record.as_json() for record in self.manifest.plugins]
 
-    def identity(
-        self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
-    ) -> dict[str, Any]:
-        """Return the manifest's own."""
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The manifest's own."""
         return identity_of(self.manifest)
 
-    def accept(self, checked: Checked) -> list[tuple[str, str]]:
+    def accept(self, found: Checked) -> list[tuple[str, str]]:
         """Hold the checked samples against the records, then a few clean images: both before anything is written."""
-        bad = dict(checked.bad)
-        good = {sample.id: sha256 for sample, sha256, *_ in checked.good}
+        bad = dict(found.bad)
+        good = {sample.id: sha256 for sample, sha256, *_ in found.good}
         problems: list[str] = []
         for sample, record in zip(self.selected, self.records, strict=True):
             if record.id not in good:
                 problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
             else:
                 problems += differing(record, sample, good[record.id])
-        refuse_unrecorded_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in checked.good], self.manifest, self.where)
-        self._refuse_other_pixels([CheckedSample(*entry) for entry in checked.good])
+        refuse_unrecorded_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good], self.manifest, self.where)
+        self._refuse_other_pixels([CheckedSample(*entry) for entry in found.good])
         return [(e.path, e.reason) for e in self.manifest.excluded]
 
     def _refuse_other_pixels(self, samples: Sequence[CheckedSample]) -> None:
@@ -149,7 +147,7 @@ def recorded_build(
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=maker_of(manifest, where, options.resources, [s for s in recorded_sets if s.id in asked]),
+        maker=maker_of(manifest, where, options, [s for s in recorded_sets if s.id in asked]),
         metrics=identity_of(manifest)["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
         workers=options.workers,
@@ -160,9 +158,11 @@ def recorded_build(
     )
 
 
-def maker_of(manifest: Manifest, where: Path, resources: ResourceOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
+def maker_of(manifest: Manifest, where: Path, options: RemakeOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
     """Return what makes the images of some of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
-    loaded = resources.load(sets, manifest.classes)
+    loaded = load_resources(
+        sets, manifest.classes, frost_textures=options.frost_textures, surrogate=options.surrogate, device=options.device
+    )
     if manifest.surrogates and "surrogate" in loaded:
         refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in sets for stage in spec.stages))

@@ -25,9 +25,8 @@ from ..page.add_page import add_page
 from ..page.build_page import build_page
 from ..page.shown_samples import CleanOf
 from ..pixels.preprocessing import parse_preprocessing
-from ..plan.job import CheckedSample
+from ..plan.job import CheckedSample, load_clean
 from ..sources.source import Source
-from ..work.worker import load_clean
 from .agreement import library_advice
 from .from_manifest import opened_source
 from .remake_options import RemakeKeywords, RemakeOptions

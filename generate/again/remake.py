@@ -12,7 +12,6 @@ from ...manifests.reader import DataSet
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Progress
 from ...workers import Workers
-from ..plan.checked_build import CheckedBuild
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, groups
 from ..sinks.containers import Sink
@@ -46,17 +45,13 @@ class Remake:
         return opened_source(self.data, self.options)
 
     @cached_property
-    def spec(self) -> RecordedBuild:
-        """The build, with all its sets."""
+    def build(self) -> RecordedBuild:
+        """The build, with all its sets, and the samples as they are recorded."""
         matched(self.data, self.source)
         sets = [s.id for s in self.manifest.sets]
-        return recorded_build(self.manifest, self.data.samples, self.root, self.source, self.options, sets=sets)
-
-    @cached_property
-    def build(self) -> CheckedBuild:
-        """The build with the samples as they are recorded."""
-        pairs = zip(self.spec.selected, self.data.samples, strict=True)
-        return CheckedBuild(self.spec, tuple(CheckedSample(s, record.sha256, record.width, record.height) for s, record in pairs), ())
+        build = recorded_build(self.manifest, self.data.samples, self.root, self.source, self.options, sets=sets)
+        pairs = zip(build.selected, build.records, strict=True)
+        return replace(build, samples=tuple(CheckedSample(s, record.sha256, record.width, record.height) for s, record in pairs))
 
     @cached_property
     def job(self) -> Job:
@@ -65,7 +60,7 @@ class Remake:
 
     def parts(self, sets: Sequence[str], runs: Collection[Run]) -> list[Part]:
         """Return whole sets over runs, in groups that fit into memory."""
-        cut = groups(sets, run_count=len(self.build.runs), run_length=self.build.runs[0].count, stored_bytes=self.spec.stored_bytes)
+        cut = groups(sets, run_count=len(self.build.runs), run_length=self.build.runs[0].count, stored_bytes=self.build.stored_bytes)
         return [Part(run, group) for run in runs for group in cut]
 
     def make(self, name: str, sinks: Sequence[Sink], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:

@@ -9,7 +9,6 @@ from typing import TypedDict
 
 from ...corruptions.plugins import load_plugins
 from ..plan.options import worker_count
-from ..plan.resources import ResourceOptions
 from ..sources.source import Source
 
 
@@ -64,11 +63,6 @@ class RemakeOptions:
 
     def __post_init__(self) -> None:
         load_plugins(self.plugins or ())
-
-    @property
-    def resources(self) -> ResourceOptions:
-        """What corruptions are given."""
-        return ResourceOptions(self.frost_textures, self.surrogate, self.device)
 
     @property
     def workers(self) -> int:

@@ -88,7 +88,7 @@ def _narrow_parts(remake: Remake, wanted: Mapping[int, set[str]]) -> list[Part]:
     """Return parts of just these samples under just these sets: neighbours of the same sets together."""
     parts: list[Part] = []
     for index in sorted(wanted):
-        sets = tuple(s for s in remake.spec.by_id if s in wanted[index])
+        sets = tuple(s for s in remake.build.by_id if s in wanted[index])
         last = parts[-1] if parts else None
         if last is not None and last.sets == sets and last.run.stop == index and last.run.count < remake.build.runs[0].count:
             parts[-1] = Part(replace(last.run, stop=index + 1), sets)

@@ -63,7 +63,7 @@ def made_again(
     encoding = parse_encoding(manifest.encoding)
     picks = spread(range(len(data.samples)), count)
     sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
-    maker = maker_of(manifest, data.path, options.resources, sets, side)
+    maker = maker_of(manifest, data.path, options, sets, side)
     tree = maker.tree(sets)
     records = {s.id: _records(data, s.id, picks) for s in sets if s.id not in hashes}
     followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}

@@ -24,11 +24,10 @@ from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
-from ..plan.job import CheckedSample
+from ..plan.job import CheckedSample, load_clean
 from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
-from ..work.worker import load_clean
 from .agreement import PIXEL_LIBRARIES, differing, library_advice, matched, refuse_unrecorded_code, refuse_unrecorded_source
 from .from_manifest import RecordedBuild, opened_source, recorded_build, specs_of
 from .release_folder import release_folder

@@ -1,4 +1,4 @@
-"""The jobs of an array: each begins the build or joins those that have, and makes a share of its parts; what is missing in the end.
+"""The jobs of an array: they check the source together, begin or join the build, and make a share of its parts each.
 
 All hold the build's lock together, so no other command writes there. One at a time begins or joins: the first to come, when no worker is
 left, writes down what the build is, and the others make the same one or are refused. A part has a lock of its own while it is made.
@@ -6,101 +6,162 @@ left, writes down what the build is, and the others make the same one or are ref
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
+from ...canonical import canonical
 from ...errors import BuildError, MissingParts
+from ...manifests.disk.hashed import read_hashed, write_hashed
 from ...manifests.disk.lock import Busy, locked, shared_lock
-from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, WORKERS_LOCK
-from ..plan.checked_build import CheckedBuild
-from ..plan.job import Job, Origin
-from ..plan.parts import Part
-from ..plan.shares import shares
-from ..work.sidecars import sidecars
-from .identity import refuse_other_build, refuse_other_resources
+from ...manifests.layout import ARRAYS_FOLDER, BEGIN_LOCK, CHECK_FOLDER, WORKERS_LOCK
+from ...workers import Workers
+from ..plan.builds import Build
+from ..plan.job import Job
+from ..plan.parts import Part, missing, shares
+from ..sources.check import Checked, Seen, check
+from ..sources.source import Sample
+from .identity import refuse_other_resources
 from .locks import WORKERS_WAIT_S, wait_for_workers
-from .state import BuildState, begin, peek_state
+from .state import BuildState, begin, committed, peek_state
 
 LOOK_AGAIN_S = 1.0
 """A network's file system may show a file that another machine wrote some seconds later."""
+BLOCK = 2048
+"""Images that one job checks at a time: some ten seconds of one processor."""
+WAIT_S = 0.2
+"""Between two looks at blocks that others are checking."""
 
 
-@contextmanager
-def joined(directory: Path, build: CheckedBuild, job_of: Callable[[BuildState], Job]) -> Iterator[tuple[BuildState, Job, Origin]]:
-    """Begin a build or join the array jobs that work on it; the build's lock must be held, together with theirs.
+def check_folder(build: Build, directory: Path) -> Path:
+    """Return where the check of these samples, for what is to be built, is written down."""
+    key = sha256(canonical(build.identity))
+    key.update(json.dumps([build.source.notes, [[s.id, s.label, s.path] for s in build.selected]]).encode())
+    return directory / CHECK_FOLDER / key.hexdigest()[:32]
+
+
+def shared_check(build: Build, directory: Path, workers: Workers, *, share: float = 0.0, seen: Seen = lambda images: None) -> Checked:
+    """Check the selected samples together with other jobs; equals `check` of all.
+
+    A job takes the next block that nobody has checked or is checking, and writes down what it found; a block of a job that was killed is
+    free again. A file that changes afterwards is noticed by the job that reads it, which compares hashes.
 
     Parameters
     ----------
+    build : Build
     directory : Path
-    build : CheckedBuild
-    job_of : callable
-        Returns the job for what the directory holds.
+        Of the build; its lock must be held, alone or with other jobs.
+    workers : Workers
+    share : float
+        In [0, 1): with which of the blocks this job begins, so that jobs do not all ask for the same one.
+    seen : callable, optional
+        Told how many images are checked, by this job or another.
+    """
+    folder = check_folder(build, directory)
+    starts = range(0, len(build.selected), BLOCK)
+    own = int(share * len(starts))
+    found: dict[int, Checked] = {}
+    images = 0
+
+    def more(new: int) -> None:
+        seen(images + new)
+
+    while len(found) < len(starts):
+        for start in (*starts[own:], *starts[:own]):
+            if start not in found:
+                samples, path = build.selected[start : start + BLOCK], folder / f"{start // BLOCK:06d}.json"
+                if (block := _block(build, path, samples, workers, more)) is not None:
+                    found[start] = block
+                    images += len(samples)
+                    more(0)
+        if len(found) < len(starts):
+            time.sleep(WAIT_S)
+    blocks = [found[start] for start in starts]
+    return Checked([entry for block in blocks for entry in block.good], [entry for block in blocks for entry in block.bad])
+
+
+def _block(build: Build, path: Path, samples: Sequence[Sample], workers: Workers, seen: Seen) -> Checked | None:
+    """Return what was found in a block; None where another job is looking at it."""
+    if (data := read_hashed(path)) is None:
+        try:
+            with locked(path.with_suffix(".lock"), ""):
+                if (data := read_hashed(path)) is None:
+                    checked = check(build.source, samples, workers=workers, judge=build.size_problem, seen=seen)
+                    index = {sample.id: k for k, sample in enumerate(samples)}
+                    rows = [[index[sample.id], *rest] for sample, *rest in checked.good]
+                    data = json.dumps([rows, checked.bad], ensure_ascii=False).encode()
+                    write_hashed(path, data)
+        except Busy:
+            return None
+    good, bad = json.loads(data)
+    return Checked([(samples[k], *rest) for k, *rest in good], [(name, reason) for name, reason in bad])
+
+
+def forget_check(build: Build, directory: Path) -> None:
+    """Remove what was found, for people to mend it."""
+    shutil.rmtree(check_folder(build, directory), ignore_errors=True)
+
+
+@contextmanager
+def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
+    """Begin a build or join the array jobs that work on it; the build's lock must be held, together with theirs.
 
     Raises
     ------
     BuildError
         The directory has another build, other textures or another surrogate; or other jobs work on fewer sets.
     """
+    deadline = time.monotonic() + WORKERS_WAIT_S
     with ExitStack() as held:
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
-            deadline = time.monotonic() + WORKERS_WAIT_S
             while True:
                 state = peek_state(directory)
-                if state.identity is not None:
-                    refuse_other_build(directory, state.identity, build)
-                job = job_of(state)
+                job = state.job(directory, build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
-                    resources = build.resources(list(job.sets))
-                    refuse_other_resources(directory, state.unfinished.identity, resources)
-                    origin = Origin.of(build.identity, resources)
+                    refuse_other_resources(directory, state.unfinished.identity, build.resources(list(job.sets)))
                     break
-                try:
+                with suppress(Busy):
                     wait_for_workers(directory, wait_s=LOOK_AGAIN_S)
-                except Busy:
-                    if time.monotonic() < deadline:
-                        continue
+                    state = begin(directory, state, build, job)
+                    break
+                if time.monotonic() >= deadline:
                     raise BuildError(
                         f"Jobs of an array are making other sets in {directory}. Give every job the same --sets; or wait until those jobs "
                         "have ended: the sets are then added."
-                    ) from None
-                origin = begin(directory, state, build, list(job.sets), job.sinks).origin
-                break
+                    )
             held.enter_context(shared_lock(directory / WORKERS_LOCK))
-        yield state, job, origin
+        yield state, replace(job, array=True)
 
 
-def deal(directory: Path, jobs: int) -> None:
-    """Write down that parts were dealt to so many jobs."""
+def deal(directory: Path, job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
+    """Write down that parts were dealt to so many jobs; return the share of one of them, and what is missing of it."""
     folder = directory / ARRAYS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     (folder / str(jobs)).touch()
+    share = shares(parts, jobs)[number]
+    return share, missing(share, committed(directory, job.origin, job.sets, {part.run.number for part in share})[0])
 
 
-def missing_of(directory: Path, share: Sequence[Part], origin: Origin) -> list[Part]:
-    """Return what is missing of a share."""
-    committed: set[tuple[str, int]] = set()
-    for _, sidecar in sidecars(directory, {p.run.number for p in share}):
-        if sidecar is not None and sidecar.of(origin):
-            committed |= {(s, sidecar.run) for s in sidecar.sets}
-    left = (Part(p.run, tuple(s for s in p.sets if (s, p.run.number) not in committed)) for p in share)
-    return [part for part in left if part.sets]
-
-
-def missing_parts(directory: Path, parts: Sequence[Part], missing: Sequence[Part]) -> MissingParts:
+def missing_parts(directory: Path, parts: Sequence[Part], there: Collection[tuple[str, int]]) -> MissingParts:
     """Return the error that says which jobs make what is missing, of the largest array that parts were dealt to.
 
     Parameters
     ----------
     directory : Path
-    parts, missing : sequence of Part
-        All parts of the build; those that are not committed, perhaps with fewer sets.
+    parts : sequence of Part
+        All parts of the build.
+    there : collection of (set id, run number)
+        What is committed.
     """
     folder = directory / ARRAYS_FOLDER
     jobs = max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=1) if folder.is_dir() else 1
-    dealt = {(s, p.run.number): i for i, share in enumerate(shares(parts, jobs)) for p in share for s in p.sets}
-    again = sorted({dealt[s, p.run.number] for p in missing for s in p.sets})
-    images = sum(p.images for p in missing)
-    return MissingParts(f"{directory} is not finished: {len(missing)} of {len(parts)} parts are missing, {images:,} images.", again, jobs)
+    again = [job for job, share in enumerate(shares(parts, jobs)) if missing(share, there)]
+    left = missing(parts, there)
+    images = sum(p.images for p in left)
+    return MissingParts(f"{directory} is not finished: {len(left)} of {len(parts)} parts are missing, {images:,} images.", again, jobs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,18 +21,16 @@ from ...manifests.records.digests import build_digest, sha256_bytes, sha256_file
 from ...manifests.records.models import ClassRecord, FileRecord, Manifest, Metrics, SampleRecord, SetRecord
 from ...workers import Workers
 from ..pixels.metrics import mean_metrics
-from ..plan.build_spec import Resources
-from ..plan.checked_build import CheckedBuild
-from ..plan.job import CheckedSample, Job
+from ..plan.builds import Build
+from ..plan.job import CheckedSample, Job, load_clean
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Sink
 from ..sinks.sink import Run
 from ..work.environment import environment
 from ..work.sidecars import PartSet, read_sidecar
-from ..work.worker import load_clean
 from .data_card import data_card, license_text
 from .last_files import LastFiles
-from .state import OpenBuild
+from .state import BuildState
 
 if TYPE_CHECKING:
     from ...manifests.reader import DataSet
@@ -49,25 +46,23 @@ class _Tally:
     path: Path
     part: Path
     pixels: Any = field(default_factory=blake3)
-    hash: Any = field(default_factory=hashlib.sha256)
     rows: int = 0
     files: int = 0
     bytes: int = 0
-    written: int = 0
     shards: list[FileRecord] = field(default_factory=list)
     measured: list[Sequence[float | None]] = field(default_factory=list)
 
 
-def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[DataSet], bytes] | None, workers: Workers) -> Manifest:
+def finish(job: Job, state: BuildState, build: Build, page_of: Callable[[DataSet], bytes] | None, workers: Workers) -> Manifest:
     """Write everything but images and shards, and return the manifest, which takes its place last.
 
     Parameters
     ----------
     job : Job
         With all sets that are in the build.
-    opened : OpenBuild
+    state : BuildState
         With the sidecars of all parts.
-    build : CheckedBuild
+    build : Build
     page_of : callable or None
         Makes index.html; without it the data set has none, also where the one that is extended had one.
     workers : Workers
@@ -81,25 +76,25 @@ def finish(job: Job, opened: OpenBuild, build: CheckedBuild, page_of: Callable[[
         A sidecar is damaged.
     """
     directory = job.directory
-    base_sets = {s.id: s for s in opened.base.sets} if opened.base is not None else {}
-    base_files = {r.path: r for r in opened.base.files} if opened.base is not None else {}
-    new = [s for s in sorted(opened.sets) if s not in base_sets]
-    clean, tallies = _gather(directory, new, opened, build.runs)
+    base_files = {r.path: r for r in state.base.files} if state.base is not None else {}
+    new = sorted(state.new(job.sets))
+    clean, tallies = _gather(directory, new, state.sidecars, build.runs)
     samples = _samples(job, clean)
     if SAMPLES in base_files and sha256_bytes(samples) != base_files[SAMPLES].sha256:
         raise _other_pixels(directory, "the sets that are there and those to be added")
     files = [r for path, r in base_files.items() if path.startswith((SETS, SHARDS))]
-    sets = list(base_sets.values())
+    sets = list(state.base.sets) if state.base is not None else []
     for set_id in new:
         record, set_files = _close(job.sets[set_id], tallies[set_id])
         sets.append(record)
         files += set_files
     sets.sort(key=lambda s: s.id)
-    manifest = _manifest(job, build, sets, files, opened.resources)
+    assert state.unfinished is not None
+    manifest = _manifest(job, build.made_of, state.unfinished.identity, sets, files)
     last = LastFiles(directory)
     for sink in job.sinks:
         files += _beside_images(directory, sink, base_files, last)
-    files += [base_files.get(path) or last.copy(path, file) for path, file in build.spec.source.other_files.items()]
+    files += [base_files.get(path) or last.copy(path, file) for path, file in build.source.other_files.items()]
     files.append(last.add(SAMPLES, samples))
     if (rows := build.region_rows) is not None:
         files.append(last.add(REGIONS, rows))
@@ -130,13 +125,18 @@ def _with_files(manifest: Manifest, files: Sequence[FileRecord]) -> Manifest:
     return manifest.model_copy(update={"files": sorted(files, key=lambda r: r.path)})
 
 
-def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: Sequence[FileRecord], resources: Resources) -> Manifest:
-    identity = build.identity
+def _manifest(
+    job: Job,
+    made_of: Sequence[tuple[str, int | None, str]],
+    identity: Mapping[str, Any],
+    sets: Sequence[SetRecord],
+    files: Sequence[FileRecord],
+) -> Manifest:
     digest = build_digest(
         seed=identity["seed"],
         preprocessing=identity["preprocessing"],
         classes=[ClassRecord.model_validate(c) for c in identity["classes"]],
-        samples=build.made_of,
+        samples=made_of,
         sets=[(s.id, [t.as_json() for t in s.stages], s.count, s.pixel_digest) for s in sets],
     )
     of_view = [sink for sink in job.sinks if sink.view_record() is not None]
@@ -145,7 +145,6 @@ def _manifest(job: Job, build: CheckedBuild, sets: Sequence[SetRecord], files: S
         {
             **{key: value for key, value in identity.items() if key != "metrics"},
             "digest": digest,
-            **resources,
             "revisions": dict(sorted({t.corruption: t.revision for s in sets for t in s.stages}.items())),
             "sets": [s.as_json() for s in sets],
             "files": [r.as_json() for r in files],
@@ -159,7 +158,9 @@ def _sorted_paths(sink: Sink) -> dict[str, list[str]]:
     return {set_id: list(paths) for set_id, paths in sorted(sink.set_paths(()).items())}
 
 
-def _gather(directory: Path, new: Sequence[str], opened: OpenBuild, runs: Sequence[Run]) -> tuple[list[str], dict[str, _Tally]]:
+def _gather(
+    directory: Path, new: Sequence[str], sidecars: Mapping[tuple[str, int], Path], runs: Sequence[Run]
+) -> tuple[list[str], dict[str, _Tally]]:
     """Read every sidecar once, run by run, and append its rows to the sets' files; return the clean pixels' digests too."""
     tallies: dict[str, _Tally] = {}
     for set_id in new:
@@ -170,14 +171,14 @@ def _gather(directory: Path, new: Sequence[str], opened: OpenBuild, runs: Sequen
     clean: list[str] = []
     for run in runs:
         run_clean: list[str] = []
-        for sidecar_path in sorted({opened.sidecars[s, run.number] for s in new}):
+        for sidecar_path in sorted({sidecars[s, run.number] for s in new}):
             sidecar = read_sidecar(sidecar_path)
             if run_clean and list(sidecar.clean) != run_clean:
                 raise _other_pixels(directory, f"parts of samples {run.first} to {run.stop - 1}")
             run_clean = list(sidecar.clean)
             for set_id, entry in sidecar.sets.items():
                 # A resume in which groups differ may leave a set in two sidecars of one run: one of them counts.
-                if opened.sidecars.get((set_id, run.number)) == sidecar_path and set_id in tallies:
+                if sidecars.get((set_id, run.number)) == sidecar_path and set_id in tallies:
                     _count(tallies[set_id], entry)
         clean += run_clean
     return clean, tallies
@@ -194,8 +195,6 @@ def _other_pixels(directory: Path, which: str) -> BuildError:
 def _count(tally: _Tally, entry: PartSet) -> None:
     with tally.part.open("ab") as f:
         f.write(entry.lines)
-    tally.hash.update(entry.lines)
-    tally.written += len(entry.lines)
     tally.pixels.update(bytes.fromhex(entry.pixels))
     tally.rows += entry.count
     tally.files += entry.files
@@ -226,16 +225,16 @@ def _close(spec: SetSpec, tally: _Tally) -> tuple[SetRecord, list[FileRecord]]:
             "reproducible": not spec.needs_surrogate,
         }
     )
-    rows = FileRecord(path=set_path(spec.id), bytes=tally.written, sha256=digest_of(tally.hash))
-    return record, [rows, *tally.shards]
+    return record, [_record(tally.path, set_path(spec.id)), *tally.shards]
+
+
+def _record(file: Path, path: str) -> FileRecord:
+    return FileRecord(path=path, bytes=file.stat().st_size, sha256=sha256_file(file))
 
 
 def _beside_images(directory: Path, sink: Sink, base_files: Mapping[str, FileRecord], last: LastFiles) -> list[FileRecord]:
     """Add what stands beside a sink's images; return the records of that and of its shared files, of which the base may have some."""
-    shared = [
-        base_files.get(p) or FileRecord(path=p, bytes=(directory / p).stat().st_size, sha256=sha256_file(directory / p))
-        for p in sink.shared_files()
-    ]
+    shared = [base_files.get(p) or _record(directory / p, p) for p in sink.shared_files()]
     return shared + [last.add(path, data) for path, data in sink.texts({f.path: f.sha256 for f in shared})]
 
 

@@ -12,8 +12,7 @@ from ...manifests.disk.hashed import read_hashed
 from ...manifests.disk.jsonl import read_jsonl
 from ...manifests.layout import SAMPLES, SOURCE
 from ...manifests.records.models import Manifest, SampleRecord
-from ..plan.build_spec import Resources
-from ..plan.checked_build import CheckedBuild
+from ..plan.builds import Build, Resources
 from ..recipes.set_spec import RESOURCE_FIELDS
 
 # What a build is: a manifest's fields that must be equal for two commands to mean the same build.
@@ -49,7 +48,7 @@ def difference(present: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str
     return list(_differences("", present, asked))
 
 
-def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: CheckedBuild) -> None:
+def refuse_other_build(directory: Path, recorded: Mapping[str, Any], build: Build) -> None:
     """Raise `BuildError` with the difference if a directory holds another build than the one asked for, whatever their resources."""
     problems = difference(_without_resources(recorded), json.loads(json.dumps(_without_resources(build.identity))))
     if any(p.startswith("source.digest:") for p in problems):

@@ -1,19 +1,22 @@
-"""Who may write to a build: one command at a time, and its workers."""
+"""Where a build may be written, and who may write to it: one command at a time, and its workers."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...errors import BuildError
 from ...manifests.disk import lock
-from ...manifests.layout import LEASES, LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK
+from ...manifests.layout import LEASES, LOCK, MANIFEST, WORK_FOLDER, WORKERS_LOCK, is_begun
 from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished
-from .place import refuse_place
+from ..sources.image_files import FolderSource
+from ..sources.source import Source
 
 WORKERS_WAIT_S = 120.0
 """A worker notices within one batch that its build was killed."""
@@ -69,10 +72,60 @@ def clean_up(directory: Path) -> None:
 def wait_for_workers(directory: Path, *, wait_s: float | None = None) -> None:
     """Wait until no worker of a killed build is left; they notice before they write more. The build's lock must be held."""
     wait_s = WORKERS_WAIT_S if wait_s is None else wait_s
-    busy = (
-        f"Workers of an earlier build are still writing to {directory} after {wait_s:.0f} s. End those processes and run the command again."
-    )
+    busy = f"Workers of an earlier build are still writing to {directory}. End those processes and run the command again."
     for lease in (directory / WORK_FOLDER).glob(LEASES):
         lease.unlink(missing_ok=True)
     with lock.locked(directory / WORKERS_LOCK, busy, wait_s=wait_s):
         pass
+
+
+def refuse_place(directory: Path) -> None:
+    """Raise `BuildError` if a directory cannot be made or written to."""
+    nearest = directory.absolute()
+    while not os.path.lexists(nearest):
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        raise BuildError(f"{nearest} is not a folder, so {directory} cannot lie in it. Choose another --out.")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise BuildError(
+            f"{nearest} cannot be written to (Permission denied, or a read-only disk); {directory} has to be. "
+            "Mend the path's permissions, or choose another --out."
+        )
+
+
+def refuse_foreign(directory: Path) -> None:
+    """Raise `BuildError` if a directory cannot be made, or is there and is neither empty nor a build."""
+    if (directory / MANIFEST).exists():
+        return
+    refuse_place(directory)
+    names = sorted(p.name for p in directory.iterdir()) if directory.exists() else []
+    if names and names != [WORK_FOLDER] and not is_begun(directory):  # in this order: a job of the same array may begin it now
+        raise BuildError(
+            f"{directory} is not empty and holds no build ({', '.join(names[:5])}{' ...' if len(names) > 5 else ''}). "
+            "Choose another --out, or empty it."
+        )
+
+
+def refuse_nested(source: Source, directory: Path) -> None:
+    """Raise `BuildError` if a build would lie in the folder of its source, or that folder in the build.
+
+    Sources that are files, or read files of known names, may lie anywhere.
+    """
+    if not isinstance(source, FolderSource):
+        return
+    if _lies_in(directory, source.listed):
+        raise BuildError(
+            f"{directory} would lie in the folder of the source, {source.listed}: what is built would count as images of the source, and "
+            "the build could not be resumed. Choose an --out that is not in that folder. Nothing was written."
+        )
+    if _lies_in(source.listed, directory):
+        raise BuildError(
+            f"The folder of the source, {source.listed}, lies in {directory}, which the build is to write. Choose another --out. "
+            "Nothing was written."
+        )
+
+
+def _lies_in(inner: Path, outer: Path) -> bool:
+    """Whether a folder, which need not be there yet, is another or lies below it, whatever links or mounts they are named by."""
+    path = inner.resolve()
+    return any(above.exists() and outer.exists() and above.samefile(outer) for above in (path, *path.parents))

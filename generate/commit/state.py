@@ -9,8 +9,8 @@ that the manifest names count as committed. Where build.json names another manif
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,11 @@ from ...manifests.layout import MANIFEST, PARTS_FOLDER, SETS, SHARDS, SOURCE, WO
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished, write_unfinished
-from ..plan.build_spec import Resources
-from ..plan.checked_build import CheckedBuild
-from ..plan.job import Origin
-from ..sinks.containers import Sink, set_paths
+from ..plan.builds import Build
+from ..plan.job import Job, Origin
+from ..sinks.containers import set_paths
 from ..work.sidecars import sidecars as read_sidecars
-from .identity import identity_of, refuse_other_resources
+from .identity import identity_of, refuse_other_build, refuse_other_resources
 from .locks import extended, finished, locked, wait_for_workers
 from .sweep import sweep
 
@@ -37,6 +36,8 @@ class BuildState:
     """Of the finished build."""
     unfinished: Unfinished | None
     """What is not finished: the build itself, or an extension of the finished one."""
+    sidecars: Mapping[tuple[str, int], Path] = field(default_factory=dict)
+    """(set id, run) -> where it is committed; of a build that is begun."""
 
     @property
     def sets(self) -> list[str]:
@@ -53,12 +54,19 @@ class BuildState:
         base = set(self.base_sets)
         return [s for s in sets if s not in base]
 
-    @property
-    def identity(self) -> dict[str, Any] | None:
-        """What the build in the directory is; None where there is none."""
+    def job(self, directory: Path, build: Build) -> Job:
+        """Return the job that makes what is there and what was asked for; raise `BuildError` where the directory holds another build."""
+        recorded: Mapping[str, Any] = {}
         if self.base is not None:
-            return identity_of(self.base)
-        return self.unfinished.identity if self.unfinished is not None else None
+            recorded = identity_of(self.base)
+        elif self.unfinished is not None:
+            recorded = self.unfinished.identity
+        if recorded:
+            refuse_other_build(directory, recorded, build)
+        sets = list(dict.fromkeys([*build.asked, *self.sets]))
+        resources = build.resources(sets)
+        refuse_other_resources(directory, recorded, resources)
+        return replace(build.job(directory, sets), origin=Origin.of(build.identity, resources))
 
 
 def read_state(directory: Path) -> BuildState:
@@ -73,47 +81,13 @@ def peek_state(directory: Path) -> BuildState:
     return BuildState(base, extended(directory) if base is not None else read_unfinished(directory))
 
 
-@dataclass(frozen=True)
-class OpenBuild:
-    """A build that may be written to; the lock is held."""
-
-    sets: tuple[str, ...]
-    """Everything that will be in it: what was asked for and what was there."""
-    base: Manifest | None
-    """The manifest of the finished build that is extended."""
-    sidecars: dict[tuple[str, int], Path]
-    """(set id, run) -> where it is committed."""
-    origin: Origin
-    """What its sidecars say that they belong to."""
-    resources: Resources
-    """What the manifest to be says of textures and surrogates."""
-
-
-def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequence[str], sinks: Sequence[Sink]) -> OpenBuild:
-    """Start, resume or extend a build that is the one asked for (`refuse_other_build`); the lock must be held.
-
-    Parameters
-    ----------
-    directory : Path
-    state : BuildState
-        What the directory holds.
-    build : CheckedBuild
-    sets : sequence of str
-        Everything that will be in it.
-    sinks : sequence of Sink
-        Where the images of those sets go.
-
-    Raises
-    ------
-    BuildError
-        The directory's build has other textures or another surrogate.
-    """
-    resources = build.resources(sets)
-    if state.identity is not None:
-        refuse_other_resources(directory, state.identity, resources)
-    origin = Origin.of(build.identity, resources)
-    places = set_paths(sinks, sets)
-    sidecars, foreign = _committed(directory, origin, set(sets) - set(state.base_sets))
+def begin(directory: Path, state: BuildState, build: Build, job: Job) -> BuildState:
+    """Start, resume or extend a build with the sets of a job (`BuildState.job`); return the state with its sidecars. The lock is held."""
+    sets = list(job.sets)
+    places = set_paths(job.sinks, sets)
+    sidecars, foreign = committed(directory, job.origin, state.new(sets))
+    for path in foreign:
+        path.unlink()
     # Images of foreign sidecars are still there, and so are those of a build whose build.json is missing.
     if foreign or (state.unfinished is None and (directory / PARTS_FOLDER).exists()):
         sweep(directory, state.base, sidecars, places)
@@ -123,26 +97,26 @@ def begin(directory: Path, state: BuildState, build: CheckedBuild, sets: Sequenc
         write_hashed(directory / SOURCE, made_of)
     unfinished = Unfinished(
         base=sha256_file(directory / MANIFEST) if state.base is not None else None,
-        sets=list(sets),
+        sets=sets,
         places={s: list(paths) for s, paths in places.items()},
-        identity={**build.identity, **resources},
+        identity={**build.identity, **build.resources(sets)},
     )
     write_unfinished(directory, unfinished)
     remove_strays(directory)
-    return OpenBuild(tuple(sets), state.base, sidecars, origin, resources)
+    return BuildState(state.base, unfinished, sidecars)
 
 
-def _committed(directory: Path, origin: Origin, wanted: Collection[str]) -> tuple[dict[tuple[str, int], Path], bool]:
-    """Return (set id, run) -> sidecar for the wanted sets, and whether there were other sidecars, which are removed."""
-    committed: dict[tuple[str, int], Path] = {}
-    foreign = False
-    for path, sidecar in read_sidecars(directory):
-        if sidecar is None or not sidecar.of(origin) or not any(s in wanted for s in sidecar.sets):
-            path.unlink()
-            foreign = True
+def committed(
+    directory: Path, origin: Origin, sets: Collection[str], runs: Container[int] | None = None
+) -> tuple[dict[tuple[str, int], Path], list[Path]]:
+    """Return (set id, run) -> sidecar for some sets, of all runs or some, and the sidecars that are of no use for them."""
+    wanted, there, foreign = set(sets), dict[tuple[str, int], Path](), list[Path]()
+    for path, sidecar in read_sidecars(directory, runs):
+        if sidecar is None or not sidecar.of(origin) or wanted.isdisjoint(sidecar.sets):
+            foreign.append(path)
         else:
-            committed |= {(s, sidecar.run): path for s in sidecar.sets if s in wanted}
-    return committed, foreign
+            there |= {(s, sidecar.run): path for s in sidecar.sets if s in wanted}
+    return there, foreign
 
 
 def leave_finished(directory: Path, manifest: Manifest) -> None:

@@ -13,22 +13,21 @@ from ...manifests.layout import PAGE, WORK_FOLDER
 from ...manifests.records.models import Manifest
 from ..commit.locks import locked
 from ..pixels.preprocessing import Preprocessing
-from ..plan.checked_build import CheckedBuild
-from ..plan.job import CheckedSample
+from ..plan.builds import Build
+from ..plan.job import CheckedSample, load_clean
 from ..sources.selection import spread
 from ..sources.source import Source
-from ..work.worker import load_clean
 
 if TYPE_CHECKING:
     from ...manifests.reader import DataSet
 
 
-def with_page(build: CheckedBuild, directory: Path, manifest: Manifest) -> Manifest:
+def with_page(build: Build, directory: Path, manifest: Manifest) -> Manifest:
     """Give a finished build the page that is asked for, if it has none and can be written to."""
     from .add_page import add_page
 
     has_page = any(file.path == PAGE for file in manifest.files) and (directory / PAGE).is_file()
-    if not build.spec.page or has_page or not os.access(directory, os.W_OK):
+    if not build.page or has_page or not os.access(directory, os.W_OK):
         return manifest
     if (directory / WORK_FOLDER).exists():  # it is being extended, which makes the page
         return manifest
@@ -55,10 +54,10 @@ class PageOfBuild:
         return build_page(data, self.clean)
 
 
-def page_of(build: CheckedBuild) -> PageOfBuild:
+def page_of(build: Build) -> PageOfBuild:
     """Return what makes the page of a build."""
     from ...pages.rungs import MOST, MOST_SMALL
 
     numbers = range(len(build.samples))
     shown = {i: build.samples[i] for most in (MOST, MOST_SMALL) for i in spread(numbers, most)}
-    return PageOfBuild(build.spec.loader, build.spec.preprocessing, shown)
+    return PageOfBuild(build.loader, build.preprocessing, shown)

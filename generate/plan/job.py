@@ -1,24 +1,27 @@
-"""What a build's workers get: the checked samples, and the job."""
+"""What a build's workers get: the checked samples, which they load, and the job."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...canonical import canonical_sha256
+from ...errors import SourceError
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
-from ..pixels.preprocessing import Preprocessing
+from ..pixels.preprocessing import Preprocessing, preprocess
 from ..recipes.set_spec import RESOURCE_FIELDS, SetSpec
 from ..sinks.containers import Sink
-from ..sources.source import Sample, Source
-from .set_maker import SetMaker
+from ..sources.source import BadSample, Sample, Source
+from .tree import SetMaker
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """Which build a part belongs to."""
 
     build: str
@@ -28,15 +31,7 @@ class Origin:
 
     @classmethod
     def of(cls, identity: Mapping[str, Any], resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Origin:
-        """Return the origin of a build's parts.
-
-        Parameters
-        ----------
-        identity : mapping
-            What the build is; its resources, which depend on the sets, are left aside.
-        resources : mapping
-            Field of the manifest -> records.
-        """
+        """Return the origin of the parts of a build, of its identity and of records of resources by field of the manifest."""
         build = {key: value for key, value in identity.items() if key not in RESOURCE_FIELDS.values()}
         return cls(canonical_sha256(build), {field: canonical_sha256(list(records)) for field, records in resources.items()})
 
@@ -55,6 +50,29 @@ class CheckedSample:
     height: int
     channels: int = 0
     """1 (grey) or 3; 0 where it was not looked at again."""
+
+
+def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
+    """Return a sample as the benchmark's clean image.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read any more, or its bytes are not those that were checked.
+    """
+    name = chosen.sample.path or chosen.sample.id
+    try:
+        loaded = source.load(chosen.sample)
+    except BadSample as e:
+        raise SourceError(
+            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and run the command again."
+        ) from e
+    if loaded.sha256 != chosen.sha256:
+        raise SourceError(
+            f"{name} has changed since the source was checked ({chosen.sha256} then, {loaded.sha256} now). "
+            "Put the original back and run the command again, or start a new build in another --out."
+        )
+    return preprocess(loaded.image, preprocessing)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ..pixels.preprocessing import preprocess
 from ..recipes.set_spec import SetSpec
 from ..sources.selection import spread
 from ..sources.source import BadSample, Sample
-from .build_spec import BuildSpec
+from .builds import Build
 from .parts import batches
 
 MOST_PIXELS = 48_000_000
@@ -52,12 +52,12 @@ class Measured:
     """Of one sample in all sets, the least that was seen: to read it, and to make and encode its images."""
 
 
-def measure(spec: BuildSpec, sets: Sequence[SetSpec], samples: Sequence[Sample], good: Sample) -> Measured:
+def measure(spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], good: Sample) -> Measured:
     """Make some samples under some sets, both spread evenly.
 
     Parameters
     ----------
-    spec : BuildSpec
+    spec : Build
     sets : sequence of SetSpec
     samples : sequence of Sample
         Those of `spec.loader`; bad ones are left out.

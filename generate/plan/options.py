@@ -168,7 +168,7 @@ class BuildOptions:
         """Raise for every option that is not what it can be."""
         check_seed(self.seed)
         problems = []
-        if self.jobs is not None and (isinstance(self.jobs, bool) or not isinstance(self.jobs, int) or self.jobs < 1):
+        if self.jobs is not None and not _is_whole(self.jobs, 1):
             problems.append(f"jobs is {self.jobs!r}; expected a whole number of processes, at least 1")
         for name, value, known in (
             ("format", self.format, (None, *get_args(Format))),
@@ -178,12 +178,10 @@ class BuildOptions:
         ):
             if value not in known:
                 problems.append(f"{name} is {value!r}; expected one of {', '.join(str(k) for k in known if k is not None)}")
-        whole = isinstance(self.metrics, int) and not isinstance(self.metrics, bool) and self.metrics >= 0
-        if self.metrics not in (None, "all") and not whole:
+        if self.metrics not in (None, "all") and not _is_whole(self.metrics, 0):
             problems.append(f"metrics is {self.metrics!r}; expected a number of images (0 for none) or 'all'")
-        batch = self.surrogate_batch
-        if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
-            problems.append(f"surrogate_batch is {batch!r}; expected a number of images, at least 1")
+        if self.surrogate_batch is not None and not _is_whole(self.surrogate_batch, 1):
+            problems.append(f"surrogate_batch is {self.surrogate_batch!r}; expected a number of images, at least 1")
         if self.hold_out is not None and (problem := hold_out_problem(self.hold_out)) is not None:
             problems.append(problem)
         if self.view is not None and self.format is not None:
@@ -200,6 +198,10 @@ class BuildOptions:
     def workers(self) -> int:
         """How many processes."""
         return worker_count(self.jobs)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def worker_count(jobs: int | None) -> int:

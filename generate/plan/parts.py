@@ -1,4 +1,4 @@
-"""Parts: the unit of work, of commit and of resume.
+"""Parts: the unit of work, of commit and of resume; the shares of them that jobs of an array make.
 
 A part is a group of sets x a run of consecutive samples. Where a run begins follows from the image size and the number of
 samples alone, so shards are the same whichever sets are built, on whatever machine.
@@ -7,14 +7,16 @@ samples alone, so shards are the same whichever sets are built, on whatever mach
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import BuildError
 from ..sinks.sink import Run
 
 RUN_BYTES = 64 << 20
@@ -28,6 +30,10 @@ ROWS_BYTES = 72 << 20
 """Most bytes of images that a part collects before it writes its shards."""
 BATCH_BYTES = 2 << 20
 """Clean pixels of one batch: at 224x224 thirteen images, at 32x32 hundreds, so that its buffers stay near the caches."""
+MOST_JOBS = 1_000_000
+"""Of an array."""
+WHOLE_RUNS = 8
+"""Runs of a share, from where no run is cut."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +116,52 @@ def parts(all_runs: Sequence[Run], set_groups: Sequence[tuple[str, ...]], commit
     committed : collection of (set id, run number)
         What stands already.
     """
-    missing = []
-    for run in all_runs:
-        for group in set_groups:
-            sets = tuple(s for s in group if (s, run.number) not in committed)
-            if sets:
-                missing.append(Part(run, sets))
-    return missing
+    return missing([Part(run, group) for run in all_runs for group in set_groups], committed)
+
+
+def missing(some: Iterable[Part], committed: Collection[tuple[str, int]]) -> list[Part]:
+    """Return what is still to be made of some parts."""
+    left = (Part(p.run, tuple(s for s in p.sets if (s, p.run.number) not in committed)) for p in some)
+    return [part for part in left if part.sets]
+
+
+def check_share(part: Any) -> tuple[int, int]:
+    """Return (job, jobs), or raise `BuildError` where that cannot be a share: jobs count from 0."""
+    whole = isinstance(part, tuple | list) and len(part) == 2 and all(isinstance(k, int) and not isinstance(k, bool) for k in part)
+    if not whole:
+        raise BuildError(f"part is {part!r}; expected (i, n): job i of n, as whole numbers, such as (0, 16).")
+    job, jobs = part
+    if not 1 <= jobs <= MOST_JOBS:
+        raise BuildError(
+            f"part {job}/{jobs}: {jobs} jobs cannot share a build. Expected i/n with n from 1 to {MOST_JOBS:,} and i from 0 to n-1."
+        )
+    if not 0 <= job < jobs:
+        last = f"the {jobs} jobs are 0/{jobs} to {jobs - 1}/{jobs}" if jobs > 1 else "the only job is 0/1"
+        raise BuildError(f"part {job}/{jobs}: jobs count from 0, so {last}.")
+    return job, jobs
+
+
+def shares(all_parts: Sequence[Part], jobs: int) -> list[list[Part]]:
+    """Return the share of each of `jobs` jobs: neighbours in the order of `all_parts`.
+
+    They are whole runs, which are decoded by one job each, where a share has `WHOLE_RUNS` or more; fewer would make shares unequal.
+
+    Parameters
+    ----------
+    all_parts : sequence of Part
+        All parts of a build, run by run, whether they are committed or not.
+    jobs : int
+
+    Examples
+    --------
+    >>> [len(share) for share in shares(parts(runs(64, 150528), [("a",), ("b",)]), 3)]
+    [6, 5, 5]
+    """
+    dealt: list[list[Part]] = [[] for _ in range(jobs)]
+    count = len({part.run.number for part in all_parts})
+    for number, part in enumerate(all_parts):
+        dealt[part.run.number * jobs // count if count >= WHOLE_RUNS * jobs else number * jobs // len(all_parts)].append(part)
+    return dealt
 
 
 def batches(images: Sequence[NDArray[np.uint8]]) -> Iterator[list[int]]:

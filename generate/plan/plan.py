@@ -22,8 +22,8 @@ from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
 from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
 from .region_store import Store
+from .source_fit import moving
 from .tree import buffers, stages_applied, stages_naive
-from .unlabelled import moving
 
 BASE_MEMORY = 300 << 20
 """A process with everything imported and all kernels loaded."""
@@ -190,7 +190,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         looked_at=disk.looked_at,
         deviation=disk.deviation,
         moves_content=tuple(moving(sets)),
-        notes=spec.notes(spec.asked_sinks),
+        notes=spec.notes(),
         source_images=len(spec.selected),
         store=None if spec.regions is None else spec.regions.store,
         stores=stores,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,11 @@ from ...manifests.records.models import SCHEMA_VERSION
 from ..pixels.encoding import PngEncoding, encoding_of
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
-from ..recipes.expectations import Named
 from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.region_source import RegionSource
-from ..sinks.containers import Sink, containers_of, default_format
+from ..sinks.containers import containers_of, default_format
 from ..sinks.sink import stored_bytes
 from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
@@ -27,21 +27,20 @@ from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
 from ..views.fits import placed
 from ..views.layouts import get_layout
 from ..views.view import refuse_regions
-from .build_spec import BuildSpec
+from .builds import Build
 from .job import CheckedSample
 from .options import BuildOptions
 from .region_samples import RegionSamples, images_of
 from .region_store import RegionStore, Store, region_store, table_bytes
-from .resources import ResourceOptions
-from .set_maker import SetMaker
-from .source_fit import refuse_other_source
-from .unlabelled import moving, notes_on_annotations, refuse_labels
+from .resources import load_resources, refuse_small_textures
+from .source_fit import moving, notes_on_annotations, refuse_labels, refuse_other_source
+from .tree import SetMaker
 
 _PROBED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecipeBuild(BuildSpec):
+class RecipeBuild(Build):
     """What is to be built of a recipe."""
 
     resolved: ResolvedRecipe
@@ -58,27 +57,28 @@ class RecipeBuild(BuildSpec):
         return None if self.in_regions else super().size_problem(width, height)
 
     @property
+    def _table(self) -> RegionTable | None:
+        """The regions that samples are, each stored as an image."""
+        return self.regions.table if self.regions is not None and self.regions.store == "images" else None
+
+    @property
     def in_regions(self) -> bool:
         """Whether samples are regions, each stored as an image."""
-        return self.regions is not None and self.regions.store == "images"
+        return self._table is not None
 
     @property
     def stored_table(self) -> RegionTable | None:
         """The regions that regions.jsonl lists."""
-        return None if self.regions is None or self.in_regions else self.regions.table
+        return self.regions.table if self.regions is not None and self.regions.store == "table" else None
 
-    def samples_of(self, images: tuple[CheckedSample, ...]) -> Sequence[CheckedSample]:
+    def samples_of(self, images: Sequence[CheckedSample]) -> Sequence[CheckedSample]:
         """Return the samples of the build: the images, or their regions."""
-        if self.regions is None or not self.in_regions:
-            return images
-        return RegionSamples(images, self.regions.table, self.maker.seed)
+        return images if self._table is None else RegionSamples(images, self._table, self.maker.seed)
 
     @property
     def loader(self) -> Source:
         """What the samples are loaded from."""
-        if self.regions is None or not self.in_regions:
-            return self.source
-        return RegionSource(self.source, self.regions.table)
+        return self.source if self._table is None else RegionSource(self.source, self._table)
 
     def sample_count(self, images: int) -> int:
         """Return how many samples so many images make (estimate)."""
@@ -92,28 +92,29 @@ class RecipeBuild(BuildSpec):
         as_images, as_table = self.regions.per_image * len(self.asked) * stored, table_bytes(self.regions.grids_per_image, probed)
         return {"images": round(as_images * len(self.selected)), "table": round(as_table * len(self.selected))}
 
-    def notes(self, sinks: Sequence[Sink]) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """Return what a user should know: also of regions, and of groups that a recipe holds out and the source has not."""
         regions = () if self.regions is None else self.regions.notes
-        annotated = notes_on_annotations(self) if any(s.own_names for s in sinks) else ()
-        return (*super().notes(sinks), *annotated, *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
+        annotated = notes_on_annotations(self) if any(s.own_names for s in self.asked_sinks) else ()
+        return (*super().notes(), *annotated, *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
 
-    def accept(self, checked: Checked) -> list[tuple[str, str]]:
+    def accept(self, found: Checked) -> list[tuple[str, str]]:
         """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
-        if not self.options.skip_bad or not checked.good:
-            checked.raise_for_bad(self.source.notes)
-        self.refuse_other(checked, all_seen=True)
-        return sorted([*self.source.notes, *checked.bad])
+        if not self.options.skip_bad or not found.good:
+            found.raise_for_bad(self.source.notes)
+        self.refuse_other(found, all_seen=True)
+        return sorted([*self.source.notes, *found.bad])
 
-    def refuse_other(self, checked: Checked, *, all_seen: bool) -> None:
+    def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
         """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
         if not self.options.any_shape:
-            refuse_other_source(self.resolved.recipe, self.view, named_shapes(checked), all_seen=all_seen)
+            named = [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in found.good]
+            refuse_other_source(self.resolved.recipe, self.view, named, all_seen=all_seen)
 
-    def identity(
-        self, samples: Sequence[CheckedSample], source_digest: str, excluded: Sequence[tuple[str, str]], sinks: Sequence[Sink]
-    ) -> dict[str, Any]:
-        """Return what the build is, but for its sets and textures."""
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What the build is, but for its sets and textures."""
+        sinks = self.asked_sinks
         # annotations, which images keep their names for, may say where content is
         moves = {"moves_content": moving(self.sets)} if any(sink.own_names for sink in sinks) else {}
         views = [record | moves for sink in sinks if (record := sink.view_record()) is not None]
@@ -124,12 +125,12 @@ class RecipeBuild(BuildSpec):
             "seed": self.maker.seed,
             "coupling": self.maker.coupling,
             "scale": self.maker.scale,
-            "recipe": self._recipe_record() | self._unexpected(images_of(samples)),
-            "source": {"name": self.source.scheme, "digest": source_digest, "license": self.source.license},
+            "recipe": self._recipe_record(),
+            "source": {"name": self.source.scheme, "digest": self.source_digest, "license": self.source.license},
             "preprocessing": self.preprocessing.as_json(),
             "encoding": self.encoding.as_json(containers_of(sinks)),
             "classes": [c.as_json() for c in self.classes],
-            "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
+            "excluded": [{"path": path, "reason": reason} for path, reason in self.excluded],
             "selection": selection_record(
                 self.source.samples,
                 self.selected,
@@ -139,19 +140,19 @@ class RecipeBuild(BuildSpec):
                 pattern=self.source.pattern,
             ),
             "views": views,
-            "metrics": self.metrics_images(len(samples)),
+            "metrics": self.metrics_images(len(self.samples)),
         }
 
     def _recipe_record(self) -> dict[str, Any]:
-        regions = {} if self.regions is None else {"regions": self.regions.record}
-        return self.resolved.record | {"preprocessing": self.preprocessing.as_json()} | regions
-
-    def _unexpected(self, samples: Sequence[CheckedSample]) -> dict[str, Any]:
-        """Return what the recipe did not expect of the source and the user insisted on."""
-        if self.resolved.recipe.expects is None:
-            return {}
-        problems = self.resolved.recipe.expects.problems([(c.sample.id, (c.width, c.height, c.channels)) for c in samples])
-        return {"unexpected": problems} if problems else {}
+        """Return what the manifest says of the recipe, and what it did not expect of the source and the user insisted on."""
+        record = self.resolved.record | {"preprocessing": self.preprocessing.as_json()}
+        if self.regions is not None:
+            record["regions"] = self.regions.record
+        if (expects := self.resolved.recipe.expects) is not None:
+            images = images_of(self.samples)
+            if problems := expects.problems([(c.sample.id, (c.width, c.height, c.channels)) for c in images]):
+                record["unexpected"] = problems
+        return record
 
 
 def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> RecipeBuild:
@@ -183,7 +184,16 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         resolved = replace(resolved, sets=to_train_with(resolved.sets))
     preprocessing = recipe.preprocessing
     sized = isinstance(preprocessing, SurrogateInput)
-    resources = _resource_options(recipe, options).load(chosen, source.classes, sized=sized)
+    entry = recipe.surrogate
+    resources = load_resources(
+        chosen,
+        source.classes,
+        frost_textures=options.frost_textures,
+        surrogate=options.surrogate or (None if entry is None else entry.file),
+        device=entry.device if options.device is None and entry is not None else options.device,
+        surrogate_batch=options.surrogate_batch or (None if entry is None else entry.batch),
+        sized=sized,
+    )
     if isinstance(preprocessing, SurrogateInput):
         preprocessing = preprocessing.of(resources["surrogate"])
     encoding = recipe.encoding
@@ -230,19 +240,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         refuse_regions(get_layout(view))
     _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
     spec.refuse_other(probed, all_seen=False)
-    spec.refuse_small_textures((h, w) for w, h in dict.fromkeys(sizes))
+    refuse_small_textures(spec.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
     return spec
-
-
-def _resource_options(recipe: Recipe, options: BuildOptions) -> ResourceOptions:
-    """Return the resources that the options name, else those of the recipe."""
-    entry = recipe.surrogate
-    return ResourceOptions(
-        options.frost_textures,
-        options.surrogate or (entry.file if entry is not None else None),
-        options.device if options.device is not None else entry.device if entry is not None else None,
-        options.surrogate_batch or (entry.batch if entry is not None else 1),
-    )
 
 
 def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:
@@ -278,11 +277,6 @@ def probe(source: Source, selected: Sequence[Sample], judge: Judge | None = None
     """Check up to eight of a source's images, spread evenly; where none of them is good, all."""
     checked = check(source, select(selected, samples=_PROBED), judge=judge)
     return checked if checked.good else check(source, selected, judge=judge)
-
-
-def named_shapes(checked: Checked) -> list[Named]:
-    """Return the shapes of images that were checked, as they are in the source."""
-    return [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in checked.good]
 
 
 def own_sizes(preprocessing: Preprocessing) -> bool:

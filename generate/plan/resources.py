@@ -4,71 +4,71 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ...corruptions.models.surrogate import load_surrogate
-from ...corruptions.weather.textures import load_textures
-from ...errors import BuildError
+from ...corruptions.registry import get_corruption
+from ...corruptions.stages import Stage, scaled_parameters
+from ...corruptions.weather.published import differences
+from ...corruptions.weather.textures import TextureSet, load_textures
+from ...errors import BuildError, listed
 from ...manifests.records.models import ClassRecord
 from ..recipes.recipe import load_recipe, recipe_names
 from ..recipes.set_spec import SetSpec
+from .tree import SetMaker
 
 
-@dataclass(frozen=True)
-class ResourceOptions:
-    """The options of `build`, `verify` and `rebuild` that say where resources are."""
+def load_resources(
+    sets: Sequence[SetSpec],
+    classes: Sequence[ClassRecord],
+    *,
+    frost_textures: str | Path | None,
+    surrogate: str | Path | None,
+    device: str | None,
+    surrogate_batch: int | None = None,
+    sized: bool = False,
+) -> Mapping[str, Any]:
+    """Return resource -> what corruptions are given.
 
-    frost_textures: str | Path | None = None
-    surrogate: str | Path | None = None
-    device: str | None = None
-    """The CPU, if none is named."""
-    surrogate_batch: int = 1
+    Parameters
+    ----------
+    sets : sequence of SetSpec
+        Those that are asked for.
+    classes : sequence of ClassRecord
+        The data set's, in its order.
+    frost_textures, surrogate, device, surrogate_batch
+        As of `BuildOptions`; a device that is not named is the CPU.
+    sized : bool
+        Whether clean images have the surrogate's size.
 
-    def load(self, sets: Iterable[SetSpec], classes: Sequence[ClassRecord], *, sized: bool = False) -> Mapping[str, Any]:
-        """Return resource -> what corruptions are given.
-
-        Parameters
-        ----------
-        sets : iterable of SetSpec
-            Those that are asked for.
-        classes : sequence of ClassRecord
-            The data set's, in its order.
-        sized : bool
-            Whether clean images have the surrogate's size.
-
-        Raises
-        ------
-        SourceError
-            Textures cannot be read.
-        ModelError
-            The surrogate cannot be used, or has no output for a class.
-        BuildError
-            Sets need a surrogate and none is given.
-        """
-        resources: dict[str, Any] = {}
-        if self.frost_textures is not None:
-            resources["textures"] = load_textures(self.frost_textures)
-        sets = list(sets)
-        followers = [spec.id for spec in sets if spec.needs_surrogate]
-        if self.surrogate is None:
-            if not followers and not sized:
-                if self.device is not None:
-                    raise BuildError(f"device is {self.device!r}, where a model computes, and there is none here. Leave --device out.")
-                return resources
-            more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
-            use = (
-                f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}"
-                if followers
-                else "Images have a model's size"
-            )
-            raise BuildError(
-                f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
-                f"{_without_model(sets, sized)}."
-            )
-        surrogate = load_surrogate(self.surrogate, device="cpu" if self.device is None else self.device, batch=self.surrogate_batch)
-        return resources | {"surrogate": surrogate.for_classes([c.folder for c in classes])}
+    Raises
+    ------
+    SourceError
+        Textures cannot be read.
+    ModelError
+        The surrogate cannot be used, or has no output for a class.
+    BuildError
+        Sets need a surrogate and none is given.
+    """
+    resources: dict[str, Any] = {}
+    if frost_textures is not None:
+        resources["textures"] = load_textures(frost_textures)
+    followers = [spec.id for spec in sets if spec.needs_surrogate]
+    if surrogate is None:
+        if not followers and not sized:
+            if device is not None:
+                raise BuildError(f"device is {device!r}, where a model computes, and there is none here. Leave --device out.")
+            return resources
+        more = f" and {len(followers) - 3} more" if len(followers) > 3 else ""
+        use = f"These sets follow the gradients of a model: {', '.join(followers[:3])}{more}" if followers else "Images have a model's size"
+        raise BuildError(
+            f"{use}; and no model is given. Name its file with --surrogate FILE.toml (docs/models.md says how it is written)"
+            f"{_without_model(sets, sized)}."
+        )
+    model = load_surrogate(surrogate, device="cpu" if device is None else device, batch=surrogate_batch or 1)
+    return resources | {"surrogate": model.for_classes([c.folder for c in classes])}
 
 
 def _without_model(sets: Sequence[SetSpec], sized: bool) -> str:
@@ -86,3 +86,30 @@ def _without_model(sets: Sequence[SetSpec], sized: bool) -> str:
 
 def _corruptions(sets: Iterable[SetSpec]) -> set[str]:
     return {stage.corruption for spec in sets for stage in spec.stages}
+
+
+def texture_notes(textures: TextureSet | None, sets: Iterable[SetSpec]) -> list[str]:
+    """Return how textures differ from the published ones, where sets use them."""
+    return differences(textures) if textures is not None and _textured(sets) else []
+
+
+def refuse_small_textures(maker: SetMaker, sets: Iterable[SetSpec], shapes: Iterable[tuple[int, int]]) -> None:
+    """Raise `BuildError` where the user's textures do not cover the images of sets, which have these (height, width)."""
+    textures = maker.resources.get("textures")
+    if textures is None:
+        return
+    problems: dict[str, None] = {}
+    for stage, (height, width) in product(_textured(sets), shapes):
+        values = scaled_parameters(get_corruption(stage.corruption), stage.parameters, (height, width), maker.scale, maker.side)
+        for small in textures.not_covering(values["texture_scale"], height, width):
+            problems[f"{small}, at the texture scale {values['texture_scale']:g}, does not cover an image of {height}x{width}"] = None
+    if problems:
+        raise BuildError(
+            f"These frost textures of {textures.origin[1]} are too small (height x width):\n{listed(list(problems))}\n"
+            "Give larger pictures of frost, or leave --frost-textures out for corruptset's own. Nothing was written."
+        )
+
+
+def _textured(sets: Iterable[SetSpec]) -> list[Stage]:
+    """Return the stages that take textures."""
+    return [stage for spec in sets for stage in spec.stages if "textures" in get_corruption(stage.corruption).resources]

@@ -15,12 +15,12 @@ from ...corruptions.cache import kernel_folder
 from ...errors import BuildError, CorruptsetError
 from ...manifests.disk.lock import locked
 from ...manifests.layout import LOCK
-from ..plan.job import Job
+from ..plan.job import Job, load_clean
 from ..plan.parts import Part
 from .environment import environment
 from .sidecars import is_committed
 from .warm_up import warm_up
-from .worker import forget, load_clean, process
+from .worker import forget, process
 
 COMPILE_S = 3600.0
 """How long a worker waits for another on its machine that compiles the kernels."""

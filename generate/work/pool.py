@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...errors import MachineError, listed
 from ...manifests.layout import WORK_FOLDER
 from ...workers import Workers
-from ..plan.build_spec import BuildSpec
+from ..plan.builds import Build
 from ..plan.job import Job
 from ..plan.parts import PARTS_WANTED, Part, runs
 from .dask_workers import run_parts
@@ -60,7 +60,9 @@ def run(
     Raises
     ------
     MachineError
-        Workers die again and again, or the disk fails.
+        Workers die again and again.
+    OSError
+        The disk fails.
     KeyboardInterrupt
         Handed on after the workers were stopped.
     """
@@ -79,28 +81,17 @@ def run(
                 done(process(job, part, count))
         else:
             _run_in_workers(replace(job, parent=os.getpid()), list(parts), workers, done, made)
-    except OSError as e:
-        raise machine_error(e, job.directory) from e
     finally:
         forget()
 
 
-def start_early(workers: Workers, spec: BuildSpec) -> None:
+def start_early(workers: Workers, build: Build) -> None:
     """Let workers load what they need while the source is checked: about as many as there will be parts."""
-    width, height = spec.image_size
-    count = len(runs(len(spec.selected), 3 * width * height))
-    wanted = count * min(len(spec.asked), -(-PARTS_WANTED // max(1, count)))
+    width, height = build.image_size
+    count = len(runs(len(build.selected), 3 * width * height))
+    wanted = count * min(len(build.asked), -(-PARTS_WANTED // max(1, count)))
     if min(workers.most, wanted) > 1:
-        workers.start(wanted, _load)
-
-
-def machine_error(error: OSError, directory: object) -> MachineError:
-    """Return what to say when the disk or the system fails."""
-    where = error.filename or directory
-    return MachineError(
-        f"The build stopped: {error.strerror or error} ({where}). What was committed stands: free the space or mend the path, "
-        "and run the same command again to resume."
-    )
+        workers.start(wanted, forget)
 
 
 def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done, made: Made) -> None:
@@ -108,8 +99,7 @@ def _run_in_workers(job: Job, parts: list[Part], workers: Workers, done: Done, m
     file = job.directory / WORK_FOLDER / f".job-{job.token}.part"
     try:
         file.write_bytes(pickle.dumps(job))
-        foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * ("surrogate" in job.maker.resources)
-        _run_until_done(file, parts, workers, done, made, " or ".join(["out of memory", *foreign]))
+        _run_until_done(job, file, parts, workers, done, made)
     except BaseException:
         workers.stop()  # before the build lets its lock go
         raise
@@ -124,8 +114,8 @@ def _counter(file: Path) -> Path:
     return file.with_name(f"{file.stem}-made.part")
 
 
-def _run_until_done(file: Path, parts: list[Part], workers: Workers, done: Done, made: Made, causes: str = "out of memory") -> None:
-    """Hand out what is missing until nothing is; `causes` are what workers may have been killed by."""
+def _run_until_done(job: Job, file: Path, parts: list[Part], workers: Workers, done: Done, made: Made) -> None:
+    """Hand out what is missing until nothing is."""
     missing = {part.name: part for part in parts}
     images = sum(part.images for part in parts)
     failures = 0
@@ -142,6 +132,8 @@ def _run_until_done(file: Path, parts: list[Part], workers: Workers, done: Done,
             # Workers are mostly killed for their memory: fewer at a time may get through, and one alone says which part it is.
             workers.most = max(1, workers.most // 2)
         if failures >= TRIES:
+            foreign = [f"the plugin {plugin.module}" for plugin in job.maker.plugins] + ["the model"] * ("surrogate" in job.maker.resources)
+            causes = " or ".join(["out of memory", *foreign])
             parts_text = [f"{p.name}: samples {p.run.first} to {p.run.stop - 1} of {', '.join(p.sets[:6])}" for p in missing.values()]
             raise MachineError(
                 f"Workers were killed {TRIES} times without finishing a part (often: {causes}). {len(missing)} parts are left:\n"
@@ -198,7 +190,3 @@ def _work(file: str, parts: list[Part]) -> list[PartDone]:
     job = _job[1]
     with open(_counter(Path(file)), "ab", buffering=0) as counter:
         return [process(job, part, lambda images: counter.write(bytes(images))) for part in parts]
-
-
-def _load() -> None:
-    """Do nothing: a worker that was sent here has loaded this module, and with it what parts need."""

@@ -65,25 +65,9 @@ class Sidecar:
 
 def write_sidecar(directory: Path, name: str, sidecar: Sidecar) -> None:
     """Commit a part: from here on it exists."""
-    header = {
-        "build": sidecar.build,
-        "resources": dict(sidecar.resources),
-        "run": sidecar.run,
-        "first": sidecar.first,
-        "stop": sidecar.stop,
-    }
-    sets = {
-        set_id: {
-            "pixels": e.pixels,
-            "lines": len(e.lines),
-            "files": e.files,
-            "bytes": e.bytes,
-            "shard": e.shard,
-            "metrics": e.metrics,
-        }
-        for set_id, e in sidecar.sets.items()
-    }
-    contents = {"clean": list(sidecar.clean), "sets": sets}
+    header = dict(vars(sidecar))
+    sets = {set_id: {**vars(e), "lines": len(e.lines)} for set_id, e in header.pop("sets").items()}
+    contents = {"clean": header.pop("clean"), "sets": sets}
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, contents)).encode()
     write_hashed(directory / PARTS_FOLDER / f"{name}.json", text, *(e.lines for e in sidecar.sets.values()))
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding
 import numpy as np
-from numba.core import event
 
 from ...canonical import canonical, canonical_sha256
 from ...corruptions.cache import kernel_folder
-from ...corruptions.compile_notice import is_ours
 from ...corruptions.kernel_files import SUFFIX
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
@@ -24,10 +20,8 @@ from ...workers import Workers
 from ..pixels.metrics import measure
 from ..pixels.ms_ssim import compile_ms_ssim
 from ..plan.job import Job
-from ..plan.set_maker import SetMaker
+from ..plan.tree import SetMaker
 
-LOOK_S = 0.2
-"""How often this process looks at whether its workers have compiled anything."""
 _WARM_SIDE = 32
 
 _OTHERS = "metrics"
@@ -46,7 +40,7 @@ def warm_up(job: Job, workers: Workers | None = None, *, tell: Callable[[int, in
     workers : Workers, optional
         Without them, or with those of at most one process, this one compiles.
     tell : callable, optional
-        Told how many of how many corruptions are ready, from where the first kernel is compiled; never, where none is.
+        Told how many of how many corruptions are ready, once a kernel was compiled; never, where none is.
     """
     stages: dict[tuple[str, str], Stage] = {}
     for spec in job.sets.values():
@@ -63,43 +57,17 @@ def warm_up(job: Job, workers: Workers | None = None, *, tell: Callable[[int, in
     # os.path, which takes a cache that may no longer be looked into for one without the mark
     if not tasks or os.path.exists(mark):
         return
-    corruptions = set(tasks) - {_OTHERS}
-    told: list[int] = []
-    kernels = _kernels()
-
-    def compiling() -> None:
-        if (done := len(corruptions - set(tasks))) not in told and tell is not None:
-            told.append(done)
-            tell(done, len(corruptions))
-
-    def look() -> None:
-        if told or _kernels() > kernels:
-            compiling()
-
-    if workers is not None and workers.most > 1 and len(tasks) > 1:
-        _in_workers(tasks, job.maker, workers, look)
-    with event.install_listener("numba:compile", _Listener(compiling)):
-        for name in list(tasks):
-            _prepare(tasks[name], job.maker)
-            del tasks[name]
-            look()
+    kernels, total, workers = _kernels(), len(tasks) - 1, workers or Workers(1)
+    if workers.most > 1:
+        workers.start(len(tasks))
+    for number, prepared in enumerate([workers.later(_prepare, some, job.maker) for some in tasks.values()], 1):
+        prepared()
+        if tell is not None and _kernels() > kernels:
+            tell(min(number, total), total)
+    workers.end()  # what a compiler took of memory is not given back
     with contextlib.suppress(OSError):  # without the mark the next build only looks again
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
-
-
-class _Listener(event.Listener):
-    """Listens to numba in this process, which compiles for many seconds before a task is done."""
-
-    def __init__(self, compiling: Callable[[], None]) -> None:
-        self._compiling = compiling
-
-    def on_start(self, event: Any) -> None:
-        if is_ours(event):
-            self._compiling()
-
-    def on_end(self, event: Any) -> None:
-        """Do nothing: what is ready is counted by corruptions."""
 
 
 def _kernels() -> int:
@@ -115,23 +83,6 @@ def _mark(stages: Sequence[tuple[str, str]], job: Job) -> Path:
         [os.environ.get("NUMBA_CPU_NAME"), llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()],
     ]
     return kernel_folder() / f"prepared-{canonical_sha256(what)[-32:]}"
-
-
-def _in_workers(tasks: dict[str, list[Stage]], maker: SetMaker, workers: Workers, look: Callable[[], None]) -> None:
-    """Prepare tasks and take them out of `tasks`; killed workers leave some. `look` is called now and then."""
-    from concurrent.futures.process import BrokenProcessPool
-
-    try:
-        workers.start(len(tasks))
-        running: dict[Future[None], str] = {workers.submit(_prepare, stages, maker): name for name, stages in tasks.items()}
-        while running:
-            for future in wait(running, timeout=LOOK_S, return_when="FIRST_COMPLETED").done:
-                future.result()
-                del tasks[running.pop(future)]
-            look()
-        workers.end()  # what a compiler took of memory is not given back
-    except BrokenProcessPool:
-        workers.stop()
 
 
 def _prepare(stages: Sequence[Stage], maker: SetMaker) -> None:

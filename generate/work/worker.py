@@ -16,17 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError
 from ...manifests.disk.lock import locked, shared_lock
 from ...manifests.layout import PARTS_FOLDER, WORKERS_LOCK
 from ...pixels import pixel_digest
-from ..pixels.preprocessing import Preprocessing, preprocess
-from ..plan.job import CheckedSample, Job
+from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
 from ..plan.tree import Node
 from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
-from ..sources.source import BadSample, Source
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 
@@ -39,7 +36,7 @@ class PartDone:
 
 
 Clean = tuple[list[NDArray[np.uint8]], list[str]]
-_clean: tuple[tuple[str, int] | None, Clean] = (None, ([], []))
+_clean: dict[tuple[str, int], Clean] = {}
 """The clean images of the run that this process looked at last: the groups of one run share them."""
 _trees: dict[tuple[str, tuple[str, ...]], Node] = {}
 
@@ -121,14 +118,13 @@ def check_parent(job: Job) -> None:
 
 def clean_images(job: Job, part: Part) -> Clean:
     """Return the preprocessed images of a part's run and their pixel digests; kept for the next part of the same run."""
-    global _clean
     key = (job.token, part.run.number)
-    if _clean[0] != key:
-        _clean = (None, ([], []))  # free the old images before the new ones are loaded
+    if key not in _clean:
+        _clean.clear()  # before the new ones are loaded
         chosen = job.samples[part.run.first : part.run.stop]
         images = [load_clean(job.source, c, job.preprocessing) for c in chosen]
-        _clean = (key, (images, [pixel_digest(image) for image in images]))
-    return _clean[1]
+        _clean[key] = images, [pixel_digest(image) for image in images]
+    return _clean[key]
 
 
 def _tree(job: Job, sets: tuple[str, ...]) -> Node:
@@ -140,33 +136,9 @@ def _tree(job: Job, sets: tuple[str, ...]) -> Node:
 
 def forget() -> None:
     """Free the clean images, the trees and the memory that this process keeps."""
-    global _clean
-    _clean = (None, ([], []))
+    _clean.clear()
     _trees.clear()
     free_all_blocks()
-
-
-def load_clean(source: Source, chosen: CheckedSample, preprocessing: Preprocessing) -> NDArray[np.uint8]:
-    """Return a sample as the benchmark's clean image.
-
-    Raises
-    ------
-    SourceError
-        It cannot be read any more, or its bytes are not those that were checked.
-    """
-    name = chosen.sample.path or chosen.sample.id
-    try:
-        loaded = source.load(chosen.sample)
-    except BadSample as e:
-        raise SourceError(
-            f"{name} was readable when the source was checked, and is no longer: {e}. Mend it and run the command again."
-        ) from e
-    if loaded.sha256 != chosen.sha256:
-        raise SourceError(
-            f"{name} has changed since the source was checked ({chosen.sha256} then, {loaded.sha256} now). "
-            "Put the original back and run the command again, or start a new build in another --out."
-        )
-    return preprocess(loaded.image, preprocessing)
 
 
 def _make(

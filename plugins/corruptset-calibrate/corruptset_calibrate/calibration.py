@@ -24,11 +24,10 @@ from corruptset.generate.pixels.metrics import ssim
 from corruptset.generate.pixels.ms_ssim import LEAST_SIDE, ms_ssim
 from corruptset.generate.pixels.picture_file import check_output
 from corruptset.generate.pixels.preprocessing import ResizeCrop
-from corruptset.generate.plan.job import CheckedSample
+from corruptset.generate.plan.job import CheckedSample, load_clean
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.selection import select
 from corruptset.generate.sources.source import Source, open_source
-from corruptset.generate.work.worker import load_clean
 from corruptset.manifests.disk.atomic import write_atomic
 from corruptset.manifests.records.digests import source_digest
 

@@ -18,14 +18,14 @@ from corruptset.errors import BuildError, VerificationError, first_few
 from corruptset.generate.commit import interruption, locks
 from corruptset.generate.commit.last_files import LastFiles
 from corruptset.generate.pixels.preprocessing import Unchanged
-from corruptset.generate.plan.checked_build import CheckedBuild
-from corruptset.generate.plan.job import Job
+from corruptset.generate.plan.builds import Build
+from corruptset.generate.plan.job import Job, load_clean
 from corruptset.generate.plan.options import BuildOptions
 from corruptset.generate.plan.recipe_build import prepare
 from corruptset.generate.recipes.recipe import Recipe
 from corruptset.generate.sources.check import check
 from corruptset.generate.views.writer import Writer
-from corruptset.generate.work import accepted, environment, warm_up, worker
+from corruptset.generate.work import environment, warm_up
 from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
 from corruptset.manifests.disk import atomic, remote
 from corruptset.manifests.records import digests, models
@@ -92,7 +92,7 @@ def stream(
         name = f"baseline_{table.baseline:g}_transition+speed_{table.speed}_seed_{seed}"
         directory = place.directory = Path(out, spec.folder, name)
         with Workers(spec.workers) as workers:
-            build = accepted.accepted_build(spec, check(spec.source, spec.selected, workers=workers, judge=spec.size_problem))
+            build = spec.checked(check(spec.source, spec.selected, workers=workers, judge=spec.size_problem))
             job = build.job(directory, spec.asked)
             places = range(table.length)
             steps = places[:: table.speed]
@@ -168,7 +168,7 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
             id, label = chosen.sample.id, chosen.sample.label
             key = f"{id}@{place}"
             info = {"id": id, "place": place, "step": step, "set": sets[step], "key": key}
-            image = worker.load_clean(job.source, chosen, whole)
+            image = load_clean(job.source, chosen, whole)
             if random:
                 size = image.shape[1], image.shape[0]
                 crop, flipped = draw_crop(*size, ["stream", STREAM_VERSION, seed, "crop", key])
@@ -189,7 +189,7 @@ def make_tar(job: Job, recipe: Recipe, table: StreamTable, sets: list[str], tar:
     return len(made)
 
 
-def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, record: dict[str, Any]) -> str:
+def _finish(directory: Path, tars: Mapping[Path, range], build: Build, record: dict[str, Any]) -> str:
     """Write samples.jsonl, stream.json, and SHA256SUMS last; return the stream's digest."""
     made = [json.loads(tar.with_suffix(".part").read_bytes()) for tar in tars]
     rows = "".join(json.dumps({"id": i, "label": n, "sha256": s}, ensure_ascii=False) + "\n" for i, n, s in build.made_of)
@@ -197,7 +197,7 @@ def _finish(directory: Path, tars: Mapping[Path, range], build: CheckedBuild, re
     files = [models.FileRecord(**file) for file, _ in made] + [last.add("samples.jsonl", rows.encode())]
     images = record["stream"]["length"]
     record |= {"images": images, "pixel_digest": digests.set_digest(one for _, pixels in made for one in pixels)}
-    classes = [[one.index, one.name, one.folder] for one in build.spec.classes]
+    classes = [[one.index, one.name, one.folder] for one in build.classes]
     named = {key: record[key] for key in NAMED} | {"classes": classes, "samples": build.made_of, "count": images}
     record |= {"digest": canonical_sha256(named), "files": [file.model_dump() for file in files]}
     record["environment"] = dict(environment.environment())

@@ -23,7 +23,7 @@ from corruptset.generate.again import rebuild as rebuilding
 from corruptset.generate.again.rebuild import rebuild
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
-from corruptset.generate.plan import set_maker
+from corruptset.generate.plan import tree as set_maker
 from corruptset.generate.work import worker
 from corruptset.manifests.records.digests import sha256_bytes, sha256_file
 from corruptset.manifests.release.unpack import unpack

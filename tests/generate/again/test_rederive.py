@@ -20,7 +20,7 @@ from corruptset.errors import ParameterError, SourceError, VerificationError
 from corruptset.generate.again import sample_check
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import JpegEncoding
-from corruptset.generate.plan import set_maker
+from corruptset.generate.plan import tree as set_maker
 from corruptset.generate.sources.selection import spread
 from corruptset.manifests.records.report import Problem
 from corruptset.manifests.release.unpack import unpack

@@ -15,7 +15,8 @@ import pytest
 import corruptset
 from corruptset.errors import BuildError, IncompleteBuild, MissingParts, SourceError
 from corruptset.generate.build import Built, PartBuilt, ProgressEvent
-from corruptset.generate.work import shared_check, worker
+from corruptset.generate.commit import array_jobs
+from corruptset.generate.work import worker
 
 SINKS: dict[str, dict[str, Any]] = {"folder": {"format": "folder"}, "hdf5": {"format": "hdf5"}, "view": {"view": "cifar-c"}}
 SETS = ["contrast/*", "brightness/*"]
@@ -190,14 +191,14 @@ def test_a_part_that_another_job_has_made_meanwhile_is_not_touched(
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The images that jobs decoded when they checked the source."""
     names: list[str] = []
-    real = shared_check.check
+    real = array_jobs.check
 
     def check(source: Any, chosen: Any, **options: Any) -> Any:
         names.extend(sample.path for sample in chosen)
         return real(source, chosen, **options)
 
-    monkeypatch.setattr(shared_check, "check", check)
-    monkeypatch.setattr(shared_check, "BLOCK", 4)
+    monkeypatch.setattr(array_jobs, "check", check)
+    monkeypatch.setattr(array_jobs, "BLOCK", 4)
     return names
 
 

@@ -16,7 +16,7 @@ from corruptset.generate.commit import abandon as abandoning
 from corruptset.generate.commit import last_files as ending
 from corruptset.generate.commit import state as committing
 from corruptset.generate.commit.locks import finished
-from corruptset.generate.work import worker
+from corruptset.generate.plan import job as jobs
 from corruptset.manifests.unfinished import read_unfinished, write_unfinished
 from corruptset.manifests.verify import ladder as verifying
 
@@ -285,7 +285,7 @@ def test_a_data_set_that_is_extended_while_it_is_verified_says_so(make: Callable
 
 def test_parts_of_other_clean_pixels_are_refused(make: Callable[..., Built], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As another release of Pillow makes them: within a build, and between a finished one and its extension."""
-    real = worker.preprocess
+    real = jobs.preprocess
 
     def other(image: Any, how: Any) -> Any:
         made = real(image, how).copy()
@@ -299,14 +299,14 @@ def test_parts_of_other_clean_pixels_are_refused(make: Callable[..., Built], tmp
     first = make(sets=["contrast/*"])
     before = layouts.files_of(first.directory)
     with monkeypatch.context() as patch:
-        patch.setattr(worker, "preprocess", other)
+        patch.setattr(jobs, "preprocess", other)
         with pytest.raises(BuildError, match=r"the sets that are there and those to be added were made from different clean pixels"):
             make(sets=["brightness/*"])
     corruptset.abandon(first.directory)
     assert layouts.files_of(first.directory) == before
     with pytest.raises(Interrupted):
         make(sets=["brightness/*", "gaussian_noise/*", "contrast-3+*"], progress=stop)
-    monkeypatch.setattr(worker, "preprocess", other)
+    monkeypatch.setattr(jobs, "preprocess", other)
     with pytest.raises(BuildError, match=r"parts of samples 0 to 7 were made from different clean pixels.*--abandon"):
         make(sets=["brightness/*", "gaussian_noise/*", "contrast-3+*"])
 

@@ -23,7 +23,7 @@ import corruptset
 from corruptset.corruptions.cache import kernel_folder
 from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.stages import parse_chain
-from corruptset.generate.plan.set_maker import SetMaker
+from corruptset.generate.plan.tree import SetMaker
 from corruptset.generate.work.warm_up import warm_up
 from corruptset.workers import Workers
 

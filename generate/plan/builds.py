@@ -1,0 +1,351 @@
+"""What a build is: its sets, its samples, its settings, where its images go; and the job that workers get."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from ...corruptions.models.surrogate import Surrogate
+from ...corruptions.plugins import plugins_of
+from ...corruptions.registry import PLUGIN, get_corruption
+from ...corruptions.stages import LEAST_SIDE
+from ...corruptions.weather.textures import TextureSet, default_textures
+from ...errors import BuildError, listed
+from ...manifests.disk.jsonl import json_line, read_jsonl
+from ...manifests.manifest_file import load_manifest
+from ...manifests.records.digests import source_digest
+from ...manifests.records.models import ClassRecord, SampleRecord
+from ..pixels.encoding import Encoding, encoding_of
+from ..pixels.metrics import DEFAULT_IMAGES, MULTISCALE_IMAGES, measured_indices
+from ..pixels.preprocessing import Preprocessing
+from ..recipes.region_table import RegionTable
+from ..recipes.set_spec import SetSpec
+from ..regions.block_draws import region_rows
+from ..sinks.containers import Format, Sink, make_sinks
+from ..sinks.sink import Run
+from ..sources.check import Checked
+from ..sources.selection import spread
+from ..sources.source import Sample, Source
+from ..views.layouts import get_layout
+from ..views.view import view_of_build
+from .job import CheckedSample, Job, load_clean
+from .parts import groups, runs
+from .resources import refuse_small_textures, texture_notes
+from .tree import SetMaker, walk_order
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Resources = Mapping[str, list[dict[str, Any]]]
+"""Field of the manifest (`RESOURCE_FIELDS`) -> records of what goes into pixels beside source and parameters."""
+SHOWN_TO_SURROGATE = 64
+"""Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build(ABC):
+    """What is to be built, of a recipe (`RecipeBuild`) or as a manifest has it (`RecordedBuild`)."""
+
+    name: str
+    version: str
+    source: Source
+    classes: tuple[ClassRecord, ...]
+    selected: tuple[Sample, ...]
+    sets: tuple[SetSpec, ...]
+    """All that can be built, in the recipe's order."""
+    asked: tuple[str, ...]
+    """The ids of those that were asked for."""
+    preprocessing: Preprocessing
+    encoding: Encoding
+    format: Format | None
+    """None for a view."""
+    view: str | None
+    maker: SetMaker
+    metrics: int | Literal["all"] | None
+    image_size: tuple[int, int]
+    """(width, height) of a clean image: the mean of a few, where they differ."""
+    workers: int
+    disjoint_from: Sequence[str | Path] = ()
+    page: bool = True
+    """Whether there is to be an index.html."""
+    scheduler: Client | None = None
+    """The Dask client whose workers make the parts; None for processes of this machine."""
+    samples: Sequence[CheckedSample] = ()
+    """Those that it is made of; none before the source is checked (`checked`)."""
+    excluded: Sequence[tuple[str, str]] = ()
+    """(path, reason) of bad images that are left out."""
+
+    @abstractmethod
+    def accept(self, found: Checked) -> list[tuple[str, str]]:
+        """Return what is left out, as (path, reason); raise where the images that were checked cannot be built from."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What the build is, but for its sets and textures (`commit.identity.IDENTITY`)."""
+
+    @property
+    def loader(self) -> Source:
+        """What the samples are loaded from."""
+        return self.source
+
+    @property
+    def stored_table(self) -> RegionTable | None:
+        """The regions that regions.jsonl lists, where they are not stored as images; else None."""
+        return None
+
+    def samples_of(self, images: Sequence[CheckedSample]) -> Sequence[CheckedSample]:
+        """Return the samples of the build, of images that were checked."""
+        return images
+
+    def checked(self, found: Checked) -> Self:
+        """Return the build with its samples, which are final; raise `CorruptsetError` where it cannot be made of what a check found."""
+        excluded = self.accept(found)
+        images = tuple(CheckedSample(*entry) for entry in found.good)
+        self._refuse_overlap(images)
+        build = replace(self, samples=self.samples_of(images), excluded=excluded)
+        refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
+        build._refuse_several_shapes()
+        if build.surrogate is not None:
+            build._refuse_poor_surrogate(build.surrogate)
+        if build.maker.plugins:
+            build._try_plugins()
+        return build
+
+    def encoding_of(self, sample: Sample) -> Encoding:
+        """Return how the images of a sample are stored."""
+        own = self.view is not None and get_layout(self.view).own_names
+        return encoding_of(sample.path or "", self.encoding) if own else self.encoding
+
+    @property
+    def title(self) -> str:
+        """``<name> <version>``."""
+        return f"{self.name} {self.version}"
+
+    @property
+    def folder(self) -> str:
+        """What the build's directory is called."""
+        return f"{self.name}-{self.version}"
+
+    @cached_property
+    def by_id(self) -> Mapping[str, SetSpec]:
+        """Every set by its id."""
+        return {s.id: s for s in self.sets}
+
+    def chosen(self, ids: Iterable[str]) -> list[SetSpec]:
+        """Return sets in the recipe's order."""
+        wanted = set(ids)
+        return [s for s in self.sets if s.id in wanted]
+
+    def size_problem(self, width: int, height: int) -> str | None:
+        """Return why an image of this size cannot be used, or None."""
+        problem = self.preprocessing.problem(width, height)
+        if problem is None and min(self.preprocessing.size(width, height)) < LEAST_SIDE:
+            return f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a recipe that resizes"
+        return problem
+
+    @cached_property
+    def made_of(self) -> list[tuple[str, int | None, str]]:
+        """(id, label, sha256) of every sample."""
+        return [(c.sample.id, c.sample.label, c.sha256) for c in self.samples]
+
+    @cached_property
+    def source_digest(self) -> str:
+        """Of the selection."""
+        return source_digest(self.made_of)
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, int]]:
+        """The (height, width) that clean images have."""
+        return sorted({self.preprocessing.size(c.width, c.height)[::-1] for c in self.samples})
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The runs of samples that parts and shards are made of."""
+        return runs(len(self.samples), max(h * w for h, w in self.shapes) * 3)
+
+    @cached_property
+    def region_rows(self) -> bytes | None:
+        """regions.jsonl; None of a build that has none."""
+        if self.stored_table is None:
+            return None
+        rows = (row for c in self.samples for row in region_rows(self.stored_table, self.maker.seed, c.sample.id, c.width, c.height))
+        return b"".join(map(json_line, rows))
+
+    def sinks(self, sets: Sequence[str]) -> tuple[Sink, ...]:
+        """Return where the images of sets go.
+
+        Raises
+        ------
+        BuildError
+            They do not fit into the view.
+        """
+        view = None
+        if self.view is not None:  # else none looks at the samples, which may be hundreds of thousands of regions
+            view = view_of_build(
+                self.view,
+                name=self.name,
+                version=self.version,
+                sets=[self.by_id[s] for s in sets],
+                samples=[c.sample for c in self.samples] or self.selected,
+                classes=self.classes,
+                encoding=self.encoding,
+            )
+        return make_sinks(self.format, view, encoding=self.encoding, classes=self.classes, title=self.title)
+
+    @cached_property
+    def asked_sinks(self) -> tuple[Sink, ...]:
+        """Where the images of the sets that were asked for go; before the source is checked, if no sample is left out."""
+        return self.sinks(self.asked)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The estimated bytes of one image in all sinks together."""
+        return sum(sink.stored_bytes(self.image_size) for sink in self.asked_sinks)
+
+    @property
+    def held_bytes(self) -> int:
+        """The estimated bytes of one image in memory until its part is written."""
+        return max(sink.held_bytes(self.image_size) for sink in self.asked_sinks)
+
+    def groups(self, sets: Sequence[str], all_runs: Sequence[Run]) -> list[tuple[str, ...]]:
+        """Return sets in groups whose images of one run fit into memory together."""
+        order: list[str] = []
+        branches: set[int] = set()
+        for branch in self.maker.tree(self.chosen(sets)).branches():
+            branches.add(len(order))
+            order += list(walk_order(branch))
+        length = max(r.count for r in all_runs)
+        return groups(order, run_count=len(all_runs), run_length=length, stored_bytes=self.held_bytes, branches=branches)
+
+    def metrics_images(self, count: int) -> int:
+        """Return over how many of `count` samples metrics are."""
+        wanted = DEFAULT_IMAGES if self.metrics is None else self.metrics
+        return count if wanted == "all" else min(wanted, count)
+
+    @property
+    def own_textures(self) -> TextureSet | None:
+        """The user's frost textures."""
+        return self.maker.resources.get("textures")
+
+    @property
+    def surrogate(self) -> Surrogate | None:
+        """The model whose gradients sets follow."""
+        return self.maker.resources.get("surrogate")
+
+    def resources(self, sets: Sequence[str]) -> Resources:
+        """Return the records of what goes into the pixels of sets.
+
+        Raises
+        ------
+        BuildError
+            Sets that were built before follow a model, which is not given now.
+        """
+        fields = {field for i in sets for field in self.by_id[i].resource_fields}
+        textures: list[dict[str, Any]] = []
+        if "textures" in fields:
+            texture_sets = [default_textures(h, w) for h, w in self.shapes] if self.own_textures is None else [self.own_textures]
+            records = dict.fromkeys(record for one in texture_sets for record in one.records())
+            textures = [{"name": name, "sha256": sha256} for name, sha256 in records]
+        surrogates = []
+        if "surrogates" in fields:
+            if self.surrogate is None:
+                raise BuildError(
+                    f"Sets of {self.folder} that are there follow the gradients of a model, and the contact sheet shows them again: name "
+                    "its file with --surrogate to add to them."
+                )
+            surrogates = [self.surrogate.record()]
+        return {"textures": textures, "surrogates": surrogates, "plugins": self.plugin_records if "plugins" in fields else []}
+
+    @property
+    def plugin_records(self) -> list[dict[str, Any]]:
+        """The records of the plugins that all sets come from, whichever were asked for: so sets can be added later."""
+        used = {stage.corruption for one in self.sets for stage in one.stages}
+        return [
+            {"module": p.module, "version": p.version, "sha256": p.sha256, "corruptions": sorted(used.intersection(p.corruptions))}
+            for p in plugins_of(sorted(used))
+        ]
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what a user should know of the view and the frost textures that were asked for."""
+        return (*(note for sink in self.asked_sinks for note in sink.notes), *texture_notes(self.own_textures, self.chosen(self.asked)))
+
+    def job(self, directory: Path, sets: Sequence[str]) -> Job:
+        """Return what workers need to know to make sets."""
+        ids = [c.sample.id for c in self.samples]
+        images = self.metrics_images(len(ids))
+        return Job(
+            directory=directory,
+            title=self.title,
+            source=self.loader,
+            samples=self.samples,
+            classes=self.classes,
+            sets={s.id: s for s in self.chosen(sets)},
+            preprocessing=self.preprocessing,
+            encoding=self.encoding,
+            sinks=self.asked_sinks if set(sets) == set(self.asked) else self.sinks(sets),
+            maker=self.maker,
+            measured=measured_indices(ids, images),
+            multiscale=measured_indices(ids, min(images, MULTISCALE_IMAGES)),
+            token=secrets.token_hex(8),
+        )
+
+    def _refuse_several_shapes(self) -> None:
+        """Raise where images of several shapes were to go where only one fits."""
+        limited = next((sink.equal_shapes for sink in self.asked_sinks if sink.equal_shapes is not None), None)
+        if limited is not None and len(self.shapes) > 1:
+            shapes = ", ".join(f"{h}x{w}" for h, w in self.shapes[:4])
+            instead = "--format folder" if self.view is None else "a view of image files"
+            raise BuildError(
+                f"The images come out in {len(self.shapes)} shapes (height x width: {shapes} ...), which do not fit into {limited} of "
+                f"pixels. Use {instead}, or a recipe whose preprocessing makes all images equal. Nothing was written."
+            )
+
+    def _refuse_overlap(self, images: Sequence[CheckedSample]) -> None:
+        """Raise if an image's bytes are also a sample of a build that this one must not overlap: what is trained on is not tested on."""
+        mine = {c.sha256: c.sample.id for c in images} if self.disjoint_from else {}
+        for other in map(Path, self.disjoint_from):
+            name = load_manifest(other).name
+            common: dict[str, tuple[str, str]] = {}
+            for s in read_jsonl(other / "samples.jsonl", SampleRecord):
+                if s.sha256 in mine:  # once of an image that it has several regions of
+                    common.setdefault(s.sha256, (mine[s.sha256], s.id if s.region is None else s.region.source))
+            if common:
+                lines = [f"{a} is its sample {b}" if a != b else a for a, b in common.values()]
+                raise BuildError(
+                    f"{len(common)} of the {len(mine)} samples are also samples of {name} in {other}, which this build must not "
+                    f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples with --ids."
+                )
+
+    def _clean(self, chosen: CheckedSample) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        return load_clean(self.loader, chosen, self.preprocessing)
+
+    def _try_plugins(self) -> None:
+        """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is another build."""
+        first = self.samples[0]
+        sets = [one for one in self.chosen(self.asked) if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)]
+        for _ in self.maker.images(self.maker.tree(sets), self._clean(first)[None], [first.sample.id], [first.sample.label]):
+            pass
+
+    def _refuse_poor_surrogate(self, surrogate: Surrogate) -> None:
+        """Raise for images that are not of the surrogate's size, and for a surrogate that gets too many of them wrong.
+
+        What its file says of its input or its classes is then not what its weights were trained with.
+        """
+        if other := [shape for shape in self.shapes if shape != surrogate.size]:
+            sizes = ", ".join(f"{height}x{width}" for height, width in other[:4])
+            raise BuildError(
+                f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x width), and there are "
+                f"images of {sizes}{' ...' * (len(other) > 4)}. Use "
+                'a recipe whose preprocessing makes that size, such as kind = "surrogate". '
+                "Nothing was written."
+            )
+        samples = spread(self.samples, SHOWN_TO_SURROGATE)
+        surrogate.check_accuracy(np.stack(list(map(self._clean, samples))), np.array([chosen.sample.label for chosen in samples]))
