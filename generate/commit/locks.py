@@ -15,7 +15,7 @@ from ...manifests.manifest_file import parse_manifest
 from ...manifests.records.digests import sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.unfinished import Unfinished, read_unfinished
-from ..sources.image_files import FolderSource
+from ..sources.image_files import ImageSource
 from ..sources.source import Source
 
 WORKERS_WAIT_S = 120.0
@@ -111,7 +111,7 @@ def refuse_nested(source: Source, directory: Path) -> None:
 
     Sources that are files, or read files of known names, may lie anywhere.
     """
-    if not isinstance(source, FolderSource):
+    if not isinstance(source, ImageSource) or source.path.is_file():
         return
     if _lies_in(directory, source.listed):
         raise BuildError(
