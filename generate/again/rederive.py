@@ -20,7 +20,7 @@ from ..views.view_check import check_view
 from .remake_options import RemakeKeywords, RemakeOptions
 
 if TYPE_CHECKING:
-    from .repaired_files import Repaired
+    from .mending import Mending
 
 
 @showing(RemakeOptions)
@@ -100,7 +100,7 @@ def verify(
     repaired: Repaired | None = None
     if repair:
         from .repair import repair as mend
-        from .repaired_files import Repaired
+        from .mending import Mending
 
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
         if before.ok and rederive is None:
@@ -129,6 +129,7 @@ def verify(
     )
     report.checked["rederived"] = rederived
     report.notes += notes
+    report.mended = [] if repair else None
     if repaired is not None:
         report.mended = sorted(set(repaired.mended))
         report.problems = sorted({*report.problems, *repaired.unmended})

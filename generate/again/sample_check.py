@@ -57,13 +57,13 @@ def made_again(
         yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
     for difference in differing_paths(data, source, samples):
         yield Problem(SAMPLES, "rederive", difference)
-    refuse_unrecorded_code(manifest, data.path)
-    refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
+    refuse_unrecorded_code(data)
+    refuse_unrecorded_textures(data, options.frost_textures)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
     picks = spread(range(len(data.samples)), count)
     sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
-    maker = maker_of(manifest, data.path, options.resources, sets, side)
+    maker = maker_of(data, options, sets, side)
     tree = maker.tree(sets)
     records = {s.id: _records(data, s.id, picks) for s in sets if s.id not in hashes}
     followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}

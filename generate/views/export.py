@@ -25,7 +25,6 @@ from .layouts import LAYOUTS, get_layout, read_layout
 from .severities import read_severities
 from .subject import Subject, ViewOptions
 from .view import View
-from .view_images import write_view
 from .writer import Writer, finished_at_once
 
 
@@ -122,7 +121,7 @@ def export(
         made.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, told(progress), sum(len(images.samples) for images in made.slices))
-        write_view(made, data, writer)
+        writer.view(made, data)
         record = _record(data.manifest, made, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
         write_atomic(part / VIEW, text)
