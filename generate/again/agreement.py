@@ -92,7 +92,9 @@ def refuse_unrecorded_source(data: DataSet, problems: Sequence[str], rows: Seque
     digest, recorded = source_digest(rows), data.manifest.source.digest
     if problems or digest != recorded:
         problems = problems or [f"the digest of the selection is {digest}, expected {recorded}"]
-        raise SourceError(f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source.")
+        raise SourceError(
+            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source."
+        )
 
 
 def _refuse(data: DataSet, what: str, problems: Sequence[str], then: str) -> None:
@@ -109,7 +111,9 @@ def refuse_unrecorded_code(data: DataSet) -> None:
         [problem for record in manifest.plugins for problem in _plugin_problems(record, manifest.revisions)],
         "Nothing can be made again without the recorded source; verifying and reading need no plugin.",
     )
-    here = {n: f"revision {get_corruption(n).revision} here," if is_corruption(n) else "not known here, revision" for n in manifest.revisions}
+    here = {
+        n: f"revision {get_corruption(n).revision} here," if is_corruption(n) else "not known here, revision" for n in manifest.revisions
+    }
     _refuse(
         data,
         "was made by other revisions of corruptions than are installed",

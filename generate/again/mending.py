@@ -132,7 +132,7 @@ class Mending:
                 return f"{printable(above)} is {'a link' if stat.S_ISLNK(mode) else 'no folder'}; take it away and repair again"
         return None
 
-    def make(self, kinds: Collection[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
+    def make(self, kinds: Sequence[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
         """Make parts aside, in the sinks of some kinds; return the folder that they are in. `finished` is called after each."""
         folder = self.scratch / "-".join(kinds)
         (folder / PARTS_FOLDER).mkdir(parents=True)

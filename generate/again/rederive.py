@@ -97,16 +97,16 @@ def verify(
         require_build()
     remake = RemakeOptions(source=source, **options)
     # imported where they are needed: an installation that only evaluates has not what makes images
-    repaired: Repaired | None = None
+    repaired: Mending | None = None
     if repair:
-        from .repair import repair as mend
-        from .mending import Mending
-
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
+        before.mended = []
         if before.ok and rederive is None:
-            before.mended = []
             return before
-        repaired = Repaired() if before.ok else mend(directory, before, remake, report_progress)
+        if not before.ok:
+            from .repair import repair as mend
+
+            repaired = mend(Path(directory), before, remake, report_progress)
     rederived = 0
     notes: list[str] = []
 

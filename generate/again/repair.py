@@ -35,7 +35,7 @@ from ...manifests.layout import (
     set_places,
 )
 from ...manifests.partial import load_partial, may_be_absent
-from ...manifests.records.digests import sha256_bytes, sha256_file, source_digest
+from ...manifests.records.digests import sha256_bytes, source_digest
 from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import record_or_mistakes
 from ...manifests.records.report import Progress, VerificationReport, printable
@@ -202,7 +202,7 @@ def _sample_rows(m: Mending, samples: Sequence[Sample], hashes: Sequence[str]) -
 def _rows(m: Mending, sets: Sequence[str]) -> None:
     """Make the records (sets/*.jsonl) of sets again: whole sets are made for their rows."""
     parts = _whole_parts(m, {(run.number, set_id) for run in m.build.runs for set_id in sets})
-    folder = m.make(("files", "arrays", "shards"), parts, lambda folder, part: None)
+    folder = m.make(["files", "arrays", "shards"], parts, lambda folder, part: None)
     lines = {(s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()}
     for set_id in sets:
         m.put_bytes(set_path(set_id), b"".join(lines[set_id, run.number] for run in m.build.runs), m.advice(*ENCODERS))
@@ -227,17 +227,17 @@ def _images(m: Mending, wrong: Collection[str]) -> None:
                 elif stored.row is not None and stored.path in m.sha256s:
                     shared[record.id, row.index] = stored.path, m.sha256s[stored.path]
     if single:
-        _remake(m, ("files",), single, _narrow_parts(m, single))
+        _remake(m, ["files"], single, _narrow_parts(m, single))
     if shared:
         length, lost = m.build.runs[0].count, {path for path, _ in shared.values()}
         needed = {(index // length, set_id) for set_id, index in shared}
         for sink in m.job.sinks:
             spread = [s for s, arrays in sink.set_paths(()).items() if not lost.isdisjoint(arrays)]
             needed |= {(run.number, set_id) for run in m.build.runs for set_id in spread}
-        _remake(m, ("arrays", "shards"), shared, _whole_parts(m, needed))
+        _remake(m, ["arrays", "shards"], shared, _whole_parts(m, needed))
 
 
-def _remake(m: Mending, kinds: Collection[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
+def _remake(m: Mending, kinds: Sequence[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
     """Make images again; each file takes its place as soon as its part is made, so that a repair that is stopped loses little."""
     arrays = {path for sink in m.job.sinks for path in sink.shared_files()}
 

@@ -10,7 +10,8 @@ from blake3 import blake3
 from numpy.typing import NDArray
 
 from ...digests import digest_of, digits
-from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.disk.atomic import inside
+from ...manifests.disk.jsonl import row_at
 from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
@@ -53,10 +54,9 @@ def made_again(
     """
     manifest, source = data.manifest, opened_source(data, options)
     samples = matched(data, source)
-    for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
-        yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
-    for difference in differing_paths(data, source, samples):
-        yield Problem(SAMPLES, "rederive", difference)
+    classes = differing_classes(manifest, source)[:MOST_CLASSES]
+    yield from (Problem(MANIFEST, "rederive", f"the source has other classes: {difference}") for difference in classes)
+    yield from (Problem(SAMPLES, "rederive", difference) for difference in differing_paths(data, source, samples))
     refuse_unrecorded_code(data)
     refuse_unrecorded_textures(data, options.frost_textures)
     preprocessing = parse_preprocessing(manifest.preprocessing)
@@ -65,7 +65,7 @@ def made_again(
     sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
     maker = maker_of(data, options, sets, side)
     tree = maker.tree(sets)
-    records = {s.id: _records(data, s.id, picks) for s in sets if s.id not in hashes}
+    alone = {*hashes}
     followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
@@ -86,8 +86,9 @@ def made_again(
                 followers[set_id].add(data[set_id].image(index), images[0], encoding_of(data[set_id].rows[index].files[0].path, encoding))
             elif set_id in hashes:
                 hashes[set_id].update(bytes.fromhex(digits(pixel_digest(images[0]))))
-            elif set_id in records:
-                yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
+            elif set_id not in alone:
+                row = row_at(inside(data.path, set_path(set_id)), ImageRecord, index)
+                yield from _compare(set_id, sample, row, images[0], encoding)
     progress("rederive", len(picks), len(picks))
     for record in manifest.sets:
         if record.id in hashes and (made := digest_of(hashes[record.id])) != record.pixel_digest:
@@ -139,17 +140,9 @@ def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDAr
     if got != record.pixels:
         yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels are {got}, not {record.pixels}")
         return
-    encoded: str | None = None
     for stored in record.files:
-        if stored.row is not None and encoding.lossless:
-            sha256 = sha256_bytes(np.ascontiguousarray(image).data)
-        else:
-            encoded = sha256 = encoded or sha256_bytes(encoding_of(stored.path, encoding).encode(image))
+        raw = stored.row is not None and encoding.lossless
+        sha256 = sha256_bytes(np.ascontiguousarray(image).data if raw else encoding_of(stored.path, encoding).encode(image))
         if sha256 != stored.sha256:
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
             yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")
-
-
-def _records(data: DataSet, set_id: str, picks: list[int]) -> dict[int, ImageRecord]:
-    wanted = set(picks)
-    return {r.index: r for r in read_jsonl(data.path / set_path(set_id), ImageRecord) if r.index in wanted}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,7 @@ from numpy.typing import NDArray
 from ...errors import BuildError
 from ...manifests.disk.atomic import fsync_folder
 from ...manifests.images.arrays import npy_header
-from .pixel_rows import rows_at
-from .sink import SetSink, row_records
+from .sink import SetSink, row_records, rows_at
 
 
 def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray[np.uint8]) -> None:
@@ -42,38 +42,27 @@ def write_rows(target: Path, total: int, numbers: Sequence[int], images: NDArray
     size = len(header) + total * int(np.prod(shape))
     target.parent.mkdir(parents=True, exist_ok=True)
     new = not target.exists()
-    fd = os.open(target, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
-    try:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    with open(os.open(target, flags, 0o666), "r+b") as file:
         # Every part writes the same header and size, so it does not matter which is first, or whether two are.
-        present = os.pread(fd, len(header), 0)
+        present = file.read(len(header))
         if present.strip(b"\0") and present != header:
             raise BuildError(
                 f"{target}: images of several shapes ({shape[0]}x{shape[1]}, {shape[2]} channels, and others) do not fit into one array. "
                 "Choose a view of image files, or a recipe whose preprocessing makes all images equal."
             )
-        if os.fstat(fd).st_size != size:
-            os.ftruncate(fd, size)
-        _write(fd, memoryview(header), 0)
-        for start, stop in _stretches(numbers):
-            data = np.ascontiguousarray(images[start:stop]).reshape(-1)
-            _write(fd, data.data, len(header) + numbers[start] * images[0].nbytes)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        if os.fstat(file.fileno()).st_size != size:
+            file.truncate(size)
+        file.seek(0)
+        file.write(header)
+        starts = [i for i, number in enumerate(numbers) if not i or number != numbers[i - 1] + 1]
+        for start, stop in pairwise([*starts, len(numbers)]):
+            file.seek(len(header) + numbers[start] * images[0].nbytes)
+            file.write(np.ascontiguousarray(images[start:stop]).data)
+        file.flush()
+        os.fsync(file.fileno())
     if new:
         fsync_folder(target.parent)
-
-
-def _stretches(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where row numbers follow each other, as positions (start, stop)."""
-    breaks = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
-    return list(zip([0, *breaks], [*breaks, len(numbers)], strict=True))
-
-
-def _write(fd: int, view: memoryview, offset: int) -> None:
-    while view:
-        done = os.pwrite(fd, view, offset)
-        view, offset = view[done:], offset + done
 
 
 class ArraySet(SetSink):
@@ -95,4 +84,4 @@ class ArraySet(SetSink):
                 self.records[position] = record
             write_rows(self.directory / path, view.array_rows[path], numbers, rows)
         self.bytes = pixels.nbytes
-        self.pixels.free()
+        self.free()

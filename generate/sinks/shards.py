@@ -54,6 +54,6 @@ class ShardSet(SetSink):
         target = self.directory / path
         target.parent.mkdir(parents=True, exist_ok=True)
         size, sha256 = write_large(target, pieces)
-        self.pixels.free()
+        self.free()
         self._encoded = []
         return {"path": path, "bytes": size, "sha256": sha256}

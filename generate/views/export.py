@@ -107,9 +107,12 @@ def export(
         "allow_missing_classes": allow_missing_classes,
     }
     options = ViewOptions.model_validate(given)
-    subject = _chosen(Subject.of(data), sets)
+    subject = Subject.of(data)
+    refs, problems = matching_sets(subject.sets, ["*"] if sets is None else sets)
+    if problems:
+        raise BuildError(f"--sets of this data set:\n{listed(problems)}")
     named = [*(sets or ()), *(name for names in options.severities.values() for name in names)]
-    subject = subject.only(ref.id for ref in placed(layout, subject.sets, named))
+    subject = subject.only(ref.id for ref in placed(layout, refs, named))
     problem = unexpected(layout, _shapes(data, subject))
     try:
         made = View(layout, subject, options)
@@ -159,13 +162,3 @@ def _shapes(data: DataSet, subject: Subject) -> list[Named]:
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
     channels = next(data[subject.sets[0].id].images()).shape[2] if subject.sets else 3
     return [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]
-
-
-def _chosen(subject: Subject, globs: Sequence[str] | None) -> Subject:
-    """Return the subject with the sets that globs over ids and aliases name."""
-    if globs is None:
-        return subject
-    refs, problems = matching_sets(subject.sets, globs)
-    if problems:
-        raise BuildError(f"--sets of this data set:\n{listed(problems)}")
-    return subject.only(ref.id for ref in refs)

@@ -136,12 +136,6 @@ class Layout(RecipeTable):
         return self
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """The fields of `ViewOptions` that it has a use for."""
-        uses = {"severities": self.names in ("severities", "one"), "images": self.listed, "allow_missing_classes": self.numbers_classes}
-        return tuple(name for name, used in uses.items() if used)
-
-    @property
     def takes_clean(self) -> bool:
         """Whether the clean images go into it although nobody names them."""
         return self.names in ("any", "one")

@@ -6,9 +6,9 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,8 @@ def _check(root: Path, data: DataSet, made: View, record: ViewRecord, report: Ve
             report.add([Problem(path, "records", "says other things than the build's records")])
 
 
-class _Image(NamedTuple):
+@dataclass(frozen=True)
+class _Image:
     """An image of a view, as it lies there."""
 
     set_id: str

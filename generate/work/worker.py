@@ -24,8 +24,8 @@ from ..pixels.preprocessing import Preprocessing, preprocess
 from ..plan.job import CheckedSample, Job
 from ..plan.parts import Part, batches
 from ..plan.tree import Node
-from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
+from ..sinks.sink import free_all_blocks
 from ..sources.source import BadSample, Source
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
