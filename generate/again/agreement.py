@@ -162,7 +162,7 @@ def refuse_unrecorded_textures(data: DataSet, frost_textures: str | Path | None)
         other = [sha256 for _, sha256 in load_textures(frost_textures).records()] != wanted
     else:
         spec = parse_preprocessing(data.manifest.preprocessing)
-        shapes = sorted({spec.size(w, h) for h, w in {(s.height, s.width) for s in data.samples}})
+        shapes = {spec.size(s.width, s.height) for s in data.samples}
         other = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()} != set(wanted)
     if other:
         raise VerificationError(

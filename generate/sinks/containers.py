@@ -12,9 +12,7 @@ from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from ..views.view import View, view_record
-from .arrays import ArraySet
-from .files import FileSet
-from .shards import ShardSet
+from .kinds import ArraySet, FileSet, ShardSet
 from .sink import Run, SetSink, stored_bytes
 
 Format = Literal["folder", "hdf5", "both"]

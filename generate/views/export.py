@@ -149,7 +149,7 @@ def _record(manifest: Manifest, view: View, options: ViewOptions, writer: Writer
         version=manifest.version,
         digest=manifest.digest,
         layout=None if view.name in LAYOUTS else view.layout.model_dump(mode="json", exclude_defaults=True),
-        options=options.as_json(),
+        options=options.model_dump(mode="json", exclude_defaults=True),
         notes=view.notes,
         sets=sets,
         files=sorted(writer.files, key=lambda f: f.path),

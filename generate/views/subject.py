@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -28,10 +28,6 @@ class ViewOptions(BaseModel):
     images: tuple[str, ...] = ()
     """The names on the list of a listed layout."""
     allow_missing_classes: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the options that were given, as JSON values."""
-        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def refuse(view: str, problems: Sequence[str], then: str) -> None:
@@ -100,11 +96,6 @@ class Subject:
         """Return the subject with some of its sets, in its own order."""
         wanted = set(ids)
         return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
-
-    @property
-    def folder(self) -> str:
-        """The top folder of views that have no published name: ``<name>-<version>``."""
-        return f"{self.name}-{self.version}"
 
     @cached_property
     def by_name(self) -> dict[str, SetRef]:

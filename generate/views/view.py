@@ -70,7 +70,7 @@ class View:
         self.layout = layout
         self.subject = subject
         hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
-        self._of_data: Words = {"dataset": subject.folder, "hundred": 100 if hundred else 10}
+        self._of_data: Words = {"dataset": f"{subject.name}-{subject.version}", "hundred": 100 if hundred else 10}
         self.top = layout.top.format(**self._of_data)
         """The folder that a loader is pointed at, or whose parent is."""
         self._names: dict[int, str] = {}

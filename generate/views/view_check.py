@@ -67,12 +67,6 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
     except (CorruptsetError, TypeError, ValueError, AttributeError) as e:
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
-    _check(root, data, made, record, report, progress or (lambda *_: None))
-    report.problems = sorted(set(report.problems))
-    return report
-
-
-def _check(root: Path, data: DataSet, made: View, record: ViewRecord, report: VerificationReport, progress: Progress) -> None:
     listing = list_files(root)
     total = len(made.subject.sets)
     report.add(listing.problems, Counter(files=len(listing.files), sets=total))
@@ -82,7 +76,8 @@ def _check(root: Path, data: DataSet, made: View, record: ViewRecord, report: Ve
     report.add(Problem(p, "missing", "the view has this file") for p in sorted(expected - present) if not listing.hides(p))
     report.add(empty_folders(listing, expected))
     for done, (set_id, images) in enumerate(groupby(_images(made, root), key=lambda image: image.set_id)):
-        progress("sets", done, total)
+        if progress is not None:
+            progress("sets", done, total)
         stored = data[set_id]
         for image in images:
             if image.file in present:
@@ -95,6 +90,8 @@ def _check(root: Path, data: DataSet, made: View, record: ViewRecord, report: Ve
     for path, text in made.texts(hashes):
         if path in present and (root / path).read_bytes() != text:
             report.add([Problem(path, "records", "says other things than the build's records")])
+    report.problems = sorted(set(report.problems))
+    return report
 
 
 @dataclass(frozen=True)
