@@ -6,15 +6,11 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import Field, ValidationError
-
-from ...error_lines import mistake_lines
-from ...errors import BuildError, RecipeError, first_few, mistakes, suggest
+from ...errors import BuildError, RecipeError, first_few, listed, suggest
 from ...files import read_text, reason
 from ...toml import parse_toml
-from ..recipes.file_models import LONGEST_NAME, RecipeTable
+from ..recipes.file_models import LONGEST_NAME
 from .layouts import Layout
 from .subject import SetRef, Subject, ViewOptions, refuse
 
@@ -29,10 +25,6 @@ _FIVE = _HOW.format("five sets are the severities 1 to 5 of a name", 'black_line
 _ONE = _HOW.format("set a name is", 'rotate = ["rotate/2"]')
 
 
-class _SeverityFile(RecipeTable):
-    severities: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(min_length=1)
-
-
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Return the mapping of a file of severities: TOML, ``[severities]``, a name = a list of set ids.
 
@@ -43,14 +35,16 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     """
     where = f"--severities {path}"
     try:
-        return _SeverityFile.model_validate(parse_toml(read_text(Path(path)), where)).severities
-    except OSError as e:
-        raise BuildError(f"{where} cannot be read: {reason(e)}.") from e
-    except RecipeError as e:
-        raise BuildError(str(e)) from None
-    except ValidationError as e:
-        then = 'Expected one table, [severities], with lines such as name = ["set id", ...].'
-        raise BuildError(f"{mistakes(where, mistake_lines(e, _SeverityFile))}\n{then}") from None
+        record = parse_toml(read_text(Path(path)), where)
+    except (OSError, RecipeError) as e:
+        raise BuildError(f"{where} cannot be read: {reason(e)}." if isinstance(e, OSError) else str(e)) from None
+    table = record.get("severities")
+    if not isinstance(table, dict) or not table or set(record) != {"severities"}:
+        raise BuildError(f'{where}: expected one table, [severities], with lines such as name = ["set id", ...].')
+    good = {name: tuple(ids) for name, ids in table.items() if isinstance(ids, list) and ids and all(isinstance(i, str) for i in ids)}
+    if problems := [f"{name} is {ids!r}; expected a list of set ids" for name, ids in table.items() if name not in good]:
+        raise BuildError(f"{where}:\n{listed(problems)}")
+    return good
 
 
 def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
