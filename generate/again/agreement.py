@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ...corruptions.weather.textures import default_textures, load_textures
 from ...errors import ParameterError, SourceError, VerificationError, listed
 from ...manifests.reader import DataSet
 from ...manifests.records.digests import source_digest
-from ...manifests.records.models import Manifest, SampleRecord
+from ...manifests.records.models import Manifest, PluginRecord, SampleRecord
 from ...manifests.records.report import Progress
 from ..pixels.preprocessing import parse_preprocessing
 from ..sources.source import BadSample, Sample, Source
@@ -83,103 +83,104 @@ def matched(data: DataSet, source: Source, progress: Progress = lambda *_: None)
         problems += differing(record, sample, sha256)
         samples.append(sample)
         rows.append((sample.id, sample.label, sha256))
-    refuse_unrecorded_source(problems, rows, data.manifest, data.path)
+    refuse_unrecorded_source(data, problems, rows)
     return samples
 
 
-def refuse_unrecorded_source(problems: Sequence[str], rows: Sequence[tuple[str, int | None, str]], manifest: Manifest, where: Path) -> None:
-    """Raise `SourceError` if samples, as (id, label, sha256) in `rows`, are not those of a manifest; `problems` says which."""
-    if not problems and source_digest(rows) == manifest.source.digest:
-        return
-    problems = problems or [f"the digest of the selection is {source_digest(rows)}, expected {manifest.source.digest}"]
-    raise SourceError(f"The source is not the one that {where} was made from:\n{listed(problems)}\nName the right one with --source.")
+def refuse_unrecorded_source(data: DataSet, problems: Sequence[str], rows: Sequence[tuple[str, int | None, str]]) -> None:
+    """Raise `SourceError` if samples, as (id, label, sha256) in `rows`, are not those of a data set; `problems` says which."""
+    digest, recorded = source_digest(rows), data.manifest.source.digest
+    if problems or digest != recorded:
+        problems = problems or [f"the digest of the selection is {digest}, expected {recorded}"]
+        raise SourceError(
+            f"The source is not the one that {data.path} was made from:\n{listed(problems)}\nName the right one with --source."
+        )
 
 
-def refuse_unrecorded_code(manifest: Manifest, where: Path) -> None:
+def _refuse(data: DataSet, what: str, problems: Sequence[str], then: str) -> None:
+    if problems:
+        raise VerificationError(f"{data.path} {what}:\n{listed(problems)}\n{then}")
+
+
+def refuse_unrecorded_code(data: DataSet) -> None:
     """Raise `VerificationError` if corruptions have other revisions here, are another plugin's, or take no such parameters."""
-    _refuse_unrecorded_plugins(manifest, where)
-    problems = []
-    for name, revision in manifest.revisions.items():
-        if not is_corruption(name):
-            problems.append(f"{name}: not known here, revision {revision} in the data set")
-        elif get_corruption(name).revision != revision:
-            problems.append(f"{name}: revision {get_corruption(name).revision} here, {revision} in the data set")
-    if problems:
-        raise VerificationError(
-            f"{where} was made by other revisions of corruptions than are installed:\n{listed(problems)}\n"
-            f"Install corruptset {manifest.environment.get('corruptset', '(the release that made it)')} to make samples again."
-        )
-    unknown = sorted({problem for s in manifest.sets for t in s.stages for problem in _parameter_problems(t.corruption, t.parameters)})
-    if unknown:
-        raise VerificationError(f"{where} names parameters that corruptions do not take:\n{listed(unknown)}\nNothing can be made from it.")
+    manifest = data.manifest
+    _refuse(
+        data,
+        "was made with corruptions of plugins that are missing or others here",
+        [problem for record in manifest.plugins for problem in _plugin_problems(record, manifest.revisions)],
+        "Nothing can be made again without the recorded source; verifying and reading need no plugin.",
+    )
+    here = {
+        n: f"revision {get_corruption(n).revision} here," if is_corruption(n) else "not known here, revision" for n in manifest.revisions
+    }
+    _refuse(
+        data,
+        "was made by other revisions of corruptions than are installed",
+        [f"{n}: {here[n]} {r} in the data set" for n, r in manifest.revisions.items() if here[n] != f"revision {r} here,"],
+        f"Install corruptset {manifest.environment.get('corruptset', '(the release that made it)')} to make samples again.",
+    )
+    stages = (stage for one in manifest.sets for stage in one.stages)
+    unknown = {problem for stage in stages for problem in _parameter_problems(stage.corruption, stage.parameters)}
+    _refuse(data, "names parameters that corruptions do not take", sorted(unknown), "Nothing can be made from it.")
 
 
-def _refuse_unrecorded_plugins(manifest: Manifest, where: Path) -> None:
-    problems = []
-    for record in manifest.plugins:
-        called = record.module if record.version is None else f"{record.module} {record.version}"
-        used = [name for name in record.corruptions if name in manifest.revisions]
-        if missing := [name for name in used if not is_corruption(name)]:
-            problems.append(f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file")
-            continue
-        here = plugins_of(used)
-        if [plugin.sha256 for plugin in here] not in ([record.sha256], []) or (used and not here):
-            found = ", ".join(f"{p.module} with {p.sha256}" for p in here) or "corruptset's own"
-            problems.append(f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}")
-    if problems:
-        raise VerificationError(
-            f"{where} was made with corruptions of plugins that are missing or others here:\n{listed(problems)}\n"
-            "Nothing can be made again without the recorded source; verifying and reading need no plugin."
-        )
+def _plugin_problems(record: PluginRecord, revisions: Container[str]) -> Iterator[str]:
+    called = record.module if record.version is None else f"{record.module} {record.version}"
+    used = [name for name in record.corruptions if name in revisions]
+    if missing := [name for name in used if not is_corruption(name)]:
+        yield f"{called} ({', '.join(missing)}): is not loaded. Name it with --plugin {record.module}, or its file"
+        return
+    here = plugins_of(used)
+    if used and [plugin.sha256 for plugin in here] != [record.sha256]:
+        found = ", ".join(f"{p.module} with {p.sha256}" for p in here) or "corruptset's own"
+        yield f"{called} ({', '.join(used)}): has the source {record.sha256}; here it is {found}"
 
 
 def _parameter_problems(name: str, parameters: dict[str, Any]) -> list[str]:
     if not is_corruption(name):
         return [f"{name}: not known here"]
     known = {p.name: p for p in get_corruption(name).parameters}
-    problems = [f"{name}: unknown parameter {key!r}" for key in parameters if key not in known]
-    problems += [f"{name}: {p.name!r} is missing" for p in get_corruption(name).columns if p.name not in parameters]
-    for key in parameters.keys() & known.keys():
+    problems = [f"{name}: {p.name!r} is missing" for p in get_corruption(name).columns if p.name not in parameters]
+    for key, value in parameters.items():
         try:
-            known[key].checked(parameters[key], name)
+            known[key].checked(value, name)
+        except KeyError:
+            problems.append(f"{name}: unknown parameter {key!r}")
         except ParameterError as e:
             problems.append(str(e))
     return problems
 
 
-def refuse_unrecorded_textures(manifest: Manifest, samples: Sequence[SampleRecord], frost_textures: str | Path | None, where: Path) -> None:
-    """Raise `VerificationError` if the frost textures are not those of the manifest."""
-    wanted = [t.sha256 for t in manifest.textures]
+def refuse_unrecorded_textures(data: DataSet, frost_textures: str | Path | None) -> None:
+    """Raise `VerificationError` if the frost textures are not those of the data set."""
+    wanted = [t.sha256 for t in data.manifest.textures]
     if not wanted:
         return
     if frost_textures is not None:
         # Which texture an image gets follows from how many there are and from their order, too.
         other = [sha256 for _, sha256 in load_textures(frost_textures).records()] != wanted
     else:
-        spec = parse_preprocessing(manifest.preprocessing)
-        shapes = sorted({spec.size(w, h) for h, w in {(s.height, s.width) for s in samples}})
+        spec = parse_preprocessing(data.manifest.preprocessing)
+        shapes = {spec.size(s.width, s.height) for s in data.samples}
         other = {sha256 for w, h in shapes for _, sha256 in default_textures(h, w).records()} != set(wanted)
     if other:
         raise VerificationError(
-            f"{where} was made with other frost textures than these. Give the directory of textures that it was built with "
+            f"{data.path} was made with other frost textures than these. Give the directory of textures that it was built with "
             "(frost_textures), or install the release of corruptset that made it."
         )
 
 
-def refuse_unrecorded_surrogate(manifest: Manifest, surrogate: Surrogate, where: Path) -> None:
-    """Raise `VerificationError` if a model is not the one of the manifest; torch, device and batch may be others."""
-    recorded, given = manifest.surrogates[0], surrogate.record()
-    free = ("torch", "device", "batch")
-    problems = [
-        f"{key}: recorded {recorded.get(key)!r}, given {given.get(key)!r}"
-        for key in sorted((recorded.keys() | given.keys()) - {*free})
-        if recorded.get(key) != given.get(key)
-    ]
-    if problems:
-        raise VerificationError(
-            f"{where} follows the gradients of another model than the one given:\n{listed(problems)}\n"
-            "Name the file of the one it was built with (--surrogate)."
-        )
+def refuse_unrecorded_surrogate(data: DataSet, surrogate: Surrogate) -> None:
+    """Raise `VerificationError` if a model is not the one of the data set; torch, device and batch may be others."""
+    recorded, given = data.manifest.surrogates[0], surrogate.record()
+    keys = sorted((recorded.keys() | given.keys()) - {"torch", "device", "batch"})
+    _refuse(
+        data,
+        "follows the gradients of another model than the one given",
+        [f"{k}: recorded {recorded.get(k)!r}, given {given.get(k)!r}" for k in keys if recorded.get(k) != given.get(k)],
+        "Name the file of the one it was built with (--surrogate).",
+    )
 
 
 PIXEL_LIBRARIES = ("numba", "numpy", "opencv-python-headless")

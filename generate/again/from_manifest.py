@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from ...corruptions.calibrations import SHIPPED, shipped
 from ...corruptions.plugins import plugins_of
+from ...corruptions.registry import Images
 from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
 from ...manifests.layout import PAGE
 from ...manifests.reader import DataSet
-from ...manifests.records.models import Manifest, SampleRecord
+from ...manifests.records.models import Manifest
 from ...pixels import pixel_digest
 from ..commit.identity import identity_of
 from ..pixels.encoding import parse_encoding
@@ -52,64 +52,60 @@ PROBED = 8
 class RecordedBuild(Build):
     """A build as its manifest and its samples have it: the same sets, the same selection, whatever recipes are shipped today."""
 
-    manifest: Manifest
-    records: tuple[SampleRecord, ...]
-    where: Path
-    """What errors call the manifest."""
+    data: DataSet
 
     @property
     def stored_table(self) -> RegionTable | None:
         """The regions that regions.jsonl lists."""
-        return recorded_table(self.manifest, "table")
+        return recorded_table(self.data.manifest, "table")
 
     @property
     def plugin_records(self) -> list[dict[str, Any]]:
         """The manifest's own, which those that are here are equal to."""
-        return [record.as_json() for record in self.manifest.plugins]
+        return [record.as_json() for record in self.data.manifest.plugins]
 
     @property
     def identity(self) -> dict[str, Any]:
         """The manifest's own."""
-        return identity_of(self.manifest)
+        return identity_of(self.data.manifest)
+
+    def recorded(self, index: int) -> CheckedSample:
+        """Return a sample as it is recorded."""
+        record = self.data.samples[index]
+        return CheckedSample(self.selected[index], record.sha256, record.width, record.height)
+
+    def clean(self, index: int) -> Images:
+        """Return the clean image of a sample, (H, W, C)."""
+        return load_clean(self.source, self.recorded(index), self.preprocessing)
 
     def accept(self, found: Checked) -> list[tuple[str, str]]:
         """Hold the checked samples against the records, then a few clean images: both before anything is written."""
-        bad = dict(found.bad)
-        good = {sample.id: sha256 for sample, sha256, *_ in found.good}
+        bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
         problems: list[str] = []
-        for sample, record in zip(self.selected, self.records, strict=True):
+        for sample, record in zip(self.selected, self.data.samples, strict=True):
             if record.id not in good:
                 problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
             else:
                 problems += differing(record, sample, good[record.id])
-        refuse_unrecorded_source(problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good], self.manifest, self.where)
-        self._refuse_other_pixels([CheckedSample(*entry) for entry in found.good])
-        return [(e.path, e.reason) for e in self.manifest.excluded]
-
-    def _refuse_other_pixels(self, samples: Sequence[CheckedSample]) -> None:
-        problems = []
-        for i in spread(range(len(samples)), PROBED):
-            digest = pixel_digest(load_clean(self.source, samples[i], self.preprocessing))
-            if digest != self.records[i].pixels:
-                problems.append(f"{samples[i].sample.id}: the clean pixels are {digest}, recorded is {self.records[i].pixels}")
-        if problems:
+        refuse_unrecorded_source(self.data, problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good])
+        picks = spread(range(len(self.selected)), PROBED)
+        digests = {i: pixel_digest(self.clean(i)) for i in picks}
+        others = [
+            f"{record.id}: the clean pixels are {digests[record.index]}, recorded is {record.pixels}"
+            for record in map(self.data.sample, picks)
+            if digests[record.index] != record.pixels
+        ]
+        if others:
             raise VerificationError(
-                f"The source is the one that {self.where} names, byte for byte, and its images are decoded or resized differently here "
-                f"({len(problems)} of the {min(PROBED, len(samples))} looked at):\n{listed(problems)}\n"
-                f"{library_advice(self.manifest, 'pillow')} Nothing was written."
+                f"The source is the one that {self.data.path} names, byte for byte, and its images are decoded or resized differently here "
+                f"({len(others)} of the {len(picks)} looked at):\n{listed(others)}\n"
+                f"{library_advice(self.data.manifest, 'pillow')} Nothing was written."
             )
+        return [(e.path, e.reason) for e in self.data.manifest.excluded]
 
 
-def recorded_build(
-    manifest: Manifest,
-    records: Sequence[SampleRecord],
-    where: Path,
-    source: Source,
-    options: RemakeOptions,
-    *,
-    sets: Sequence[str] | None = None,
-) -> RecordedBuild:
-    """Return the build of a manifest, so that it can be made from `source`, the one that the options name (`opened_source`).
+def recorded_build(data: DataSet, source: Source, options: RemakeOptions, *, sets: Sequence[str] | None = None) -> RecordedBuild:
+    """Return the build of a data set's records, so that it can be made from `source`, the one that the options name (`opened_source`).
 
     Raises
     ------
@@ -120,51 +116,48 @@ def recorded_build(
     UnknownCorruption
         A pattern of `sets` matches none of the manifest's sets.
     """
-    refuse_unrecorded_code(manifest, where)
-    refuse_unrecorded_textures(manifest, records, options.frost_textures, where)
-    by_id = {s.id: s for s in source.samples}
-    absent = [f"{r.id}: is not in the source" for r in records if r.id not in by_id]
-    if absent:
-        refuse_unrecorded_source(absent, [], manifest, where)
+    manifest, by_id = data.manifest, {s.id: s for s in source.samples}
+    refuse_unrecorded_code(data)
+    refuse_unrecorded_textures(data, options.frost_textures)
+    if absent := [f"{r.id}: is not in the source" for r in data.samples if r.id not in by_id]:
+        refuse_unrecorded_source(data, absent, [])
     if problems := differing_classes(manifest, source):
         raise SourceError(
-            f"The source has other classes than {where} names:\n{listed(problems)}\n"
+            f"The source has other classes than {data.path} names:\n{listed(problems)}\n"
             "Name the source (--source) and the labels (--labels) that it was made from."
         )
-    preprocessing = parse_preprocessing(manifest.preprocessing)
-    recorded_sets = specs_of(manifest)
-    asked = tuple(s.id for s in choose_sets(recorded_sets, sets))
+    preprocessing, recorded_sets = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
+    asked = choose_sets(recorded_sets, sets)
     return RecordedBuild(
         name=manifest.name,
         version=manifest.version,
         source=source,
         classes=tuple(manifest.classes),  # a source in another form may have other folders
         # groups may come from a CSV that the user does not have
-        selected=tuple(s if s.group is not None else replace(s, group=r.group) for r in records for s in (by_id[r.id],)),
+        selected=tuple(s if s.group is not None else replace(s, group=r.group) for r in data.samples for s in (by_id[r.id],)),
         sets=tuple(recorded_sets),
-        asked=asked,
+        asked=tuple(s.id for s in asked),
         preprocessing=preprocessing,
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=maker_of(manifest, where, options, [s for s in recorded_sets if s.id in asked]),
+        maker=maker_of(data, options, asked),
         metrics=identity_of(manifest)["metrics"],
-        image_size=mean_size([preprocessing.size(r.width, r.height) for r in records]),
+        image_size=mean_size([preprocessing.size(r.width, r.height) for r in data.samples]),
         workers=options.workers,
         page=any(file.path == PAGE for file in manifest.files),
-        manifest=manifest,
-        records=tuple(records),
-        where=where,
+        data=data,
     )
 
 
-def maker_of(manifest: Manifest, where: Path, options: RemakeOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
-    """Return what makes the images of some of a manifest's sets; `side` is the calibration's, where the manifest does not say it."""
+def maker_of(data: DataSet, options: RemakeOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:
+    """Return what makes the images of some of a data set's sets; `side` is the calibration's, where the manifest does not say it."""
+    manifest = data.manifest
     loaded = load_resources(
         sets, manifest.classes, frost_textures=options.frost_textures, surrogate=options.surrogate, device=options.device
     )
     if manifest.surrogates and "surrogate" in loaded:
-        refuse_unrecorded_surrogate(manifest, loaded["surrogate"], where)
+        refuse_unrecorded_surrogate(data, loaded["surrogate"])
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in sets for stage in spec.stages))
     return SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, loaded, plugins)
 
@@ -195,60 +188,49 @@ def side_of(manifest: Manifest) -> int:
 
 
 def opened_source(data: DataSet, options: RemakeOptions) -> Source:
-    """Return the source that a data set is to be made again from, with the splits that it was made of.
+    """Return the source that a data set is to be made again from, with the splits and the regions that it was made of.
 
     Raises
     ------
     SourceError
         None was named, and the data set is not of ``sample``.
     """
-    source, groups = options.source, options.groups
-    if source is None:
-        if data.manifest.source.name != "sample":
-            raise SourceError(
-                f"{data.path} was made from the source '{data.manifest.source.name}': name it with --source (and --labels), "
-                "so that samples can be made again from it."
-            )
-        source = "sample"
-    if not isinstance(source, str):
-        return region_source(data, source)
-    selection, scheme = data.manifest.selection, source.partition(":")[0]
-    split = selection.get("split") if scheme in SPLIT_SOURCES else None
-    if groups is None and scheme in GROUPED_SOURCES and selection.get("grouping") is not None:
-        groups = str(selection["grouping"])
-    split = None if split is None else str(split)
-    images = options.images
-    if images is None and scheme == "tree" and selection.get("images") is not None:
-        images = str(selection["images"])
-    return region_source(data, open_source(source, labels=options.labels, split=split, images=images, groups=groups))
+    manifest, source = data.manifest, options.source
+    if source is None and manifest.source.name != "sample":
+        raise SourceError(
+            f"{data.path} was made from the source '{manifest.source.name}': name it with --source (and --labels), "
+            "so that samples can be made again from it."
+        )
+    source = source or "sample"
+    if isinstance(source, str):
+        scheme = source.partition(":")[0]
+
+        def recorded(field: str, schemes: Iterable[str]) -> str | None:
+            value = manifest.selection.get(field) if scheme in schemes else None
+            return None if value is None else str(value)
+
+        source = open_source(
+            source,
+            labels=options.labels,
+            split=recorded("split", SPLIT_SOURCES),
+            images=options.images or recorded("images", ["tree"]),
+            groups=options.groups or recorded("grouping", GROUPED_SOURCES),
+        )
+    table = recorded_table(manifest, "images")
+    if table is None:
+        return source
+    originals = {sample.id: sample for sample in source.samples}
+    try:
+        rows = [(row.index, row.region) for row in data.samples if row.region is not None and row.region.source in originals]
+    except VerificationError:  # samples.jsonl is damaged: a repair goes on without it
+        return RegionSource(source, table, _drawn(manifest, source, table))
+    return RegionSource(source, table, [Region.of(index, originals[r.source], (r.side, r.y, r.x), r) for index, r in rows])
 
 
 def recorded_table(manifest: Manifest, store: str) -> RegionTable | None:
     """Return the regions of a manifest's recipe, if they are stored in this way: as ``images``, or as a ``table``."""
     record = manifest.recipe.get("regions")
-    if not isinstance(record, dict) or record.get("store") != store:
-        return None
-    return parse_region_table(record)
-
-
-def region_source(data: DataSet, source: Source) -> Source:
-    """Return a source with the data set's samples: the source itself, or one of the regions of its images."""
-    table = recorded_table(data.manifest, "images")
-    if table is None:
-        return source
-    try:
-        return RegionSource(source, table, _recorded(source, data.samples))
-    except VerificationError:  # samples.jsonl is damaged: a repair goes on without it
-        return RegionSource(source, table, _drawn(data.manifest, source, table))
-
-
-def _recorded(source: Source, records: Sequence[SampleRecord]) -> list[Region]:
-    originals = {sample.id: sample for sample in source.samples}
-    return [
-        Region.of(record.index, originals[r.source], (r.side, r.y, r.x), r)
-        for record in records
-        if (r := record.region) is not None and r.source in originals
-    ]
+    return parse_region_table(record) if isinstance(record, dict) and record.get("store") == store else None
 
 
 def _drawn(manifest: Manifest, source: Source, table: RegionTable) -> list[Region]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from blake3 import blake3
 
@@ -122,7 +121,7 @@ def rebuild(
         remake = RemakeOptions(source=source, **options)
         asked = [s.id for s in choose_sets(specs_of(data.manifest), sets)]
         release = read_release(data, asked)
-        spec = recorded_build(data.manifest, data.samples, data.path, opened_source(data, remake), remake, sets=sets)
+        spec = recorded_build(data, opened_source(data, remake), remake, sets=sets)
         comparison = Comparison(release, place.directory)
         built = make_build(spec, place.directory, told(progress), comparison)
     _refuse_other_sets(built, data.manifest)
@@ -139,32 +138,29 @@ class Comparison:
     compared: int = 0
     clean: dict[int, str] = field(default_factory=dict)
     """Sample -> its clean pixels, where they are others."""
-    corrupted: dict[tuple[str, int], str] = field(default_factory=dict)
-    """(set, sample) -> its pixels, where the clean ones are right and these are others."""
+    corrupted: dict[str, list[int]] = field(default_factory=dict)
+    """Set -> samples whose clean pixels are right and whose pixels in it are others."""
 
     def part(self, sidecar: Path) -> None:
         """Compare one part."""
         self.seen.add(sidecar)
-        before = len(self.clean), len(self.corrupted)
-        record = read_sidecar(sidecar)
-        first = record.first
-        wrong = set()
-        for i, pixels in enumerate(record.clean, first):
-            if pixels != self.release.data.samples[i].pixels:
-                self.clean[i] = pixels
-                wrong.add(i)
+        record, samples = read_sidecar(sidecar), self.release.data.samples
+        clean = {i: pixels for i, pixels in enumerate(record.clean, record.first) if pixels != samples[i].pixels}
+        corrupted: dict[str, list[int]] = {}
         for set_id, entry in record.sets.items():
             self.compared += entry.count
-            expected = self.release.pixels.get(set_id)
-            if expected is None:
+            if (expected := self.release.pixels.get(set_id)) is None:
                 continue
-            for k, i in enumerate(range(first, first + entry.count)):
+            for k, i in enumerate(range(record.first, record.first + entry.count)):
                 pixels = entry.pixels[64 * k : 64 * k + 64]
-                if i not in wrong and pixels != expected[i].tobytes().hex():
-                    self.corrupted[set_id, i] = f"blake3:{pixels}"
-        if (len(self.clean), len(self.corrupted)) != before or wrong:
+                if i not in clean and pixels != expected[i].tobytes().hex():
+                    corrupted.setdefault(set_id, []).append(i)
+        if clean or corrupted:
             sidecar.unlink()
-        if len(self.clean) + len(self.corrupted) >= ENOUGH:
+        self.clean |= clean
+        for set_id, indices in corrupted.items():
+            self.corrupted.setdefault(set_id, []).extend(indices)
+        if len(self.clean) + sum(map(len, self.corrupted.values())) >= ENOUGH:
             self.refuse()
 
     def parts(self, sidecars: Iterable[Path]) -> None:
@@ -178,52 +174,46 @@ class Comparison:
 
     def _whole_sets(self, sidecars: Sequence[Path]) -> None:
         """Compare sets of which the release has one digest alone; raise if one differs, and keep none of its parts."""
-        recorded = {s.id: s.pixel_digest for s in self.release.data.manifest.sets if s.id not in self.release.pixels}
+        data = self.release.data
+        recorded = {s.id: s.pixel_digest for s in data.manifest.sets if s.id not in self.release.pixels}
         hashes: dict[str, blake3] = {}
         parts: dict[str, list[Path]] = {}
         for path in sorted(sidecars, key=lambda path: int(path.name.partition("-")[0])) if recorded else ():  # by run
             for set_id, entry in read_sidecar(path).sets.items():
                 hashes.setdefault(set_id, blake3()).update(bytes.fromhex(entry.pixels))
                 parts.setdefault(set_id, []).append(path)
-        wrong = [s for s in sorted(recorded.keys() & hashes.keys()) if digest_of(hashes[s]) != recorded[s]]
+        digests = {s: digest_of(hashes[s]) for s in sorted(recorded.keys() & hashes.keys())}
+        wrong = {s: digest for s, digest in digests.items() if digest != recorded[s]}
         for path in {path for set_id in wrong for path in parts[set_id]}:
             path.unlink()
         if wrong:
-            different = [f"{s}: has {digest_of(hashes[s])}, recorded is {recorded[s]}" for s in wrong]
             raise VerificationError(
-                f"The clean images are those of {self.release.data.path}, and of {_count(len(wrong), 'set')} the pixels are not:\n"
-                f"{listed(different)}\n{library_advice(self.release.data.manifest, *PIXEL_LIBRARIES)}\nThe release has one digest a "
+                f"The clean images are those of {data.path}, and of {_count(len(wrong), 'set')} the pixels are not:\n"
+                f"{listed([f'{s}: has {digest}, recorded is {recorded[s]}' for s, digest in wrong.items()])}\n"
+                f"{library_advice(data.manifest, *PIXEL_LIBRARIES)}\nThe release has one digest a "
                 f"set, so which image differs is not known. What is equal is kept in {self.directory}, without a manifest: once that is "
                 "mended, the same command makes the rest."
             )
 
     def refuse(self) -> None:
         """Raise `VerificationError` with the step that differs first, if images differ."""
-        if not self.clean and not self.corrupted:
-            return
-        manifest = self.release.data.manifest
-        lines: list[str] = []
+        data, lines = self.release.data, list[str]()
         if self.clean:
-            some = [
-                f"{self.release.data.samples[i].id} ({got}, recorded is {self.release.data.samples[i].pixels})"
-                for i, got in self.clean.items()
-            ]
-            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(self.clean), 'sample')}: {first_few(some)}")
-            lines.append(f"  {library_advice(manifest, 'pillow')}")
-        by_set = Counter(set_id for set_id, _ in self.corrupted)
-        if by_set:
-            images, sets = _count(len(self.corrupted), "image"), _count(len(by_set), "set")
+            some = [f"{data.samples[i].id} ({got}, recorded is {data.samples[i].pixels})" for i, got in self.clean.items()]
+            lines.append(f"decoding or preprocessing: the clean pixels of {_count(len(some), 'sample')}: {first_few(some)}")
+            lines.append(f"  {library_advice(data.manifest, 'pillow')}")
+        if self.corrupted:
+            images, sets = _count(sum(map(len, self.corrupted.values())), "image"), _count(len(self.corrupted), "set")
             lines.append(f"corruption: {images} of {sets}, where the clean pixels are right")
-        for set_id, count in sorted(by_set.items()):
-            some = [self.release.data.samples[i].id for s, i in self.corrupted if s == set_id]
-            lines.append(f"  {set_id}: {count} ({first_few(some)})")
-        if by_set:
-            lines.append(f"  {library_advice(manifest, *PIXEL_LIBRARIES)}")
-        raise VerificationError(
-            f"The images differ from those of {self.release.data.path} ({self.compared} were compared). The first difference is in:\n"
-            f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
-            "command makes the rest."
-        )
+            for set_id, indices in sorted(self.corrupted.items()):
+                lines.append(f"  {set_id}: {len(indices)} ({first_few([data.samples[i].id for i in indices])})")
+            lines.append(f"  {library_advice(data.manifest, *PIXEL_LIBRARIES)}")
+        if lines:
+            raise VerificationError(
+                f"The images differ from those of {data.path} ({self.compared} were compared). The first difference is in:\n"
+                f"{listed(lines)}\nWhat is equal is kept in {self.directory}, without a manifest: once that is mended, the same "
+                "command makes the rest."
+            )
 
 
 def _count(number: int, what: str) -> str:
@@ -233,11 +223,8 @@ def _count(number: int, what: str) -> str:
 def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
     """Raise if a set of a finished build that existed before differs from the manifest's."""
     wanted = {s.id: s.pixel_digest for s in manifest.sets}
-    problems = [
-        f"{s.id}: has {s.pixel_digest}, expected {wanted[s.id]}"
-        for s in built.manifest.sets
-        if s.id in wanted and s.pixel_digest != wanted[s.id]
-    ]
+    made = {s.id: s.pixel_digest for s in built.manifest.sets if s.id in wanted}
+    problems = [f"{s}: has {digest}, expected {wanted[s]}" for s, digest in made.items() if digest != wanted[s]]
     if problems:
         raise VerificationError(
             f"{built.directory} existed before, and its sets are not those of the manifest:\n{listed(problems)}\n"
@@ -247,23 +234,15 @@ def _refuse_other_sets(built: Built, manifest: Manifest) -> None:
 
 def _compared(built: Built, release: Release) -> Rebuilt:
     """Return how the bytes of what was made compare with those that the manifest lists."""
-    theirs = {f.path: f.sha256 for f in release.data.manifest.files}
-    mine = {f.path: f.sha256 for f in built.manifest.files}
-    other = tuple(sorted(path for path, sha256 in mine.items() if theirs.get(path, sha256) != sha256))
+    recorded = {f.path: f.sha256 for f in release.data.manifest.files}
+    other = tuple(sorted(f.path for f in built.manifest.files if recorded.get(f.path, f.sha256) != f.sha256))
     whole = {s.id for s in built.manifest.sets} == {s.id for s in release.data.manifest.sets}
     if whole and (built.directory / MANIFEST).read_bytes() != (release.data.path / MANIFEST).read_bytes():
         other = (MANIFEST, *other)  # environment names other releases
     if not whole:
         other = tuple(path for path in other if path not in (CONTACT, PAGE, README))  # they show the sets that there are
     images = 0
-    for set_id in release.pixels:
-        path = set_path(set_id)
-        if path in other:
-            rows = zip(_rows(built.directory / path), _rows(release.data.path / path), strict=True)
-            images += sum(a != b for a, b in rows)
+    for path in {set_path(s) for s in release.pixels} & {*other}:
+        rows = zip(*(read_jsonl(root / path, ImageRecord) for root in (built.directory, release.data.path)), strict=True)
+        images += sum([f.sha256 for f in mine.files] != [f.sha256 for f in theirs.files] for mine, theirs in rows)
     return Rebuilt(built, whole, other, images, library_advice(release.data.manifest, "opencv-python-headless", "pillow", "corruptset"))
-
-
-def _rows(path: Path) -> Iterable[Any]:
-    for record in read_jsonl(path, ImageRecord):
-        yield [f.sha256 for f in record.files]

@@ -20,7 +20,7 @@ from ..views.view_check import check_view
 from .remake_options import RemakeKeywords, RemakeOptions
 
 if TYPE_CHECKING:
-    from .repaired_files import Repaired
+    from .mending import Mending
 
 
 @showing(RemakeOptions)
@@ -97,16 +97,16 @@ def verify(
         require_build()
     remake = RemakeOptions(source=source, **options)
     # imported where they are needed: an installation that only evaluates has not what makes images
-    repaired: Repaired | None = None
+    repaired: Mending | None = None
     if repair:
-        from .repair import repair as mend
-        from .repaired_files import Repaired
-
         before = verify_directory(directory, jobs=remake.workers, progress=report_progress)
+        before.mended = []
         if before.ok and rederive is None:
-            before.mended = []
             return before
-        repaired = Repaired() if before.ok else mend(directory, before, remake, report_progress)
+        if not before.ok:
+            from .repair import repair as mend
+
+            repaired = mend(Path(directory), before, remake, report_progress)
     rederived = 0
     notes: list[str] = []
 
@@ -129,6 +129,7 @@ def verify(
     )
     report.checked["rederived"] = rederived
     report.notes += notes
+    report.mended = [] if repair else None
     if repaired is not None:
         report.mended = sorted(set(repaired.mended))
         report.problems = sorted({*report.problems, *repaired.unmended})

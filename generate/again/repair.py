@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from ...errors import VerificationError
+from ...errors import SourceError, VerificationError
 from ...manifests.checksums import SUMS_CAP, sha256sums_bytes
-from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.disk.jsonl import BadLine, json_line, read_jsonl, scan_jsonl
 from ...manifests.disk.listing import plain_file
 from ...manifests.layout import (
     CONTACT,
@@ -31,42 +32,50 @@ from ...manifests.layout import (
     WORK_FOLDER,
     own_names,
     set_path,
+    set_places,
 )
 from ...manifests.partial import load_partial, may_be_absent
-from ...manifests.records.digests import sha256_bytes, sha256_file
-from ...manifests.records.models import FileRecord, Manifest, SampleRecord
+from ...manifests.records.digests import sha256_bytes, source_digest
+from ...manifests.records.models import FileRecord, ImageRecord, Manifest, SampleRecord
 from ...manifests.records.parsing import record_or_mistakes
-from ...manifests.records.report import Progress, VerificationReport
+from ...manifests.records.report import Progress, VerificationReport, printable
 from ...manifests.verify.ladder import verify_directory
 from ...manifests.verify.rules import manifest_problems, manifest_witness, sample_problems
+from ...pixels import pixel_digest
 from ..commit.data_card import data_card, license_text
-from ..commit.finish import contact_of
+from ..commit.finish import contact_of, sample_record
 from ..commit.interruption import resumable
 from ..commit.locks import extended, locked
 from ..page.build_page import build_page
-from .agreement import library_advice
+from ..pixels.preprocessing import parse_preprocessing, preprocess
+from ..plan.job import CheckedSample
+from ..plan.parts import Part
+from ..regions.region_source import RegionSource
+from ..sinks.containers import Kind
+from ..sinks.sink import Run
+from ..sources.source import BadSample, Sample
+from ..work.sidecars import sidecars
+from .from_manifest import selected_again
+from .mending import Mending
 from .page_again import clean_images
-from .remake import Remake
 from .remake_options import RemakeOptions
-from .repaired_files import Repaired, RepairedFiles
-from .repaired_images import repair_images, repair_rows, samples_text
+
+ENCODERS = ("opencv-python-headless", "pillow")
+_Wanted = Mapping[tuple[str, int], tuple[str, str]]
+"""(set, sample) -> the file that its image is, or is in, and that file's sha256."""
 
 
-def repair(directory: str | Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Repaired:
-    """Make again what a verification found wrong or missing.
+def repair(directory: Path, before: VerificationReport, options: RemakeOptions, progress: Progress) -> Mending:
+    """Make again what a verification found wrong or missing; return what was mended and what could not be.
 
     Parameters
     ----------
-    directory : path
+    directory : Path
     before : VerificationReport
         What is wrong, as `verify_directory` says it at its highest level.
     options : RemakeOptions
     progress : callable
         Called with the step, what is done and the total.
-
-    Returns
-    -------
-    Repaired
 
     Raises
     ------
@@ -79,72 +88,65 @@ def repair(directory: str | Path, before: VerificationReport, options: RemakeOpt
     MachineError, Interrupted
         What was mended stands; the same call goes on.
     """
-    root = Path(directory)
-    outcome = Repaired()
-    manifest = _trusted(root, outcome)
-    if manifest is None:
-        return outcome
-    absent = _absent(root, manifest, outcome)
-    if absent is None:
-        return outcome
-    if (root / WORK_FOLDER).is_symlink():
-        outcome.leave(WORK_FOLDER, "is a link; take it away and repair again")
-        return outcome
-    if (root / WORK_FOLDER).exists() and extended(root) is None:
-        outcome.mended.append(WORK_FOLDER)  # of a build or a repair that was killed: it is removed with the lock
-    with resumable(root), locked(root):
-        shutil.rmtree(root / SCRATCH, ignore_errors=True)
-        files = RepairedFiles(root, manifest, outcome, absent)
-        _Repair(files, Remake(root, manifest, options, progress, files.scratch), progress).all(before)
-    return outcome
+    m = Mending(directory, options, progress)
+    if not _trusted(m):
+        return m
+    if (m.root / WORK_FOLDER).is_symlink():
+        m.leave(WORK_FOLDER, "is a link; take it away and repair again")
+        return m
+    if (m.root / WORK_FOLDER).exists() and extended(m.root) is None:
+        m.mended.append(WORK_FOLDER)  # of a build or a repair that was killed: it is removed with the lock
+    with resumable(m.root), locked(m.root):
+        shutil.rmtree(m.root / SCRATCH, ignore_errors=True)
+        rows = [s.id for s in m.manifest.sets if m.wrong(set_path(s.id))]
+        # Samples first: all that follows names samples by these records.
+        if m.sound(SAMPLES) or _samples(m):
+            if rows:
+                _rows(m, rows)
+            if {SAMPLES, *map(set_path, rows)} & set(m.mended):
+                before = verify_directory(m.root, jobs=options.workers, progress=progress)
+            _images(m, {p.path for p in before.problems})
+            _texts(m)
+        _checksums(m)
+    return m
 
 
-def _absent(root: Path, manifest: Manifest, outcome: Repaired) -> frozenset[str] | None:
-    """Return the files of archives that were not unpacked, which are not to be made; None where PARTIAL.json cannot be trusted."""
-    try:
-        partial = load_partial(root)
-    except (VerificationError, OSError):
-        partial, known = None, False
-    else:
-        known = partial is None or (partial.digest, partial.manifest) == (manifest.digest, sha256_file(root / MANIFEST))
-    if not known:
-        reason = "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it away"
-        outcome.leave(PARTIAL, reason)
-        return None
-    paths = frozenset() if partial is None else may_be_absent(manifest, partial.sets)
-    return frozenset(path for path in paths if not os.path.lexists(root / path))
+def _trusted(m: Mending) -> bool:
+    """Find the manifest and what may be absent; say why, and return False, where other files cannot be compared with them."""
 
+    def refuse(reason: str) -> bool:
+        m.leave(MANIFEST, f"{reason}; nothing is made again from it: fetch it again")
+        return False
 
-def _trusted(root: Path, outcome: Repaired) -> Manifest | None:
-    """Return the manifest if other files can be compared with it; else say why not."""
-
-    def refuse(reason: str) -> None:
-        outcome.leave(MANIFEST, f"{reason}; nothing is made again from it: fetch it again")
-
+    root, part = m.root, None
     if not plain_file(root, MANIFEST):
-        refuse("it is missing, or not a plain file")
-        return None
+        return refuse("it is missing, or not a plain file")
     data = (root / MANIFEST).read_bytes()
     manifest, mistakes = record_or_mistakes(Manifest, data)
     if manifest is None:
-        refuse(f"it does not follow the schema ({mistakes[0]})")
-        return None
+        return refuse(f"it does not follow the schema ({mistakes[0]})")
     if any(True for _ in manifest_problems(manifest)):
-        refuse("its fields contradict each other")
-        return None
-    witness = manifest_witness(sha256_bytes(data), _sums(root))
-    sha256s = {f.path: f.sha256 for f in manifest.files}
-    sound = plain_file(root, SAMPLES) and sha256_file(root / SAMPLES) == sha256s[SAMPLES]
+        return refuse("its fields contradict each other")
+    m.manifest = manifest
+    sound = m.sound(SAMPLES)
     if sound and any(True for _ in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))):
-        refuse("its fields contradict the samples")
-        return None
-    if witness == "contradicts":
+        return refuse("its fields contradict the samples")
+    if manifest_witness(sha256_bytes(data), _sums(root)) == "contradicts":
         if not sound:
-            refuse("it is not the one that SHA256SUMS names, and samples.jsonl, which could speak for it, is not whole")
-            return None
+            return refuse("it is not the one that SHA256SUMS names, and samples.jsonl, which could speak for it, is not whole")
         reason = "it is not the one that SHA256SUMS names: one of the two was changed, and nothing says which; fetch both again"
-        outcome.leave(MANIFEST, reason)
-    return manifest
+        m.leave(MANIFEST, reason)
+    try:
+        part = load_partial(root)
+        known = part is None or (part.digest, part.manifest) == (manifest.digest, sha256_bytes(data))
+    except (VerificationError, OSError):
+        known = False
+    if not known:
+        reason = "it does not say what of this data set is here, so nothing is made; unpack the archives again, or take it away"
+        m.leave(PARTIAL, reason)
+    elif part is not None:
+        m.absent = frozenset(path for path in may_be_absent(manifest, part.sets) if not os.path.lexists(root / path))
+    return known
 
 
 def _sums(root: Path) -> bytes | None:
@@ -153,85 +155,156 @@ def _sums(root: Path) -> bytes | None:
     return (root / SHA256SUMS).read_bytes()
 
 
-@dataclass
-class _Repair:
-    """One repair, from the ground up: samples, rows, images and shards, texts, checksums. The lock is held."""
+def _samples(m: Mending) -> bool:
+    """Make samples.jsonl again; return whether it stands, or say that it cannot be known which samples it lists."""
+    for candidate in _candidates(m):
+        if any(s.label is not None and s.label >= len(m.manifest.classes) for s in candidate):
+            continue
+        try:
+            hashes = [m.source.fingerprint(s) for s in candidate]
+        except BadSample:
+            continue
+        if source_digest([(s.id, s.label, h) for s, h in zip(candidate, hashes, strict=True)]) == m.manifest.source.digest:
+            m.put_bytes(SAMPLES, b"".join(_sample_rows(m, candidate, hashes)), m.advice("pillow"))
+            return SAMPLES in m.mended
+    reason = (
+        "which samples of the source it lists is not known: it was a list of ids, their groups are not known (--groups), "
+        "or the source is another one; fetch it again"
+    )
+    m.leave(SAMPLES, reason)
+    return False
 
-    files: RepairedFiles
-    remake: Remake
-    progress: Progress
 
-    def all(self, before: VerificationReport) -> None:
-        """Mend everything that can be mended."""
-        files, report = self.files, before
-        rows = [s.id for s in files.manifest.sets if not files.sound_or_absent(set_path(s.id))]
-        # Samples first: all that follows names samples by these records.
-        if not files.sound(SAMPLES) and not self._samples():
-            self._checksums()
-            return
-        if rows:
-            repair_rows(self.files, self.remake, rows)
-        if {SAMPLES, *map(set_path, rows)} & set(files.outcome.mended):
-            report = verify_directory(files.root, jobs=self.remake.options.workers, progress=self.progress)
-        repair_images(files, self.remake, {p.path for p in report.problems})
-        self._texts()
-        self._checksums()
+def _candidates(m: Mending) -> Iterator[list[Sample]]:
+    """Yield the samples that are left of samples.jsonl, and those that the manifest's selection chooses."""
+    by_id = {s.id: s for s in m.source.samples}
+    if plain_file(m.root, SAMPLES):
+        rows = list(scan_jsonl(m.root / SAMPLES, SampleRecord))
+        groups = {r.id: r.group for r in rows if not isinstance(r, BadLine) and r.id in by_id}
+        if len(groups) == len(rows):
+            yield [replace(by_id[i], group=by_id[i].group or group) for i, group in groups.items()]
+    # of regions, the selection was made over the images
+    yield list(m.source.samples) if isinstance(m.source, RegionSource) else selected_again(m.manifest, m.source)
 
-    def _samples(self) -> bool:
-        """Make samples.jsonl again; return whether it stands."""
-        text = samples_text(self.files, self.remake)
-        if text is not None:
-            self.files.put_bytes(SAMPLES, text, library_advice(self.files.manifest, "pillow"))
-        return SAMPLES in self.files.outcome.mended
 
-    def _texts(self) -> None:
-        """Make again what follows from the records."""
-        files, remake = self.files, self.remake
-        makers: dict[str, Callable[[], bytes]] = {
-            README: lambda: data_card(files.manifest, len(remake.data.samples)).encode(),
-            LICENSE: lambda: license_text(files.manifest.source).encode(),
-            REGIONS: lambda: remake.build.region_rows or b"",
-            CONTACT: lambda: contact_of(remake.job, remake.data),
-            PAGE: self._page,
-        }
-        for path, make in makers.items():
-            if path in files.sha256s and not files.sound_or_absent(path):
-                try:
-                    data = make()
-                except VerificationError as e:  # images that it shows could not be mended
-                    files.outcome.leave(path, str(e))
-                else:
-                    files.put_bytes(path, data, library_advice(files.manifest, "pillow", "corruptset"))
-        covered = {*makers, SAMPLES, *(set_path(s.id) for s in files.manifest.sets)}
-        others = [p for p in files.sha256s if p not in covered and not p.startswith(SHARDS) and not files.sound_or_absent(p)]
-        if others:
-            self._beside_images(others)
+def _sample_rows(m: Mending, samples: Sequence[Sample], hashes: Sequence[str]) -> Iterator[bytes]:
+    preprocessing = parse_preprocessing(m.manifest.preprocessing)
+    for index, (sample, sha256) in enumerate(zip(samples, hashes, strict=True)):
+        m.progress("samples", index, len(samples))
+        try:
+            image = m.source.load(sample).image
+        except BadSample as e:
+            raise SourceError(f"{sample.path or sample.id} cannot be read any more: {e}.") from e
+        checked = CheckedSample(sample, sha256, image.shape[1], image.shape[0])
+        yield json_line(sample_record(m.manifest.classes, index, checked, pixel_digest(preprocess(image, preprocessing))))
 
-    def _page(self) -> bytes:
-        data = self.remake.data
-        options = self.remake.options if "clean" in data else replace(self.remake.options, source=self.remake.source)
-        return build_page(data, clean_images(data, options))
 
-    def _beside_images(self, paths: Sequence[str]) -> None:
-        """Make labels and lists of a view again."""
-        files = self.files
-        texts = {path: data for sink in self.remake.job.sinks for path, data in sink.texts(files.sha256s)}
-        shared = {path for sink in self.remake.job.sinks for path in sink.shared_files()}
-        # files that go with the images, which are in the source
-        others = self.remake.source.other_files if own_names(files.manifest) else {}
-        for path in paths:
-            if path in others:
-                files.put_bytes(path, others[path].read_bytes(), "It is another file in the source.")
-            elif path in texts:
-                files.put_bytes(path, texts[path], library_advice(files.manifest, "corruptset"))
-            elif path not in shared:
-                files.outcome.leave(path, "nothing says how it is made; fetch it again")
+def _rows(m: Mending, sets: Sequence[str]) -> None:
+    """Make the records (sets/*.jsonl) of sets again: whole sets are made for their rows."""
+    parts = _whole_parts(m, {(run.number, set_id) for run in m.build.runs for set_id in sets})
+    folder = m.make(["files", "arrays", "shards"], parts, lambda folder, part: None)
+    lines = {(s, one.run): entry.lines for _, one in sidecars(folder) if one is not None for s, entry in one.sets.items()}
+    for set_id in sets:
+        m.put_bytes(set_path(set_id), b"".join(lines[set_id, run.number] for run in m.build.runs), m.advice(*ENCODERS))
+    shutil.rmtree(folder)
 
-    def _checksums(self) -> None:
-        """Write SHA256SUMS again, unless it is the only witness against the manifest."""
-        files = self.files
-        data = (files.root / MANIFEST).read_bytes()
-        record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
-        right, present = sha256sums_bytes([*files.manifest.files, record]), _sums(files.root)
-        if present != right and manifest_witness(record.sha256, present) != "contradicts":
-            files.put_bytes(SHA256SUMS, right, "")
+
+def _images(m: Mending, wrong: Collection[str]) -> None:
+    """Make again the images, shards and arrays among the paths of problems."""
+    paths = {path.partition("#")[0] for path in wrong} | set(wrong)
+    single: dict[tuple[str, int], tuple[str, str]] = {}
+    shared: dict[tuple[str, int], tuple[str, str]] = {}
+    places = set_places(m.manifest)
+    for record in m.manifest.sets:
+        if not m.sound(set_path(record.id)):
+            continue
+        for row in read_jsonl(m.root / set_path(record.id), ImageRecord):
+            for stored in row.files:
+                if printable(stored.path) not in paths:
+                    continue
+                if stored.row is None and stored.path.startswith(f"{places[record.id][0]}/"):
+                    single[record.id, row.index] = stored.path, stored.sha256
+                elif stored.row is not None and stored.path in m.sha256s:
+                    shared[record.id, row.index] = stored.path, m.sha256s[stored.path]
+    if single:
+        _remake(m, ["files"], single, _narrow_parts(m, single))
+    if shared:
+        length, lost = m.build.runs[0].count, {path for path, _ in shared.values()}
+        needed = {(index // length, set_id) for set_id, index in shared}
+        for sink in m.job.sinks:
+            spread = [s for s, arrays in sink.set_paths(()).items() if not lost.isdisjoint(arrays)]
+            needed |= {(run.number, set_id) for run in m.build.runs for set_id in spread}
+        _remake(m, ["arrays", "shards"], shared, _whole_parts(m, needed))
+
+
+def _remake(m: Mending, kinds: Sequence[Kind], wanted: _Wanted, parts: Sequence[Part]) -> None:
+    """Make images again; each file takes its place as soon as its part is made, so that a repair that is stopped loses little."""
+    arrays = {path for sink in m.job.sinks for path in sink.shared_files()}
+
+    def put(folder: Path, files: Iterable[tuple[str, str]]) -> None:
+        for path, sha256 in sorted(set(files)):
+            m.put(path, folder / path, sha256, m.advice(*ENCODERS))
+
+    def finished(folder: Path, part: Part) -> None:
+        made = [wanted.get((s, i), ("", "")) for s in part.sets for i in range(part.run.first, part.run.stop)]
+        put(folder, (file for file in made if file[0] and file[0] not in arrays))
+
+    folder = m.make(kinds, parts, finished)
+    put(folder, (file for file in wanted.values() if file[0] in arrays))  # an array is whole only when the last part is made
+    shutil.rmtree(folder)
+
+
+def _whole_parts(m: Mending, needed: Collection[tuple[int, str]]) -> list[Part]:
+    """Return parts of whole runs, from (run, set), in groups that fit into memory."""
+    runs, sets = m.build.runs, {run.number: [s for s in m.build.by_id if (run.number, s) in needed] for run in m.build.runs}
+    return [Part(run, group) for run in runs if sets[run.number] for group in m.build.groups(sets[run.number], runs)]
+
+
+def _narrow_parts(m: Mending, wanted: _Wanted) -> list[Part]:
+    """Return parts of just these samples under just these sets: neighbours of the same sets together."""
+    parts: list[Part] = []
+    for index in sorted({index for _, index in wanted}):
+        sets = tuple(s for s in m.build.by_id if (s, index) in wanted)
+        last = parts[-1] if parts else None
+        if last is not None and last.sets == sets and last.run.stop == index and last.run.count < m.build.runs[0].count:
+            parts[-1] = Part(replace(last.run, stop=index + 1), sets)
+        else:
+            parts.append(Part(Run(len(parts), index, index + 1), sets))
+    return parts
+
+
+def _texts(m: Mending) -> None:
+    """Make again what follows from the records, and the labels and lists of a view."""
+    makers: dict[str, Callable[[], bytes]] = {
+        README: lambda: data_card(m.manifest, len(m.data.samples)).encode(),
+        LICENSE: lambda: license_text(m.manifest.source).encode(),
+        REGIONS: lambda: m.build.region_rows or b"",
+        CONTACT: lambda: contact_of(m.job, m.data),
+        PAGE: lambda: build_page(m.data, clean_images(m.data, m.options if "clean" in m.data else replace(m.options, source=m.source))),
+    }
+    covered = {*makers, SAMPLES, *(set_path(s.id) for s in m.manifest.sets)}
+    others = [p for p in m.sha256s if p not in covered and not p.startswith(SHARDS) and m.wrong(p)]
+    # files that go with the images, which are in the source
+    sources = m.source.other_files if others and own_names(m.manifest) else {}
+    if others:
+        texts = {path: data for sink in m.job.sinks for path, data in sink.texts(m.sha256s)}
+        shared = {path for sink in m.job.sinks for path in sink.shared_files()}
+        makers |= {path: partial(texts.__getitem__, path) for path in others if path in texts}
+        makers |= {path: sources[path].read_bytes for path in others if path in sources}
+        for path in {*others} - {*makers, *shared}:
+            m.leave(path, "nothing says how it is made; fetch it again")
+    for path, make in makers.items():
+        if path in others or (path in m.sha256s and m.wrong(path)):
+            try:
+                m.put_bytes(path, make(), "It is another file in the source." if path in sources else m.advice("pillow", "corruptset"))
+            except VerificationError as e:  # images that it shows could not be mended
+                m.leave(path, str(e))
+
+
+def _checksums(m: Mending) -> None:
+    """Write SHA256SUMS again, unless it is the only witness against the manifest."""
+    data = (m.root / MANIFEST).read_bytes()
+    record = FileRecord(path=MANIFEST, bytes=len(data), sha256=sha256_bytes(data))
+    right, present = sha256sums_bytes([*m.manifest.files, record]), _sums(m.root)
+    if present != right and manifest_witness(record.sha256, present) != "contradicts":
+        m.put_bytes(SHA256SUMS, right, "")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from blake3 import blake3
 from numpy.typing import NDArray
 
 from ...digests import digest_of, digits
-from ...manifests.disk.jsonl import read_jsonl
+from ...manifests.disk.atomic import inside
+from ...manifests.disk.jsonl import row_at
 from ...manifests.images.pictures import decode
 from ...manifests.layout import MANIFEST, SAMPLES, set_path
 from ...manifests.reader import DataSet
@@ -53,20 +53,19 @@ def made_again(
     """
     manifest, source = data.manifest, opened_source(data, options)
     samples = matched(data, source)
-    for difference in differing_classes(manifest, source)[:MOST_CLASSES]:
-        yield Problem(MANIFEST, "rederive", f"the source has other classes: {difference}")
-    for difference in differing_paths(data, source, samples):
-        yield Problem(SAMPLES, "rederive", difference)
-    refuse_unrecorded_code(manifest, data.path)
-    refuse_unrecorded_textures(manifest, data.samples, options.frost_textures, data.path)
+    classes = differing_classes(manifest, source)[:MOST_CLASSES]
+    yield from (Problem(MANIFEST, "rederive", f"the source has other classes: {difference}") for difference in classes)
+    yield from (Problem(SAMPLES, "rederive", difference) for difference in differing_paths(data, source, samples))
+    refuse_unrecorded_code(data)
+    refuse_unrecorded_textures(data, options.frost_textures)
     preprocessing = parse_preprocessing(manifest.preprocessing)
     encoding = parse_encoding(manifest.encoding)
     picks = spread(range(len(data.samples)), count)
     sets, hashes = _comparable(data, whole=len(picks) == len(data.samples), notes=notes)
-    maker = maker_of(manifest, data.path, options, sets, side)
+    maker = maker_of(data, options, sets, side)
     tree = maker.tree(sets)
-    records = {s.id: _records(data, s.id, picks) for s in sets if s.id not in hashes}
-    followers = {s.id: _Deviation() for s in sets if s.needs_surrogate}
+    alone = {*hashes}
+    followers: dict[str, list[tuple[int, int, int]]] = {s.id: [(0, 0, 0)] for s in sets if s.needs_surrogate}
     for done, index in enumerate(picks):
         progress("rederive", done, len(picks))
         sample = data.samples[index]
@@ -83,18 +82,23 @@ def made_again(
             continue
         for set_id, images in maker.images(tree, clean[None], [sample.id], [sample.label]):
             if set_id in followers:
-                followers[set_id].add(data[set_id].image(index), images[0], encoding_of(data[set_id].rows[index].files[0].path, encoding))
+                stored = encoding_of(data[set_id].rows[index].files[0].path, encoding)
+                followers[set_id].append(_difference(data[set_id].image(index), images[0], stored))
             elif set_id in hashes:
                 hashes[set_id].update(bytes.fromhex(digits(pixel_digest(images[0]))))
-            elif set_id in records:
-                yield from _compare(set_id, sample, records[set_id][index], images[0], encoding)
+            elif set_id not in alone:
+                row = row_at(inside(data.path, set_path(set_id)), ImageRecord, index)
+                yield from _compare(set_id, sample, row, images[0], encoding)
     progress("rederive", len(picks), len(picks))
     for record in manifest.sets:
         if record.id in hashes and (made := digest_of(hashes[record.id])) != record.pixel_digest:
             yield Problem(MANIFEST, "rederive", f"the set {record.id} has the digest {made}, not {record.pixel_digest}")
-    for set_id, deviation in followers.items():
+    for set_id, differences in followers.items():
+        values, differing, largest = np.array(differences).T
+        share = differing.sum() / max(values.sum(), 1)
+        deviation = f"{differing.sum()} of {values.sum()} values differ ({share:.2%}), by at most {largest.max()}"
         notes.append(f"{set_id}: {deviation}")
-        if deviation.share > TOLERATED:
+        if share > TOLERATED:
             yield Problem(set_path(set_id), "rederive", f"{deviation}; at most {TOLERATED:.0%} may differ between machines")
 
 
@@ -111,27 +115,11 @@ def _comparable(data: DataSet, *, whole: bool, notes: list[str]) -> tuple[list[S
     return [s for s in specs if s.id not in left_out], {s.id: blake3() for s in specs if whole and s.id in alone}
 
 
-@dataclass
-class _Deviation:
-    """How much the images of a set that follows a model differ from those that are stored."""
-
-    values: int = 0
-    differing: int = 0
-    largest: int = 0
-
-    def add(self, stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> None:
-        again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
-        difference = np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
-        self.values += difference.size
-        self.differing += int(np.count_nonzero(difference))
-        self.largest = max(self.largest, int(difference.max()))
-
-    @property
-    def share(self) -> float:
-        return self.differing / max(self.values, 1)
-
-    def __str__(self) -> str:
-        return f"{self.differing} of {self.values} values differ ({self.share:.2%}), by at most {self.largest}"
+def _difference(stored: NDArray[np.uint8], image: NDArray[np.uint8], encoding: Encoding) -> tuple[int, int, int]:
+    """Return how many values an image has, how many of them differ from those that are stored, and by how much at most."""
+    again = image if encoding.lossless else decode(encoding.encode(image), encoding.format)
+    difference = np.abs(stored.astype(np.int16) - again) if stored.shape == again.shape else np.full(stored.shape, 255, np.int16)
+    return difference.size, int(np.count_nonzero(difference)), int(difference.max())
 
 
 def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDArray[np.uint8], encoding: Encoding) -> Iterator[Problem]:
@@ -139,17 +127,9 @@ def _compare(set_id: str, sample: SampleRecord, record: ImageRecord, image: NDAr
     if got != record.pixels:
         yield Problem(set_path(set_id), "rederive", f"{sample.id}: the pixels are {got}, not {record.pixels}")
         return
-    encoded: str | None = None
     for stored in record.files:
-        if stored.row is not None and encoding.lossless:
-            sha256 = sha256_bytes(np.ascontiguousarray(image).data)
-        else:
-            encoded = sha256 = encoded or sha256_bytes(encoding_of(stored.path, encoding).encode(image))
+        raw = stored.row is not None and encoding.lossless
+        sha256 = sha256_bytes(np.ascontiguousarray(image).data if raw else encoding_of(stored.path, encoding).encode(image))
         if sha256 != stored.sha256:
             where = stored.path if stored.row is None else f"{stored.path}#{stored.row}"
             yield Problem(where, "rederive", f"{sample.id}: the same pixels, encoded again, are {sha256}, not {stored.sha256}")
-
-
-def _records(data: DataSet, set_id: str, picks: list[int]) -> dict[int, ImageRecord]:
-    wanted = set(picks)
-    return {r.index: r for r in read_jsonl(data.path / set_path(set_id), ImageRecord) if r.index in wanted}

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,6 @@ from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
-from ..plan.job import CheckedSample, load_clean
 from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
@@ -93,10 +93,13 @@ class VirtualImages:
     def __init__(self, path: Path, options: RemakeOptions, check: Check) -> None:
         self.path, self.options, self.check = path, options, check
         self._begun: set[str] = set()
+        self._kept: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
+        self._kept_bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
         plugins = self.build.maker.plugins  # loaded where this is unpickled, also those that the parent has imported itself
-        return {"path": self.path, "options": self.options, "check": self.check, "_begun": set(), "_plugins": plugins}
+        state = {"path": self.path, "options": self.options, "check": self.check, "_plugins": plugins}
+        return state | {"_begun": set(), "_kept": OrderedDict(), "_kept_bytes": 0}
 
     @cached_property
     def data(self) -> DataSet:
@@ -107,7 +110,7 @@ class VirtualImages:
     def build(self) -> RecordedBuild:
         """The build that the records are of."""
         manifest = self.data.manifest
-        refuse_unrecorded_code(manifest, self.path)
+        refuse_unrecorded_code(self.data)
         makeable = [s.id for s in specs_of(manifest) if not s.needs_surrogate]
         if not makeable:
             raise VerificationError(
@@ -115,12 +118,12 @@ class VirtualImages:
                 "when they are asked for. Use a release with images, or `corruptset rebuild --surrogate FILE.toml`."
             )
         sets = None if len(makeable) == len(manifest.sets) else makeable
-        return recorded_build(manifest, self.data.samples, self.path, opened_source(self.data, self.options), self.options, sets=sets)
+        return recorded_build(self.data, opened_source(self.data, self.options), self.options, sets=sets)
 
     @cached_property
-    def maker(self) -> ImageMaker:
-        """Makes the images."""
-        return ImageMaker(self.build)
+    def chains(self) -> dict[str, Chain]:
+        """Set -> its chain, in the order of the walk."""
+        return dict(_chains(self.build.maker.tree(self.build.chosen(self.build.asked)), ()))
 
     def open(self, progress: Progress) -> Sequence[str]:
         """Return the ids of the sets that can be made, once the source is known to be the recorded one.
@@ -130,15 +133,16 @@ class VirtualImages:
         read_release(self.data, ())
         build = self.build
         if self.check == "never":
-            problems = [p for r, s in zip(build.records, build.selected, strict=True) for p in differing(r, s, r.sha256)]
-            refuse_unrecorded_source(problems, [(r.id, r.label, r.sha256) for r in build.records], build.manifest, self.path)
+            records = self.data.samples
+            problems = [p for r, s in zip(records, build.selected, strict=True) for p in differing(r, s, r.sha256)]
+            refuse_unrecorded_source(self.data, problems, [(r.id, r.label, r.sha256) for r in records])
         else:
             matched(self.data, build.source, progress)
-        return list(self.maker.chains)  # it is made here, so that forked workers share it
+        return list(self.chains)  # they are made here, so that forked workers share them
 
     def make(self, record: SetRecord, indices: Sequence[int]) -> Iterator[Pixels]:
         """Yield images of a set as they are read from a disk: those of a JPEG set encoded and decoded."""
-        for index, image in zip(indices, self.maker.images(record.id, indices), strict=True):
+        for index, image in zip(indices, self.pixels(record.id, indices), strict=True):
             encoding = self.build.encoding_of(self.build.selected[index])
             data = None if encoding.lossless else encoding.encode(image)
             if self.check == "each" or (self.check == "first" and (index % EVERY == 0 or record.id not in self._begun)):
@@ -148,22 +152,85 @@ class VirtualImages:
 
     def _compare(self, record: SetRecord, index: int, image: Pixels, data: bytes | None) -> None:
         """Raise if an image is not the recorded one: its clean pixels first, which are known of every release."""
-        sample = self.build.records[index]
-        if (clean := pixel_digest(self.maker.clean(index))) != sample.pixels:
-            self._refuse("clean", sample.id, clean, sample.pixels, "pillow")
+        sample = self.data.samples[index]
+        self._hold("clean", sample.id, pixel_digest(self.clean(index)), [sample.pixels], "pillow")
         if not has_rows(self.data, record.id):
             return
         row = row_at(inside(self.path, set_path(record.id)), ImageRecord, index)
-        if (pixels := pixel_digest(image)) != row.pixels:
-            self._refuse(record.id, sample.id, pixels, row.pixels, *PIXEL_LIBRARIES)
-        if data is not None and (stored := sha256_bytes(data)) not in {f.sha256 for f in row.files}:
-            self._refuse(f"{record.id}, encoded,", sample.id, stored, row.files[0].sha256, "opencv-python-headless")
+        self._hold(record.id, sample.id, pixel_digest(image), [row.pixels], *PIXEL_LIBRARIES)
+        if data is not None:
+            self._hold(f"{record.id}, encoded,", sample.id, sha256_bytes(data), [f.sha256 for f in row.files], "opencv-python-headless")
 
-    def _refuse(self, what: str, sample: str, made: str, recorded: str, *libraries: str) -> None:
-        raise VerificationError(
-            f"{self.path}: {sample} of {what} is {made}, made again; recorded is {recorded}. "
-            f"{library_advice(self.data.manifest, *libraries)}"
-        )
+    def _hold(self, what: str, sample: str, made: str, recorded: Sequence[str], *libraries: str) -> None:
+        if made not in recorded:
+            raise VerificationError(
+                f"{self.path}: {sample} of {what} is {made}, made again; recorded is {recorded[0]}. "
+                f"{library_advice(self.data.manifest, *libraries)}"
+            )
+
+    def clean(self, index: int) -> Pixels:
+        """Return the clean image of a sample, (H, W, C); it is not to be changed."""
+        return self._start(next(iter(self.chains.values()))[:1], index)[1]
+
+    def pixels(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
+        """Return images of a set, (H, W, C) each, as they were before they were encoded: those of one shape are made together.
+
+        Raises
+        ------
+        SourceError
+            A sample cannot be read, or is not the recorded one.
+        """
+        chain = self.chains[set_id]
+        starts = [self._start(chain, index) for index in indices]
+        made = [image for _, image in starts]
+        for depth in sorted({depth for depth, _ in starts}):
+            positions = [p for p, start in enumerate(starts) if start[0] == depth]
+            for batch in batches([made[p] for p in positions]):
+                group = [positions[p] for p in batch]
+                images = self._walk(chain, depth, [made[p] for p in group], [indices[p] for p in group])
+                for position, image in zip(group, images, strict=True):
+                    made[position] = image
+        return made
+
+    def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
+        """Return the longest beginning of a chain that is kept, as its depth and its image; the clean image is loaded if none is."""
+        for depth in range(len(chain) - 1, -1, -1):
+            if (image := self._kept.get((index, id(chain[depth])))) is not None:
+                self._kept.move_to_end((index, id(chain[depth])))
+                return depth, image
+        self._keep(chain[0], index, image := self.build.clean(index))
+        return 0, image
+
+    def _walk(self, chain: Chain, depth: int, images: Sequence[Pixels], indices: Sequence[int]) -> Pixels:
+        """Return the images at the end of a chain, made from those at a depth; keep what other sets begin with."""
+        tree = Node(None, chain[depth].key)
+        below = tree
+        for number in range(depth + 1, len(chain)):
+            below.children[b""] = below = replace(chain[number], set_id=str(number), children={})
+        batch = made = np.stack(images)
+        for depth_made, made in self.build.maker.images(tree, batch, [self.data.samples[i].id for i in indices]):
+            node = chain[int(depth_made)]
+            if len(node.children) + (node.set_id is not None) > 1:
+                for index, image in zip(indices, made, strict=True):
+                    self._keep(node, index, image.copy())
+        return made
+
+    def _keep(self, node: Node, index: int, image: Pixels) -> None:
+        """Keep an image, and drop those that were not asked for longest."""
+        if (index, id(node)) in self._kept:
+            return
+        self._kept[index, id(node)] = image
+        self._kept_bytes += image.nbytes
+        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
+            self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
+
+
+def _chains(node: Node, above: Chain) -> Iterator[tuple[str, Chain]]:
+    chain = (*above, node)
+    if node.set_id is not None:
+        yield node.set_id, chain
+    for child in node.children.values():
+        yield from _chains(child, chain)
 
 
 class VirtualSet:
@@ -200,13 +267,8 @@ class VirtualSet:
             yield from self._images.make(self._record, block)
 
     def _blocks(self, indices: Sequence[int], block_bytes: int) -> Iterator[Sequence[int]]:
-        records, preprocessing = self._images.build.records, self._images.build.preprocessing
-        start = 0
-        while start < len(indices):
-            record = records[indices[start]]
-            stop = start + max(1, block_bytes // (3 * int(np.prod(preprocessing.size(record.width, record.height)))))
-            yield indices[start:stop]
-            start = stop
+        length = max(1, block_bytes // (3 * prod(self._images.build.image_size)))
+        return (indices[start : start + length] for start in range(0, len(indices), length))
 
     def stored(self, index: int, prefer: Container | None = None) -> Any:
         """Raise: nothing is stored."""
@@ -217,83 +279,4 @@ class VirtualSet:
     def pixel_digest(self) -> str:
         """Return the set's digest, of all images made again."""
         blocks = self._blocks(range(self._record.count), BLOCK_BYTES)
-        return set_digest(pixel_digest(image) for block in blocks for image in self._images.maker.images(self._record.id, block))
-
-
-class ImageMaker:
-    """Makes images of the sets that a recorded build was asked for, as they were before they were encoded."""
-
-    def __init__(self, build: RecordedBuild) -> None:
-        self._build = build
-        tree = build.maker.tree(build.by_id[s] for s in build.asked)
-        self.chains = dict(_chains(tree, ()))
-        """Set -> its chain, in the order of the walk."""
-        self._kept: OrderedDict[tuple[int, int], Pixels] = OrderedDict()
-        self._kept_bytes = 0
-
-    def clean(self, index: int) -> Pixels:
-        """Return the clean image of a sample, (H, W, C); it is not to be changed."""
-        root = next(iter(self.chains.values()))[0]
-        return self._start((root,), index)[1]
-
-    def images(self, set_id: str, indices: Sequence[int]) -> list[Pixels]:
-        """Return images of a set, (H, W, C) each: those of one shape are made together.
-
-        Raises
-        ------
-        SourceError
-            A sample cannot be read, or is not the recorded one.
-        """
-        chain = self.chains[set_id]
-        starts = [self._start(chain, index) for index in indices]
-        made = [image for _, image in starts]
-        for depth in sorted({depth for depth, _ in starts}):
-            positions = [p for p, start in enumerate(starts) if start[0] == depth]
-            for batch in batches([starts[p][1] for p in positions]):
-                group = [positions[p] for p in batch]
-                images = self._walk(chain, depth, [starts[p][1] for p in group], [indices[p] for p in group])
-                for position, image in zip(group, images, strict=True):
-                    made[position] = image
-        return made
-
-    def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
-        """Return the longest beginning of a chain that is kept, as its depth and its image; the clean image is loaded if none is."""
-        for depth in range(len(chain) - 1, -1, -1):
-            if (image := self._kept.get((index, id(chain[depth])))) is not None:
-                self._kept.move_to_end((index, id(chain[depth])))
-                return depth, image
-        sample, record = self._build.selected[index], self._build.records[index]
-        image = load_clean(self._build.source, CheckedSample(sample, record.sha256, record.width, record.height), self._build.preprocessing)
-        self._keep(chain[0], index, image)
-        return 0, image
-
-    def _walk(self, chain: Chain, depth: int, images: Sequence[Pixels], indices: Sequence[int]) -> Pixels:
-        """Return the images at the end of a chain, made from those at a depth; keep what other sets begin with."""
-        tree = Node(None, chain[depth].key)
-        below = tree
-        for number in range(depth + 1, len(chain)):
-            below.children[b""] = below = replace(chain[number], set_id=str(number), children={})
-        batch = made = np.stack(images)
-        for depth_made, made in self._build.maker.images(tree, batch, [self._build.records[i].id for i in indices]):
-            node = chain[int(depth_made)]
-            if len(node.children) + (node.set_id is not None) > 1:
-                for index, image in zip(indices, made, strict=True):
-                    self._keep(node, index, image.copy())
-        return made
-
-    def _keep(self, node: Node, index: int, image: Pixels) -> None:
-        """Keep an image, and drop those that were not asked for longest."""
-        if (index, id(node)) in self._kept:
-            return
-        self._kept[index, id(node)] = image
-        self._kept_bytes += image.nbytes
-        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
-            self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
-
-
-def _chains(node: Node, above: Chain) -> Iterator[tuple[str, Chain]]:
-    chain = (*above, node)
-    if node.set_id is not None:
-        yield node.set_id, chain
-    for child in node.children.values():
-        yield from _chains(child, chain)
+        return set_digest(pixel_digest(image) for block in blocks for image in self._images.pixels(self._record.id, block))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ...manifests.layout import image_folder, shard_path
+from ...manifests.layout import image_folder
 from ...manifests.records.models import ClassRecord
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample, stored_path
 from ..views.view import View, view_record
-from .arrays import ArraySet
-from .files import FileSet
-from .shards import ShardSet
+from .kinds import ArraySet, FileSet, ShardSet
 from .sink import Run, SetSink, stored_bytes
 
 Format = Literal["folder", "hdf5", "both"]
@@ -87,16 +85,6 @@ class Sink:
         """Open one set x one run; `samples` are those of the run."""
         kinds = {"files": FileSet, "arrays": ArraySet, "shards": ShardSet}
         return kinds[self.kind](self, directory, set_id, run, samples)
-
-    def shard(self, set_id: str, run: Run) -> str | None:
-        """Return the file of one set x one run, if there is one."""
-        return shard_path(set_id, run.number) if self.kind == "shards" else None
-
-    def span(self, path: str, sets: Sequence[str], indices: Set[int]) -> tuple[Sequence[str], Set[int] | None]:
-        """Return the sets and samples (None is all) whose images a file has, given some that it has."""
-        if self.kind != "arrays":
-            return sets, indices
-        return [set_id for set_id, paths in self.set_paths(sets).items() if path in paths], None
 
     def shared_files(self) -> Sequence[str]:
         """Return the files that several parts write to."""

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
+import mmap
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
+from ...errors import BuildError
 from ..pixels.encoding import Encoding
 from ..sources.source import Sample
-from .pixel_rows import PixelRows
 
 if TYPE_CHECKING:
     from .containers import Sink
@@ -51,8 +55,14 @@ class EncodedImage:
     sha256: str
 
 
+_blocks: list[mmap.mmap] = []
+"""Free blocks, for the next sets: a page that the kernel has to clear and map anew costs more than the copy into it."""
+
+
 class SetSink:
     """Takes the images of one set x one run, and keeps pixels until they are written; the three kinds say how.
+
+    The memory of pixels is the kernel's and not malloc's, which would keep freed blocks in pieces: a worker would hold a quarter more.
 
     Parameters
     ----------
@@ -72,20 +82,61 @@ class SetSink:
         """The JSON of each image's file record, by position in the run; complete after `finish`."""
         self.bytes = 0
         """Of the images, as they are stored."""
-        self.pixels = PixelRows(set_id, run)
-
-    @property
-    def rows(self) -> NDArray[np.uint8] | None:
+        self.rows: NDArray[np.uint8] | None = None
         """All images of the run, (N, H, W, C), where pixels are kept until `finish`."""
-        return self.pixels.images
+        self._block: mmap.mmap | None = None
 
     def put(self, positions: Sequence[int], images: Images, encoded: Sequence[EncodedImage]) -> None:
-        """Take images by their positions in the run; `encoded` is empty where no sink encodes."""
-        self.pixels.put(positions, images)
+        """Take images by their positions in the run; `encoded` is empty where no sink encodes.
+
+        Raises
+        ------
+        BuildError
+            Pixels are kept, and these have another shape than those before.
+        """
+        if self.rows is None:
+            shape = (self.run.count, *images.shape[1:])
+            self._block = _free_block(math.prod(shape))
+            self.rows = np.frombuffer(self._block, np.uint8, math.prod(shape)).reshape(shape)
+        elif self.rows.shape[1:] != images.shape[1:]:
+            shapes = sorted([self.rows.shape[1:], images.shape[1:]])
+            raise BuildError(
+                f"Set {self.set_id}, samples {self.run.first} to {self.run.stop - 1}: images of several shapes ({shapes}) do not fit "
+                "into one array of pixels. Use --format folder, or a recipe whose preprocessing makes all images equal."
+            )
+        self.rows[rows_at(positions)] = images
 
     def finish(self, pixel_hashes: Sequence[str]) -> Mapping[str, Any] | None:
         """Write what is written once per run and free the images; return path, bytes and sha256 of a shard."""
         return None
+
+    def free(self) -> None:
+        """Give the memory to the next set; nobody may look at the images any more."""
+        self.rows = None
+        if self._block is not None:
+            _blocks.append(self._block)
+            self._block = None
+
+
+def _free_block(size: int) -> mmap.mmap:
+    """Return memory of at least `size` bytes; what it holds is not defined."""
+    with suppress(IndexError):  # no block is free
+        while True:
+            block = _blocks.pop()
+            if size <= len(block) <= 2 * size:
+                return block
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def free_all_blocks() -> None:
+    """Return the memory kept for rows to the system."""
+    _blocks.clear()
+
+
+def rows_at(positions: Sequence[int]) -> slice | list[int]:
+    """Return what gives rows of an array: a slice, which copies nothing, where the positions follow each other."""
+    adjoin = positions[-1] - positions[0] + 1 == len(positions) and all(b > a for a, b in pairwise(positions))
+    return slice(positions[0], positions[-1] + 1) if adjoin else list(positions)
 
 
 def file_record(path: str, row: int | None, size: int, sha256: str) -> str:

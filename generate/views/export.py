@@ -25,7 +25,6 @@ from .layouts import LAYOUTS, get_layout, read_layout
 from .severities import read_severities
 from .subject import Subject, ViewOptions
 from .view import View
-from .view_images import write_view
 from .writer import Writer, finished_at_once
 
 
@@ -108,9 +107,12 @@ def export(
         "allow_missing_classes": allow_missing_classes,
     }
     options = ViewOptions.model_validate(given)
-    subject = _chosen(Subject.of(data), sets)
+    subject = Subject.of(data)
+    refs, problems = matching_sets(subject.sets, ["*"] if sets is None else sets)
+    if problems:
+        raise BuildError(f"--sets of this data set:\n{listed(problems)}")
     named = [*(sets or ()), *(name for names in options.severities.values() for name in names)]
-    subject = subject.only(ref.id for ref in placed(layout, subject.sets, named))
+    subject = subject.only(ref.id for ref in placed(layout, refs, named))
     problem = unexpected(layout, _shapes(data, subject))
     try:
         made = View(layout, subject, options)
@@ -122,7 +124,7 @@ def export(
         made.notes.append(problem.partition(" Of the images looked at:")[0])
     with finished_at_once(Path(out)) as part:
         writer = Writer(part, told(progress), sum(len(images.samples) for images in made.slices))
-        write_view(made, data, writer)
+        writer.view(made, data)
         record = _record(data.manifest, made, options, writer)
         text = json.dumps(record.as_json(), ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
         write_atomic(part / VIEW, text)
@@ -147,7 +149,7 @@ def _record(manifest: Manifest, view: View, options: ViewOptions, writer: Writer
         version=manifest.version,
         digest=manifest.digest,
         layout=None if view.name in LAYOUTS else view.layout.model_dump(mode="json", exclude_defaults=True),
-        options=options.as_json(),
+        options=options.model_dump(mode="json", exclude_defaults=True),
         notes=view.notes,
         sets=sets,
         files=sorted(writer.files, key=lambda f: f.path),
@@ -160,13 +162,3 @@ def _shapes(data: DataSet, subject: Subject) -> list[Named]:
     preprocessing = parse_preprocessing(data.manifest.preprocessing)
     channels = next(data[subject.sets[0].id].images()).shape[2] if subject.sets else 3
     return [(s.id, (*preprocessing.size(s.width, s.height), channels)) for s in data.samples]
-
-
-def _chosen(subject: Subject, globs: Sequence[str] | None) -> Subject:
-    """Return the subject with the sets that globs over ids and aliases name."""
-    if globs is None:
-        return subject
-    refs, problems = matching_sets(subject.sets, globs)
-    if problems:
-        raise BuildError(f"--sets of this data set:\n{listed(problems)}")
-    return subject.only(ref.id for ref in refs)

@@ -57,11 +57,6 @@ class Text(RecipeTable):
     made: Literal["shards", "croissant"] | None = None
     """``shards``: the list of archives that timm reads; ``croissant``: croissant.json."""
 
-    @property
-    def words(self) -> str:
-        """What of it has words in braces."""
-        return f"{self.path} {self.line or ''}"
-
     @model_validator(mode="after")
     def _one(self) -> Text:
         if sum(value is not None for value in (self.line, self.columns, self.labels, self.made)) != 1:
@@ -136,12 +131,6 @@ class Layout(RecipeTable):
         return self
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """The fields of `ViewOptions` that it has a use for."""
-        uses = {"severities": self.names in ("severities", "one"), "images": self.listed, "allow_missing_classes": self.numbers_classes}
-        return tuple(name for name, used in uses.items() if used)
-
-    @property
     def takes_clean(self) -> bool:
         """Whether the clean images go into it although nobody names them."""
         return self.names in ("any", "one")
@@ -165,7 +154,7 @@ class Layout(RecipeTable):
     def labelled(self) -> bool:
         """Whether it tells labels, so that images without labels do not go into it."""
         texts = (*self.with_each, *self.beside)
-        words = " ".join([self.image, *(text.words for text in texts)])
+        words = " ".join([self.image, *(f"{text.path} {text.line}" for text in texts)])
         return any(t.labels or t.made or t.columns for t in texts) or any(f"{{{word}" in words for word in ("class", "label", "image"))
 
 

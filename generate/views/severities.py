@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from ...errors import BuildError, first_few, listed, suggest
+from ...errors import BuildError, RecipeError, first_few, listed, suggest
 from ...files import read_text, reason
+from ...toml import parse_toml
 from ..recipes.file_models import LONGEST_NAME
 from .layouts import Layout
 from .subject import SetRef, Subject, ViewOptions, refuse
@@ -19,9 +19,10 @@ NamedSets = tuple[list[tuple[str, Words]], list[str]]
 """(set id, what the words of a layout's templates are for it), and notes of what is left out on purpose."""
 SEVERITIES = (1, 2, 3, 4, 5)
 
-_NAME = re.compile(r"[A-Za-z0-9_+-]+")
-_FIVE = ("which five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
-_ONE = ("which set a name is", 'rotate = ["rotate/2"]')
+_NAME = re.compile(rf"[A-Za-z0-9_+-]{{1,{LONGEST_NAME}}}")
+_HOW = "say with --severities FILE which {} (TOML: [severities], then a line such as {} for each)."
+_FIVE = _HOW.format("five sets are the severities 1 to 5 of a name", 'black_lines = ["black_lines/06", ...]')
+_ONE = _HOW.format("set a name is", 'rotate = ["rotate/2"]')
 
 
 def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
@@ -32,23 +33,18 @@ def read_severities(path: str | Path) -> dict[str, tuple[str, ...]]:
     BuildError
         It cannot be read, or is not of that form.
     """
+    where = f"--severities {path}"
     try:
-        record = tomllib.loads(read_text(Path(path)))
-    except OSError as e:
-        raise BuildError(f"--severities {path} cannot be read: {reason(e)}.") from e
-    except tomllib.TOMLDecodeError as e:
-        raise BuildError(f"--severities {path} is not TOML: {e}.") from e
+        record = parse_toml(read_text(Path(path)), where)
+    except (OSError, RecipeError) as e:
+        raise BuildError(f"{where} cannot be read: {reason(e)}." if isinstance(e, OSError) else str(e)) from None
     table = record.get("severities")
     if not isinstance(table, dict) or not table or set(record) != {"severities"}:
-        raise BuildError(f'--severities {path}: expected one table, [severities], with lines such as name = ["set id", ...].')
-    problems = [
-        f"{name} is {sets!r}; expected a list of set ids"
-        for name, sets in table.items()
-        if not isinstance(sets, list) or not sets or not all(isinstance(set_id, str) for set_id in sets)
-    ]
-    if problems:
-        raise BuildError(f"--severities {path}:\n{listed(problems)}")
-    return {name: tuple(sets) for name, sets in table.items()}
+        raise BuildError(f'{where}: expected one table, [severities], with lines such as name = ["set id", ...].')
+    good = {name: tuple(ids) for name, ids in table.items() if isinstance(ids, list) and ids and all(isinstance(i, str) for i in ids)}
+    if problems := [f"{name} is {ids!r}; expected a list of set ids" for name, ids in table.items() if name not in good]:
+        raise BuildError(f"{where}:\n{listed(problems)}")
+    return good
 
 
 def named_sets(layout: Layout, subject: Subject, options: ViewOptions) -> NamedSets:
@@ -82,15 +78,27 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
     plain = {name: by for name, by in plain.items() if len(by) == len(severities) or not used.issuperset(chain(*by.values()))}
     for name, by in plain.items():
         if lacking := set(severities) - by.keys():
-            problems.append(f"{name}: has severities {_numbers(by)}, not {_numbers(lacking)}")
+            has, lacks = (", ".join(map(str, sorted(some))) for some in (by, lacking))
+            problems.append(f"{name}: has severities {has}, not {lacks}")
         problems += [f"{name}: is {', '.join(ids)}; the view has one set a name" for ids in by.values() if len(ids) > 1]
     if five and not plain and not mapped:
         problems.append("there is no corruption with severities 1 to 5 in it")
-    problems += _equal_names(mapped, plain)
-    option = "--sets" if problems or not five else _option(subject, unplaced)
+    folded: dict[str, list[str]] = {}
+    for name in (*mapped, *plain):
+        folded.setdefault(name.casefold(), []).append(name)
+    equal = [names for names in folded.values() if len(names) > 1]
+    problems += [f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in equal]
+    # a pattern chooses what fits where every other set has no "/": <corruption>/<severity> and nothing else
+    misfits = {ref.id for ref in unplaced}
+    split = all(any("/" in name for name in ref.names) == (ref.id not in misfits) for ref in subject.sets)
+    pattern = " '*/*'" if five and not problems and split else ""
+    fits = f"Choose what fits with --sets{pattern}, or"
+    how = _FIVE if five else _ONE
+    if subject.manifest is None:
+        how = "build without --view: `corruptset export` takes a file that says which sets a name is."
     if not options.severities:
-        problems = _reasons(unplaced) + problems
-    refuse(layout.name, problems, _advice(subject, option, _FIVE if five else _ONE))
+        problems = _reasons(unplaced, layout) + problems
+    refuse(layout.name, problems, f"{fits} {how}")
     names = {name: [by[severity][0] for severity in severities] for name, by in plain.items()} | mapped
     left_out = [f"Left out, as the file of severities does not name them: {first_few([ref.id for ref in unplaced], 8)}."]
     return [
@@ -102,23 +110,16 @@ def _by_corruption(layout: Layout, subject: Subject, options: ViewOptions) -> Na
 
 def _lettered(layout: Layout, subject: Subject) -> NamedSets:
     """Name the sets of corruptions that have a letter, and the clean images, which have none."""
-    problems = [
-        f"{ref.id}: {_why(ref, layout)}"
-        for ref in subject.sets
-        if ref.stages and (ref.corruption not in layout.letters or ref.severity is None)
-    ]
+    misfits = [ref for ref in subject.sets if ref.stages and (ref.corruption not in layout.letters or ref.severity is None)]
     known = ", ".join(f"{name} (_{letter})" for name, letter in layout.letters.items())
     otherwise = ", or build without --view: `corruptset export` has views of any set." if subject.manifest is None else "."
-    refuse(layout.name, problems, f"It takes {known} and clean. Choose what fits with --sets{otherwise}")
-    letters = {ref.id: f"_{layout.letters[str(ref.corruption)]}" for ref in subject.sets if ref.stages}
-    places = {ref.id: f"{ref.corruption}/{ref.severity}" if ref.stages else "clean" for ref in subject.sets}
-    return [(set_id, {"lettered_set": place, "letter": letters.get(set_id, "")}) for set_id, place in places.items()], []
-
-
-def _why(ref: SetRef, layout: Layout) -> str:
-    if ref.stages > 1:
-        return f"{ref.stages} corruptions in a row have no letter"
-    return "is not at a severity of a table, 1 to 5" if ref.corruption in layout.letters else f"{ref.corruption} has no letter"
+    refuse(layout.name, _reasons(misfits, layout), f"It takes {known} and clean. Choose what fits with --sets{otherwise}")
+    return [
+        (ref.id, {"lettered_set": f"{ref.corruption}/{ref.severity}", "letter": f"_{layout.letters[ref.corruption]}"})
+        if ref.corruption is not None
+        else (ref.id, {"lettered_set": "clean", "letter": ""})
+        for ref in subject.sets
+    ], []
 
 
 def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[str, tuple[str, ...]], list[str]]:
@@ -127,7 +128,7 @@ def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[st
     mapped: dict[str, tuple[str, ...]] = {}
     problems: list[str] = []
     for name, sets in options.severities.items():
-        if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        if not _NAME.fullmatch(name):
             problems.append(f"--severities: {name!r} is not a name for a file or folder (letters, digits, _ + -, at most {LONGEST_NAME})")
         if len(sets) != count:
             problems.append(f"--severities: {name} lists {len(sets)} sets; expected {count}")
@@ -138,43 +139,15 @@ def _mapped(subject: Subject, options: ViewOptions, count: int) -> tuple[dict[st
     return mapped, problems
 
 
-def _equal_names(mapped: Iterable[str], plain: Iterable[str]) -> list[str]:
-    """Return which names a file system may take for one: those of the file of severities, and those that a set brings itself."""
-    folded: dict[str, list[str]] = {}
-    for name in (*mapped, *plain):
-        folded.setdefault(name.casefold(), []).append(name)
-    return [f"--severities: {' and '.join(names)} are one name where capitals do not count" for names in folded.values() if len(names) > 1]
-
-
-def _reasons(refs: Sequence[SetRef]) -> list[str]:
-    """Return why sets have no severity; the levels of one corruption are one line."""
+def _reasons(refs: Sequence[SetRef], layout: Layout) -> list[str]:
+    """Return why sets have no severity, or no letter; those of one corruption for one reason are one line."""
+    what = "letter" if layout.letters else "severity"
     lines: dict[tuple[str | None, str], list[str]] = {}
     for ref in refs:
-        lines.setdefault((ref.corruption if ref.level is not None else ref.id, _reason(ref)), []).append(ref.id)
+        why = "levels are not severities" if ref.level is not None else "is not at a severity of a table, 1 to 5"
+        if ref.stages != 1:
+            why = f"{ref.stages} corruptions in a row have no {what}" if ref.stages else f"the clean images have no {what}"
+        elif layout.letters and ref.corruption not in layout.letters:
+            why = f"{ref.corruption} has no letter"
+        lines.setdefault((ref.corruption if ref.level is not None else ref.id, why), []).append(ref.id)
     return [f"{', '.join(ids) if len(ids) < 4 else f'{ids[0]} ... {ids[-1]} ({len(ids)} sets)'}: {why}" for (_, why), ids in lines.items()]
-
-
-def _reason(ref: SetRef) -> str:
-    if not ref.stages:
-        return "the clean images have no severity"
-    if ref.stages > 1:
-        return f"{ref.stages} corruptions in a row have no severity"
-    return "levels are not severities" if ref.level is not None else "is not at a severity of a table, 1 to 5"
-
-
-def _option(subject: Subject, unplaced: Sequence[SetRef]) -> str:
-    """Return the option that chooses what fits, with a pattern where one does: ``<corruption>/<severity>`` and nothing else."""
-    without = {ref.id for ref in unplaced}
-    return "--sets '*/*'" if all(any("/" in name for name in ref.names) == (ref.id not in without) for ref in subject.sets) else "--sets"
-
-
-def _advice(subject: Subject, option: str, example: tuple[str, str]) -> str:
-    if subject.manifest is None:
-        return f"Choose what fits with {option}, or build without --view: `corruptset export` takes a file that says which sets a name is."
-    which, line = example
-    how = f"--severities FILE {which} (TOML: [severities], then a line such as {line} for each)"
-    return f"Choose what fits with {option}, or say with {how}."
-
-
-def _numbers(values: Iterable[int]) -> str:
-    return ", ".join(map(str, sorted(values)))

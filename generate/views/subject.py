@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
 from ...corruptions.stages import Stage
 from ...errors import BuildError, listed
-from ...manifests.images.pictures import FORMATS
 from ...manifests.records.models import ClassRecord, Manifest, SampleRecord, StageRecord
 from ..sources.source import Sample
 
@@ -29,17 +28,6 @@ class ViewOptions(BaseModel):
     images: tuple[str, ...] = ()
     """The names on the list of a listed layout."""
     allow_missing_classes: bool = False
-
-    def refuse_unused(self, view: str, takes: Iterable[str]) -> None:
-        """Raise `BuildError` for an option that the view has no use for."""
-        flags = {"severities": "--severities", "images": "--list", "allow_missing_classes": "--allow-missing-classes"}
-        unused = [flag for name, flag in flags.items() if getattr(self, name) and name not in takes]
-        if unused:
-            raise BuildError(f"The view {view} does not take {', '.join(unused)}. Leave {'it' if len(unused) == 1 else 'them'} out.")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the options that were given, as JSON values."""
-        return self.model_dump(mode="json", exclude_defaults=True)
 
 
 def refuse(view: str, problems: Sequence[str], then: str) -> None:
@@ -108,16 +96,6 @@ class Subject:
         """Return the subject with some of its sets, in its own order."""
         wanted = set(ids)
         return replace(self, sets=tuple(s for s in self.sets if s.id in wanted))
-
-    @property
-    def folder(self) -> str:
-        """The top folder of views that have no published name: ``<name>-<version>``."""
-        return f"{self.name}-{self.version}"
-
-    @property
-    def suffix(self) -> str:
-        """The ending of image files, without a dot."""
-        return FORMATS[self.format][1]
 
     @cached_property
     def by_name(self) -> dict[str, SetRef]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,12 @@ def line_of(view: View, text: Text, images: SetSlice, index: int) -> bytes:
     if text.columns is None:
         return str(text.line).format(**view.words(images, index)).encode()
     return json.dumps(_row(view, text.columns, images, index), ensure_ascii=False).encode()
+
+
+def beside(view: View, images: SetSlice, index: int) -> Iterator[tuple[str, bytes]]:
+    """Yield the members of a tar that go with an image."""
+    for text in view.layout.with_each:
+        yield text.path.format(**view.words(images, index)), line_of(view, text, images, index)
 
 
 def _row(view: View, columns: Iterable[str], images: SetSlice, index: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from ...canonical import canonical_sha256
 from ...digests import digits
 from ...errors import BuildError
-from ...manifests.images.pictures import own_path
+from ...manifests.images.pictures import FORMATS, own_path
 from ...manifests.layout import set_path
 from ...manifests.records.models import ClassRecord, Manifest
 from ..pixels.encoding import Encoding
@@ -64,14 +64,17 @@ class View:
     def __init__(self, layout: Layout, subject: Subject, options: ViewOptions) -> None:
         if any(sample.region is not None for sample in subject.samples):
             refuse_regions(layout)
-        options.refuse_unused(layout.name, layout.options)
+        _refuse_unused(layout, options)
         if layout.labelled and not subject.classes:
             raise BuildError(f"The view {layout.name} has a place for labels, and these images have none. Use source-tree.")
         self.layout = layout
         self.subject = subject
-        self._of_data: Words = {"dataset": subject.folder, "hundred": 100 if _hundred(subject) else 10}
+        hundred = "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
+        self._of_data: Words = {"dataset": f"{subject.name}-{subject.version}", "hundred": 100 if hundred else 10}
         self.top = layout.top.format(**self._of_data)
         """The folder that a loader is pointed at, or whose parent is."""
+        self._names: dict[int, str] = {}
+        """What images are called, the same in every set."""
         chosen, list_notes = with_every_class(layout.name, subject, options.images) if layout.listed else (range(len(subject.samples)), [])
         sets, self.notes = named_sets(layout, subject, options)
         """What a user should know of this view of this data set."""
@@ -150,18 +153,12 @@ class View:
     @cached_property
     def slices_of(self) -> Mapping[str, Sequence[SetSlice]]:
         """Set id -> its slices."""
-        by_set: dict[str, list[SetSlice]] = {}
-        for images in self.slices:
-            by_set.setdefault(images.set_id, []).append(images)
-        return by_set
+        return _grouped((images.set_id, images) for images in self.slices)
 
     @cached_property
     def slices_at(self) -> Mapping[str, Sequence[SetSlice]]:
         """Path of a folder, array or archive -> the slices that lie there."""
-        by_path: dict[str, list[SetSlice]] = {}
-        for images in self.slices:
-            by_path.setdefault(images.path, []).append(images)
-        return by_path
+        return _grouped((images.path, images) for images in self.slices)
 
     def set_paths(self) -> Mapping[str, Sequence[str]]:
         """Return set id -> its folder, or every array that has rows of it."""
@@ -189,17 +186,11 @@ class View:
 
     def image_name(self, images: SetSlice, index: int) -> str:
         """Return what an image is called in its folder or tar."""
-        if "{letter" in self.layout.image or "set}" in self.layout.image:
-            return self.layout.image.format(**self.words(images, index))
-        name = self._names.get(index)
-        if name is None:
-            name = self._names[index] = self.layout.image.format(**self.words(images, index))
+        of_all = "{letter" not in self.layout.image and "set}" not in self.layout.image
+        if of_all and index in self._names:
+            return self._names[index]
+        name = self._names[index] = self.layout.image.format(**self.words(images, index))
         return name
-
-    @cached_property
-    def _names(self) -> dict[int, str]:
-        """What images are called, the same in every set."""
-        return {}
 
     def words(self, images: SetSlice, index: int) -> dict[str, Any]:
         """Return what the words of a template are for an image."""
@@ -214,15 +205,9 @@ class View:
             "index": index,
             "number": f"{index:0{len(str(len(self.subject.samples) - 1))}d}",
             "source": own_path(sample.path, sample.id, self.subject.format),
-            "suffix": self.subject.suffix,
+            "suffix": FORMATS[self.subject.format][1],
             "ext": "png" if self.subject.format == "png" else "jpg",
         }
-
-    def image_files(self) -> Iterable[str]:
-        """Return the files that the images are, or are in."""
-        if self.layout.container == "files":
-            return (self.path(images, index) for images in self.slices for index in images.samples)
-        return self.slices_at
 
     def text_files(self) -> Mapping[str, tuple[Text, Sequence[SetSlice]]]:
         """Return path of every text -> what it is, and the slices that it is of."""
@@ -234,7 +219,10 @@ class View:
 
     def paths(self) -> Iterator[str]:
         """Yield the relative path of every file of the view but VIEW.json."""
-        yield from self.image_files()
+        if self.layout.container == "files":
+            yield from (self.path(images, index) for images in self.slices for index in images.samples)
+        else:
+            yield from self.slices_at
         yield from self.text_files()
 
     def _targets(self) -> Iterator[str]:
@@ -255,6 +243,13 @@ class View:
         """Yield what is neither image nor array: labels, lists, metadata; `sha256s` are those of the other files by path."""
         for path, (text, slices) in self.text_files().items():
             yield path, text_bytes(self, text, slices, sha256s)
+
+
+def _grouped(pairs: Iterable[tuple[str, SetSlice]]) -> Mapping[str, Sequence[SetSlice]]:
+    groups: dict[str, list[SetSlice]] = {}
+    for key, images in pairs:
+        groups.setdefault(key, []).append(images)
+    return groups
 
 
 def view_of_build(
@@ -296,6 +291,17 @@ def view_record(view: View) -> dict[str, Any]:
     return {"view": view.name, "top": view.top, **{name: True for name, set_ in flags.items() if set_}}
 
 
+def _refuse_unused(layout: Layout, options: ViewOptions) -> None:
+    """Raise `BuildError` for an option that the view has no use for."""
+    flags = {
+        "--severities": options.severities and layout.names not in ("severities", "one"),
+        "--list": options.images and not layout.listed,
+        "--allow-missing-classes": options.allow_missing_classes and not layout.numbers_classes,
+    }
+    if unused := [flag for flag, extra in flags.items() if extra]:
+        raise BuildError(f"The view {layout.name} does not take {', '.join(unused)}. Leave {'it' if len(unused) == 1 else 'them'} out.")
+
+
 def refuse_regions(layout: Layout) -> None:
     """Raise `BuildError` for a view that regions of images do not go into, with those that they do."""
     if layout.whole_images:
@@ -309,11 +315,6 @@ def refuse_regions(layout: Layout) -> None:
 def marked(set_id: str) -> str:
     """Return a set's id with a sign that is in no id before each word that names a split."""
     return _SPLIT.sub(r"=\g<0>", set_id)
-
-
-def _hundred(subject: Subject) -> bool:
-    """Return whether a data set is like CIFAR-100: cifar100-c, and whatever else has 100 classes."""
-    return "cifar100" in subject.name.replace("-", "") or len(subject.classes) == 100
 
 
 def _archives_id(manifest: Manifest | None) -> str:

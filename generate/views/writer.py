@@ -7,9 +7,10 @@ import os
 import secrets
 import shutil
 import tarfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,15 @@ from ...manifests.records.models import FileRecord
 from ...manifests.records.report import Progress
 from ...manifests.verify.views import FolderRecord, folder_record
 from ..pixels.encoding import PngEncoding
+from .texts import beside
 
 if TYPE_CHECKING:
+    from ...manifests.reader import DataSet
     from ...manifests.reading.image_set import ImageSet
-    from .view import View
+    from .view import SetSlice, View
+
+BLOCK = 512
+"""Images of an array that are written at once."""
 
 
 class Writer:
@@ -40,27 +46,37 @@ class Writer:
     def __init__(self, root: Path, progress: Progress, total: int) -> None:
         self.files: list[FileRecord] = []
         self.folders: list[FolderRecord] = []
-        self.images = 0
-        self.bytes = 0
+        self.images = self.bytes = 0
         self.linked = 0
         """Images that are hard links to the build's files."""
-        self._root = root
-        self._progress = progress
-        self._total = total
+        self._root, self._progress, self._total = root, progress, total
         self._made: set[str] = set()
 
-    def count(self, images: int) -> None:
-        """Count images that are written."""
-        self.images += images
+    def view(self, view: View, data: DataSet) -> None:
+        """Write every image and text of a view of a data set."""
+        for path, slices in view.slices_at.items():
+            if view.layout.container == "arrays":
+                self._array(path, slices, data)
+                continue
+            for images in slices:
+                stored = data[images.set_id]
+                if view.layout.container == "tars":
+                    members = (member for i in images.samples for member in _members(view, images, stored, i))
+                    self.tar(path, members)
+                else:
+                    self.folders.append(folder_record(path, [self._image(view.path(images, i), stored, i) for i in images.samples]))
+                self._count(images)
+        for path, text in view.texts({f.path: f.sha256 for f in self.files}):
+            with self._hashed(path) as out:
+                out.write(text)
+        if view.array_rows and view.subject.format == "jpeg":
+            view.notes.append("The build stores JPEG: the arrays hold its images as decoded, so their digests are not the manifest's.")
+
+    def _count(self, images: SetSlice) -> None:
+        self.images += len(images.samples)
         self._progress("images", self.images, self._total)
 
-    def image_folder(self, path: str, images: Iterable[tuple[str, str, int]]) -> None:
-        """Record a finished folder of single images: (path, sha256, bytes) of each."""
-        record = folder_record(path, images)
-        self.folders.append(record)
-        self.count(record.images)
-
-    def image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
+    def _image(self, path: str, images: ImageSet, index: int) -> tuple[str, str, int]:
         """Write one image as a file, a hard link to the build's file where possible; return (path, sha256, bytes)."""
         target = self._target(path)
         record, stored = images.stored(index, prefer="folder")
@@ -72,18 +88,22 @@ class Writer:
         target.write_bytes(data)
         return path, sha256_bytes(data), len(data)
 
-    def array(self, path: str, shape: tuple[int, ...], blocks: Iterable[NDArray[np.uint8]]) -> None:
-        """Write an array of uint8 (.npy, version 1.0), its rows given block by block."""
+    def _array(self, path: str, slices: Sequence[SetSlice], data: DataSet) -> None:
+        """Write an array of uint8 (.npy, version 1.0), block by block."""
+        shape = data[slices[0].set_id].image(0).shape
         with self._hashed(path) as out:
-            out.write(npy_header(shape, np.uint8))
-            for block in blocks:
-                out.write(block)
-
-    def texts(self, view: View) -> None:
-        """Write the labels, lists and metadata that go with the images."""
-        for path, data in view.texts({f.path: f.sha256 for f in self.files}):
-            with self._hashed(path) as out:
-                out.write(data)
+            out.write(npy_header((sum(len(images.samples) for images in slices), *shape), np.uint8))
+            for images in slices:
+                stored = data[images.set_id]
+                pixels = stored.images() if len(images.samples) == len(stored) else map(stored.image, images.samples)
+                while block := list(islice(pixels, BLOCK)):
+                    for other in (image.shape for image in block if image.shape != shape):
+                        raise BuildError(
+                            f"Images of set {images.set_id} have the shapes {shape} and {other}, which do not fit into one array. "
+                            "Choose a view of image files, or build with a preprocessing that makes all images equal."
+                        )
+                    out.write(np.stack(block))
+                self._count(images)
 
     def tar(self, path: str, members: Iterable[tuple[str, bytes]]) -> None:
         """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
@@ -91,8 +111,7 @@ class Writer:
             for name, data in members:
                 _refuse_outside(name)
                 info = tarfile.TarInfo(name)
-                info.size = len(data)
-                info.mode = 0o644
+                info.size, info.mode = len(data), 0o644
                 archive.addfile(info, io.BytesIO(data))
 
     @contextmanager
@@ -120,6 +139,11 @@ def _refuse_outside(path: str) -> None:
         raise BuildError(
             f"The data set's records would make a file outside the view: {e}. Nothing was kept of it; do not trust it."
         ) from None
+
+
+def _members(view: View, images: SetSlice, stored: ImageSet, index: int) -> Iterator[tuple[str, bytes]]:
+    yield view.image_name(images, index), encoded(stored.stored(index, prefer="folder")[1])
+    yield from beside(view, images, index)
 
 
 def encoded(stored: Path | NDArray[np.uint8]) -> bytes:

@@ -22,8 +22,8 @@ from ...pixels import pixel_digest
 from ..plan.job import Job, load_clean
 from ..plan.parts import Part, batches
 from ..plan.tree import Node
-from ..sinks.pixel_rows import free_all_blocks
 from ..sinks.set_writer import SetWriter
+from ..sinks.sink import free_all_blocks
 from .sidecars import PartSet, Sidecar, is_committed, write_sidecar
 
 

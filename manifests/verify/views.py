@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -121,72 +121,52 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     progress = progress or (lambda *_: None)
     listing = list_files(root)
     report.add(listing.problems, Counter(files=len(listing.files), sets=len({s.id for s in record.sets})))
-    remaining = {path: size for path, size in listing.files.items() if path != VIEW}
-    total = len(record.files) + len(record.folders)
-    sound: set[str] = set()
-    for done, file in enumerate(record.files):
-        progress("files", done, total)
-        size = remaining.pop(file.path, None)
-        problem = None if size is None and listing.hides(file.path) else _file_problem(root, file, size, report)
-        if problem is not None:
-            report.add([problem])
-        elif size is not None:
-            sound.add(file.path)
-    images = _images_by_folder(record, remaining, report)
-    for done, folder in enumerate(record.folders, len(record.files)):
-        progress("files", done, total)
-        report.add(_folder_problems(root, folder, images[folder.path], remaining, report))
+    entries: list[FileRecord | FolderRecord] = [*record.files, *record.folders]
+    present: dict[str, dict[str, int]] = {entry.path: {} for entry in entries}
+    for path, size in listing.files.items():
+        owner = path
+        while owner and owner not in present:
+            owner = owner.rpartition("/")[0]
+        if owner:
+            present[owner][path] = size
+        elif path != VIEW:
+            report.add([Problem(path, "unexpected", f"{VIEW} names no such file")])
+    wrong: set[str] = set()
+    for done, entry in enumerate(entries):
+        progress("files", done, len(entries))
+        hidden = isinstance(entry, FileRecord) and not present[entry.path] and listing.hides(entry.path)
+        problem = None if hidden else _problem(root, entry, present[entry.path], report)
+        if hidden or problem is not None:
+            wrong.add(entry.path)
+        report.add([] if problem is None else [problem])
     report.add(empty_folders(listing, [f.path for f in record.files]))
     for done, part in enumerate(record.sets):
         progress("sets", done, len(record.sets))
-        if part.pixel_digest is not None and part.row is not None and part.path in sound:
+        if part.pixel_digest is not None and part.row is not None and part.path in present and part.path not in wrong:
             report.add(_pixel_problems(root, part), Counter(images=part.count))
     report.problems = sorted(set(report.problems))
     return report
 
 
-def _images_by_folder(record: ViewRecord, paths: Iterable[str], report: VerificationReport) -> dict[str, list[str]]:
-    """Return folder -> the files below it; a file that is in no folder of the view is a problem."""
-    images: dict[str, list[str]] = {f.path: [] for f in record.folders}
-    for path in paths:
-        folder = path
-        while folder and folder not in images:
-            folder = folder.rpartition("/")[0]
-        if folder:
-            images[folder].append(path)
-        else:
-            report.add([Problem(path, "unexpected", f"{VIEW} names no such file")])
-    return images
-
-
-def _file_problem(root: Path, record: FileRecord, size: int | None, report: VerificationReport) -> Problem | None:
-    path = record.path
-    if size is None:
-        return Problem(path, "missing", f"{VIEW} names this file")
-    if size != record.bytes:
-        return Problem(path, "size", f"has {size} bytes, recorded are {record.bytes}")
-    report.add([], Counter(bytes=size))
-    return hash_problem(root, record)
-
-
-def _folder_problems(
-    root: Path, record: FolderRecord, paths: list[str], sizes: dict[str, int], report: VerificationReport
-) -> Iterable[Problem]:
-    if len(paths) != record.images:
-        kind = "missing" if len(paths) < record.images else "unexpected"
-        return [Problem(record.path, kind, f"holds {len(paths)} images, recorded are {record.images}")]
-    total = sum(sizes[p] for p in paths)
+def _problem(root: Path, record: FileRecord | FolderRecord, sizes: Mapping[str, int], report: VerificationReport) -> Problem | None:
+    """Return what is wrong with a file, or with a folder of images, from path and size of what is there."""
+    path, total, folder = record.path, sum(sizes.values()), isinstance(record, FolderRecord)
+    images = record.images if isinstance(record, FolderRecord) else 1
+    if len(sizes) != images:
+        kind = "missing" if len(sizes) < images else "unexpected"
+        return Problem(path, kind, f"holds {len(sizes)} images, recorded are {images}" if folder else f"{VIEW} names this file")
     if total != record.bytes:
-        return [Problem(record.path, "size", f"its images have {total} bytes, recorded are {record.bytes}")]
+        return Problem(path, "size", f"{'its images have' if folder else 'has'} {total} bytes, recorded are {record.bytes}")
+    report.add([], Counter(bytes=total, images=images * folder))
+    if isinstance(record, FileRecord):
+        return hash_problem(root, record)
     try:
-        sha256 = folder_record(record.path, [(p, sha256_file(root / p), sizes[p]) for p in paths]).sha256
+        sha256 = folder_record(path, [(p, sha256_file(root / p), size) for p, size in sizes.items()]).sha256
     except OSError as e:
-        return [Problem(record.path, "unreadable", f"{e.strerror}")]
-    report.add([], Counter(bytes=total, images=len(paths)))
-    if sha256 != record.sha256:
-        detail = f"its images have {sha256}, recorded is {record.sha256}: check it against its build (--view)"
-        return [Problem(record.path, "hash", detail)]
-    return []
+        return Problem(path, "unreadable", f"{e.strerror}")
+    if sha256 == record.sha256:
+        return None
+    return Problem(path, "hash", f"its images have {sha256}, recorded is {record.sha256}: check it against its build (--view)")
 
 
 def _pixel_problems(root: Path, part: ViewSetRecord) -> Iterable[Problem]:

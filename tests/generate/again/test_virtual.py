@@ -19,7 +19,7 @@ from PIL import Image
 import corruptset
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, UnknownCorruption, VerificationError
-from corruptset.generate.again import release_folder, virtual
+from corruptset.generate.again import from_manifest, release_folder, virtual
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
 from corruptset.generate.plan import tree
@@ -149,8 +149,8 @@ def test_beginnings_are_kept(
     stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch, applied: list[str], release: Callable[..., Path]
 ) -> None:
     loaded: list[str] = []
-    real = virtual.load_clean
-    monkeypatch.setattr(virtual, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p))
+    real = from_manifest.load_clean
+    monkeypatch.setattr(from_manifest, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p))
     pairs = corruptset.open(release(stored("two-factor-imagenet-c")[0]), source="sample", check="never")
     levels = corruptset.open(release(stored("image-degrade-30")[0]), source="sample", check="never")
     first, second = pairs["clean"].ids
@@ -171,7 +171,7 @@ def test_what_is_kept_is_bounded(stored: Callable[[str], Stored], monkeypatch: p
     monkeypatch.setattr(virtual, "KEPT_BYTES", 10 * 3072)
     data = corruptset.open(directory, source=source)
     same(data, corruptset.open(directory))
-    (maker,) = (store.maker for store in [data["clean"]._store._images])  # type: ignore[attr-defined]
+    (maker,) = (store for store in [data["clean"]._store._images])  # type: ignore[attr-defined]
     assert sum(image.nbytes for image in maker._kept.values()) == maker._kept_bytes == 10 * 3072
 
 
@@ -321,8 +321,8 @@ def test_which_images_are_checked(whole: Built, wrong: Callable[[], None], monke
 
 
 def test_other_clean_pixels_are_called_so(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = virtual.load_clean
-    monkeypatch.setattr(virtual, "load_clean", lambda *args: real(*args) ^ np.uint8(1))
+    real = from_manifest.load_clean
+    monkeypatch.setattr(from_manifest, "load_clean", lambda *args: real(*args) ^ np.uint8(1))
     for digests in ("images", "sets"):
         data = corruptset.open(release(whole.directory, digests), source="sample")
         with pytest.raises(VerificationError, match=r"of clean is blake3:\w+, made again; .*pillow"):

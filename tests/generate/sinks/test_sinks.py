@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from corruptset.generate.pixels.encoding import JpegEncoding
-from corruptset.generate.sinks.arrays import write_rows
 from corruptset.generate.sinks.containers import Sink
+from corruptset.generate.sinks.kinds import write_rows
 from corruptset.generate.sinks.sink import EncodedImage, Run
 from corruptset.generate.sources.source import Sample
 

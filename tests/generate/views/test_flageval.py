@@ -130,7 +130,7 @@ def subject(labels: tuple[int, ...] = (0, 1)) -> Subject:
 
 def test_the_published_stems() -> None:
     view = View(get_layout("flageval"), subject(), ViewOptions())
-    assert list(view.image_files()) == [
+    assert list(view.paths()) == [
         f"flageval-1.0.0/{folder}/{wnid}/ILSVRC2012_val_0000000{i}{letter}.JPEG"
         for folder, letter in (
             ("clean", ""),

@@ -1,0 +1,147 @@
+"""What a repair works with: the recorded build, whose parts are made aside, and files that take their places where they are right."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from ...manifests.disk.atomic import fsync_folder
+from ...manifests.disk.listing import plain_file
+from ...manifests.layout import PARTS_FOLDER, SCRATCH
+from ...manifests.reader import DataSet
+from ...manifests.records.digests import sha256_bytes, sha256_file
+from ...manifests.records.models import Manifest
+from ...manifests.records.report import Problem, Progress, printable
+from ...workers import Workers
+from ..plan.job import Job
+from ..plan.parts import Part
+from ..sinks.containers import Kind
+from ..sources.source import Source
+from ..work.pool import run
+from ..work.worker import PartDone
+from .agreement import library_advice, matched
+from .from_manifest import RecordedBuild, opened_source, recorded_build
+from .remake_options import RemakeOptions
+
+
+class Mending:
+    """A data set under repair; the source is opened and compared with its digest when it is first needed."""
+
+    manifest: Manifest
+    """The one that all other files are compared with."""
+
+    def __init__(self, root: Path, options: RemakeOptions, progress: Progress) -> None:
+        self.root, self.options, self.progress = root, options, progress
+        self.absent: Collection[str] = ()
+        """Files of archives that were not unpacked."""
+        self.mended: list[str] = []
+        self.unmended: list[Problem] = []
+        """What cannot be mended, each with the reason."""
+        # a folder of its own, so that a worker left by a killed repair writes somewhere else
+        self.scratch = root / SCRATCH / secrets.token_hex(4)
+
+    @cached_property
+    def sha256s(self) -> dict[str, str]:
+        """Path -> the sha256 that the manifest lists."""
+        return {f.path: f.sha256 for f in self.manifest.files}
+
+    @cached_property
+    def data(self) -> DataSet:
+        """The data set."""
+        return DataSet(self.root)
+
+    @cached_property
+    def source(self) -> Source:
+        """What it was made from."""
+        return opened_source(self.data, self.options)
+
+    @cached_property
+    def build(self) -> RecordedBuild:
+        """The build, with all its sets, and the samples as they are recorded."""
+        matched(self.data, self.source)
+        build = recorded_build(self.data, self.source, self.options)
+        return replace(build, samples=[build.recorded(i) for i in range(len(self.data.samples))])
+
+    @cached_property
+    def job(self) -> Job:
+        """What workers need to know; nothing is measured."""
+        return replace(self.build.job(self.root, self.build.asked), measured=frozenset())
+
+    def leave(self, path: str, reason: str) -> None:
+        """Say why something cannot be mended."""
+        self.unmended.append(Problem(printable(path), "unmended", reason))
+
+    def advice(self, *libraries: str) -> str:
+        """Return what to say where other releases of libraries make other bytes."""
+        return library_advice(self.manifest, *libraries)
+
+    def sound(self, path: str) -> bool:
+        """Whether a file has the bytes that the manifest lists."""
+        return plain_file(self.root, path) and sha256_file(self.root / path) == self.sha256s[path]
+
+    def wrong(self, path: str) -> bool:
+        """Whether a file is not sound, and not of an archive that was not unpacked."""
+        return path not in self.absent and not self.sound(path)
+
+    def put(self, path: str, aside: Path, sha256: str, advice: str) -> None:
+        """Put a file that was made aside in its place, if its bytes are the recorded ones."""
+        actual = sha256_file(aside) if aside.exists() else None
+        if actual != sha256:
+            difference = "it does not appear" if actual is None else f"it is {actual}, recorded is {sha256}"
+            return self.leave(path, f"made again, {difference}. {advice}")
+        target = self.root / path
+        try:
+            if (obstacle := self._obstacle(path)) is not None:
+                return self.leave(path, obstacle)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with aside.open("rb") as f:
+                os.fsync(f.fileno())
+            os.replace(aside, target)
+            fsync_folder(target.parent)
+        except (IsADirectoryError, NotADirectoryError, FileExistsError):
+            return self.leave(path, "something that is no file stands in its place; take it away and repair again")
+        return self.mended.append(path)
+
+    def put_bytes(self, path: str, data: bytes, advice: str) -> None:
+        """Put bytes in their place."""
+        aside = self.scratch / "text"
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(data)
+        self.put(path, aside, self.sha256s.get(path, sha256_bytes(data)), advice)
+
+    def _obstacle(self, path: str) -> str | None:
+        """Return why a file cannot be put at a path: a link or a file stands where a folder should."""
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            above = "/".join(parts[:depth])
+            try:
+                mode = os.lstat(self.root / above).st_mode
+            except FileNotFoundError:
+                return None
+            if not stat.S_ISDIR(mode):
+                return f"{printable(above)} is {'a link' if stat.S_ISLNK(mode) else 'no folder'}; take it away and repair again"
+        return None
+
+    def make(self, kinds: Sequence[Kind], parts: Sequence[Part], finished: Callable[[Path, Part], None]) -> Path:
+        """Make parts aside, in the sinks of some kinds; return the folder that they are in. `finished` is called after each."""
+        folder = self.scratch / "-".join(kinds)
+        (folder / PARTS_FOLDER).mkdir(parents=True)
+        by_name = {part.name: part for part in parts}
+        count = 0
+
+        def done(record: PartDone) -> None:
+            nonlocal count
+            count += 1
+            finished(folder, by_name[record.name])
+            self.progress("repair", count, len(parts))
+
+        sinks = tuple(sink for sink in self.job.sinks if sink.kind in kinds)
+        job = replace(self.job, directory=folder, sinks=sinks, token=f"{self.job.token}-{folder.name}")
+        with Workers(self.options.workers) as workers:
+            run(job, parts, workers, done=done)
+        return folder
