@@ -12,7 +12,19 @@ import typer
 from ..errors import RecipeError, first_few
 from ..quantities import duration, size, spans
 from . import completion
-from .options import BUILD_OPTIONS, PAIR_OPTIONS, AsJson, Source, argument, count_or_all, numbers, option, split_globs, with_options
+from .options import (
+    BUILD_OPTIONS,
+    PAIR_OPTIONS,
+    AsJson,
+    Source,
+    argument,
+    count_or_all,
+    numbers,
+    option,
+    options_of,
+    split_globs,
+    with_options,
+)
 from .output import chain, progress_of, put, put_json, put_notes, put_table
 
 if TYPE_CHECKING:
@@ -21,48 +33,37 @@ if TYPE_CHECKING:
     from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
+
+class _OfBuildAlone:
+    """The options that `plan` has not."""
+
+    disjoint_from: list[Path] | None = option(
+        "--disjoint-from DIR",
+        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
+        None,
+    )
+    scheduler: str | None = option(
+        "--scheduler ADDRESS",
+        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
+        None,
+    )
+    part: str | None = option(
+        "--part I/N", "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.", None
+    )
+    finish: bool = option(
+        "--finish", "Make no part: put the manifest together from the parts that --part made, or say what is missing.", False
+    )
+    abandon: bool = option(
+        "--abandon",
+        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished.",
+        False,
+    )
+
+
 RecipeName = Annotated[
     str | None,
     argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
-Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.")]
-PlannedOut = Annotated[Path | None, option("--out -o DIR", "Where the build would go.")]
-
-DisjointFrom = Annotated[
-    list[Path] | None,
-    option(
-        "--disjoint-from DIR",
-        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    option(
-        "--scheduler ADDRESS",
-        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
-    ),
-]
-Abandon = Annotated[
-    bool,
-    option(
-        "--abandon", "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished."
-    ),
-]
-
-Part = Annotated[
-    str | None,
-    option("--part I/N", "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop."),
-]
-Finish = Annotated[
-    bool, option("--finish", "Make no part: put the manifest together from the parts that --part made, or say what is missing.")
-]
-OF_BUILD_ALONE: dict[str, tuple[Any, Any]] = {
-    "disjoint_from": (DisjointFrom, None),
-    "scheduler": (Scheduler, None),
-    "part": (Part, None),
-    "finish": (Finish, False),
-    "abandon": (Abandon, False),
-}
 MOST_NAMED = 24
 """Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
@@ -73,8 +74,8 @@ CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards"
 def plan(
     recipe: RecipeName = "imagenet-c",
     source: Source = "sample",
-    out: PlannedOut = None,
-    list_sets: Annotated[bool, option("--list-sets", "Also list every set with its stages, above the summary.")] = False,
+    out: Path | None = option("--out -o DIR", "Where the build would go.", None),
+    list_sets: bool = option("--list-sets", "Also list every set with its stages, above the summary.", False),
     as_json: AsJson = False,
     *,
     given: Mapping[str, Any],
@@ -90,11 +91,11 @@ def plan(
         _print_plan(planned, list_sets=list_sets)
 
 
-@with_options(BUILD_OPTIONS | PAIR_OPTIONS | OF_BUILD_ALONE)
+@with_options(BUILD_OPTIONS | PAIR_OPTIONS | options_of(_OfBuildAlone))
 def build(
     recipe: RecipeName = None,
     source: Source = "sample",
-    out: Out = Path("corruptset-out"),
+    out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
     as_json: AsJson = False,
     *,
     given: Mapping[str, Any],

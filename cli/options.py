@@ -6,23 +6,23 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from . import completion
 
 
-def option(words: str, help: str, **more: Any) -> Any:
-    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``."""
+def option(words: str, help: str, default: Any = ..., **more: Any) -> Any:
+    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``; required without a default."""
     names = [word for word in words.split() if word.startswith("-")]
     value = [word for word in words.split() if word not in names]
-    return typer.Option(*names, metavar=" ".join(value) or None, help=help, **more)
+    return typer.Option(default, *names, metavar=" ".join(value) or None, help=help, **more)
 
 
-def argument(name: str, help: str, **more: Any) -> Any:
+def argument(name: str, help: str, default: Any = ..., **more: Any) -> Any:
     """Return an argument, with the name that it has in the help."""
-    return typer.Argument(metavar=name, help=help, **more)
+    return typer.Argument(default, metavar=name, help=help, **more)
 
 
 FinishedBuild = Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")]
@@ -49,22 +49,12 @@ Labels = Annotated[
         "fine or coarse; for hdf5 a dataset.",
     ),
 ]
-Split = Annotated[Literal["test", "train", "all"] | None, option("--split", "Of cifar10, cifar100 and mnist; by default test.")]
 Groups = Annotated[
     str | None,
     option(
         "--groups GROUPS",
         "What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or subtype.",
     ),
-]
-HoldOut = Annotated[
-    list[str] | None,
-    option(
-        "--hold-out group=NAME", "Only the images of this group, which is held out of training; a pattern will do, and it can be repeated."
-    ),
-]
-Train = Annotated[
-    bool, option("--train", "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.")
 ]
 Images = Annotated[
     str | None,
@@ -81,45 +71,6 @@ Sets = Annotated[
     ),
 ]
 Samples = Annotated[int | None, option("--samples N", "Only N samples, spread evenly over the source's order.", min=1)]
-First = Annotated[str | None, option("--first N", "Only the first N samples of the source.")]
-FirstStages = Annotated[
-    list[str] | None,
-    option(
-        "--first-stages STAGES",
-        "With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
-        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
-        autocompletion=completion.corruptions,
-    ),
-]
-SecondStages = Annotated[
-    list[str] | None,
-    option(
-        "--second-stages STAGES",
-        "With the recipe 'pairs': the corruptions that come second, as --first-stages.",
-        autocompletion=completion.corruptions,
-    ),
-]
-Severities = Annotated[str | None, option("--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.")]
-Levels = Annotated[str | None, option("--levels LIST", "With the recipe 'pairs': of gradual degradations.")]
-Orders = Annotated[
-    Literal["both", "given"] | None, option("--orders", "With the recipe 'pairs': also second before first, or not; by default both.")
-]
-PerClass = Annotated[int | None, option("--per-class N", "Only the first N samples of every class.", min=1)]
-Ids = Annotated[Path | None, option("--ids FILE", "Only the samples that this text file names, one id a line.")]
-PerSuperCategory = Annotated[
-    str | None,
-    option(
-        "--per-super-category FILE",
-        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with corruptset.",
-    ),
-]
-Format = Annotated[
-    Literal["folder", "hdf5", "both"] | None,
-    option("--format", "Image folders, HDF5 shards or both; by default what fits the size (plan says)."),
-]
-Optimize = Annotated[bool, option("--optimize", "Smaller JPEG files (the same pixels), written more slowly.")]
-Page = Annotated[bool, option("--page/--no-page", "Write index.html, which shows what was built.")]
-SkipBad = Annotated[bool, option("--skip-bad", "Build without images that cannot be used, and record them in the manifest.")]
 Calibration = Annotated[
     str | None,
     option(
@@ -135,16 +86,7 @@ Coupling = Annotated[
 Scale = Annotated[
     Literal["none", "side"] | None, option("--scale", "'none': lengths as in the table; 'side': lengths grow with the image's short side.")
 ]
-Metrics = Annotated[str | None, option("--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.")]
 FrostTextures = Annotated[Path | None, option("--frost-textures DIR", "Your own frost textures in place of corruptset's.")]
-Surrogate = Annotated[
-    Path | None, option("--surrogate FILE", "The file (.toml) of the model whose gradients pgd and model_gradient follow.")
-]
-Device = Annotated[str | None, option("--device DEVICE", "Where the model computes: cpu (the default) or cuda.")]
-SurrogateBatch = Annotated[
-    int | None,
-    option("--surrogate-batch N", "Images that the model takes at once; only 1, the default, gives the same bytes in any order.", min=1),
-]
 AnyShape = Annotated[
     bool, option("--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others.")
 ]
@@ -153,22 +95,90 @@ Plugins = Annotated[
     option("--plugin MODULE", "A module with corruptions of your own, or its file (.py). Its code is run. Can be repeated."),
 ]
 Force = Annotated[bool, option("--force", "Overwrite the output file if it exists.")]
-Store = Annotated[
-    Literal["images", "table"] | None,
-    option(
-        "--store",
-        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
-    ),
-]
-View = Annotated[
-    str | None,
-    option(
+
+
+class _Build:
+    """The fields of `BuildOptions`, in the order of the help; a test compares names and defaults."""
+
+    seed: Seed = 0
+    jobs: Jobs = None
+    sets: Sets = None
+    samples: Samples = None
+    first: str | None = option("--first N", "Only the first N samples of the source.", None)
+    per_class: int | None = option("--per-class N", "Only the first N samples of every class.", None, min=1)
+    ids: Path | None = option("--ids FILE", "Only the samples that this text file names, one id a line.", None)
+    per_super_category: str | None = option(
+        "--per-super-category FILE",
+        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with corruptset.",
+        None,
+    )
+    format: Literal["folder", "hdf5", "both"] | None = option(
+        "--format", "Image folders, HDF5 shards or both; by default what fits the size (plan says).", None
+    )
+    optimize: bool = option("--optimize", "Smaller JPEG files (the same pixels), written more slowly.", False)
+    skip_bad: bool = option("--skip-bad", "Build without images that cannot be used, and record them in the manifest.", False)
+    calibration: Calibration = None
+    coupling: Coupling = "independent"
+    scale: Scale = None
+    metrics: str | None = option("--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.", None)
+    labels: Labels = None
+    split: Literal["test", "train", "all"] | None = option("--split", "Of cifar10, cifar100 and mnist; by default test.", None)
+    groups: Groups = None
+    hold_out: list[str] | None = option(
+        "--hold-out group=NAME",
+        "Only the images of this group, which is held out of training; a pattern will do, and it can be repeated.",
+        None,
+    )
+    train: bool = option(
+        "--train", "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.", False
+    )
+    images: Images = None
+    frost_textures: FrostTextures = None
+    surrogate: Path | None = option(
+        "--surrogate FILE", "The file (.toml) of the model whose gradients pgd and model_gradient follow.", None
+    )
+    device: str | None = option("--device DEVICE", "Where the model computes: cpu (the default) or cuda.", None)
+    surrogate_batch: int | None = option(
+        "--surrogate-batch N", "Images that the model takes at once; only 1, the default, gives the same bytes in any order.", None, min=1
+    )
+    view: str | None = option(
         "--view VIEW",
         "Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
         "flageval, source-tree.",
+        None,
         autocompletion=completion.views,
-    ),
-]
+    )
+    any_shape: AnyShape = False
+    store: Literal["images", "table"] | None = option(
+        "--store",
+        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
+        None,
+    )
+    page: bool = option("--page/--no-page", "Write index.html, which shows what was built.", True)
+    plugins: Plugins = None
+
+
+class _Pairs:
+    """What the recipe `pairs` is made of."""
+
+    first_stages: list[str] | None = option(
+        "--first-stages STAGES",
+        "With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
+        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
+        None,
+        autocompletion=completion.corruptions,
+    )
+    second_stages: list[str] | None = option(
+        "--second-stages STAGES",
+        "With the recipe 'pairs': the corruptions that come second, as --first-stages.",
+        None,
+        autocompletion=completion.corruptions,
+    )
+    severities: str | None = option("--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None)
+    levels: str | None = option("--levels LIST", "With the recipe 'pairs': of gradual degradations.", None)
+    orders: Literal["both", "given"] | None = option(
+        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
+    )
 
 
 def split_globs(given: Iterable[str] | None, option: str = "--sets") -> list[str] | None:
@@ -216,46 +226,13 @@ def numbers(text: str | None, option: str) -> list[int] | None:
     return list(dict.fromkeys(values))
 
 
-# Field of `BuildOptions` -> option and default, in the order of the help. A test compares the names.
-BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "seed": (Seed, 0),
-    "jobs": (Jobs, None),
-    "sets": (Sets, None),
-    "samples": (Samples, None),
-    "first": (First, None),
-    "per_class": (PerClass, None),
-    "ids": (Ids, None),
-    "per_super_category": (PerSuperCategory, None),
-    "format": (Format, None),
-    "optimize": (Optimize, False),
-    "skip_bad": (SkipBad, False),
-    "calibration": (Calibration, None),
-    "coupling": (Coupling, "independent"),
-    "scale": (Scale, None),
-    "metrics": (Metrics, None),
-    "labels": (Labels, None),
-    "split": (Split, None),
-    "groups": (Groups, None),
-    "hold_out": (HoldOut, None),
-    "train": (Train, False),
-    "images": (Images, None),
-    "frost_textures": (FrostTextures, None),
-    "surrogate": (Surrogate, None),
-    "device": (Device, None),
-    "surrogate_batch": (SurrogateBatch, None),
-    "view": (View, None),
-    "any_shape": (AnyShape, False),
-    "store": (Store, None),
-    "page": (Page, True),
-    "plugins": (Plugins, None),
-}
-PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "first_stages": (FirstStages, None),
-    "second_stages": (SecondStages, None),
-    "severities": (Severities, None),
-    "levels": (Levels, None),
-    "orders": (Orders, None),
-}
+def options_of(group: type) -> dict[str, tuple[Any, Any]]:
+    """Return the options that a class body declares: name -> annotation and default."""
+    return {name: (kind, vars(group)[name]) for name, kind in get_type_hints(group, include_extras=True).items()}
+
+
+BUILD_OPTIONS = options_of(_Build)
+PAIR_OPTIONS = options_of(_Pairs)
 # Field of `RemakeOptions` -> option and default: but for the source those of a build.
 _AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
 REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {name: BUILD_OPTIONS[name] for name in _AGAIN}

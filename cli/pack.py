@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
@@ -16,20 +16,18 @@ from .output import progress_of, put, put_json, put_notes
 
 def pack(
     directory: FinishedBuild,
-    out: Annotated[Path, option("--out -o DIR2", "Receives the archives and what goes with them; new or empty.")],
-    by: Annotated[
-        Literal["family", "corruption", "set"],
-        option("--by", "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set."),
-    ] = "family",
-    max_bytes: Annotated[str, option("--max-bytes SIZE", "The largest archive, such as 50GB or 4GiB; what is larger is split.")] = "50GB",
-    manifest_only: Annotated[
-        bool, option("--manifest-only", "Only the records, no images: for a source whose licence forbids passing them on.")
-    ] = False,
-    digests: Annotated[
-        Literal["images", "sets"],
-        option("--digests", "With --manifest-only: the digest of every image, or one of each set, which makes a small release."),
-    ] = "images",
-    parquet: Annotated[bool, option("--parquet", "Write the images once more, for load_dataset on the Hugging Face hub.")] = False,
+    out: Path = option("--out -o DIR2", "Receives the archives and what goes with them; new or empty."),
+    by: Literal["family", "corruption", "set"] = option(
+        "--by", "An archive for each family (as ImageNet-C ships: noise, blur, weather, digital, extra), corruption or set.", "family"
+    ),
+    max_bytes: str = option("--max-bytes SIZE", "The largest archive, such as 50GB or 4GiB; what is larger is split.", "50GB"),
+    manifest_only: bool = option(
+        "--manifest-only", "Only the records, no images: for a source whose licence forbids passing them on.", False
+    ),
+    digests: Literal["images", "sets"] = option(
+        "--digests", "With --manifest-only: the digest of every image, or one of each set, which makes a small release.", "images"
+    ),
+    parquet: bool = option("--parquet", "Write the images once more, for load_dataset on the Hugging Face hub.", False),
     as_json: AsJson = False,
 ) -> None:
     """Pack a finished build into archives for publishing, with checksums, a data card, BagIt and Croissant files.
@@ -63,8 +61,8 @@ def pack(
 
 
 def unpack(
-    archives: Annotated[list[Path], argument("ARCHIVES...", "The folder that pack wrote, or any of the archives in it.")],
-    out: Annotated[Path, option("--out -o DIR", "Receives the data set's folder, NAME-VERSION.")],
+    archives: list[Path] = argument("ARCHIVES...", "The folder that pack wrote, or any of the archives in it."),
+    out: Path = option("--out -o DIR", "Receives the data set's folder, NAME-VERSION."),
     as_json: AsJson = False,
 ) -> None:
     """Unpack archives of a data set: all of them, or those of the sets that are wanted.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from .options import AsJson, argument, option, split_globs
 from .output import put, put_json, put_notes, put_table
@@ -13,12 +13,11 @@ if TYPE_CHECKING:
 
 
 def score_table(
-    table: Annotated[Path, argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}.")],
-    corruptions: Annotated[
-        list[str] | None,
-        option("--corruptions LIST", "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas."),
-    ] = None,
-    out: Annotated[Path | None, option("--out -o FOLDER", "Receives score-table.json and score-table.csv.")] = None,
+    table: Path = argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."),
+    corruptions: list[str] | None = option(
+        "--corruptions LIST", "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.", None
+    ),
+    out: Path | None = option("--out -o FOLDER", "Receives score-table.json and score-table.csv.", None),
     as_json: AsJson = False,
 ) -> None:
     """Score a detector or segmenter: mean and relative performance under corruption (mPC, rPC), from its metrics on each set.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,20 +23,17 @@ MOST_OTHER = 5
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Annotated[Path, argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json).")],
-    view: Annotated[
-        Path | None,
-        option("--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests."),
-    ] = None,
-    rederive: Annotated[
-        str | None, option("--rederive N|all", "Also make N samples again from the source under every set, and compare.")
-    ] = None,
-    repair: Annotated[
-        bool, option("--repair", "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.")
-    ] = False,
-    calibration: Annotated[
-        str | None, option("--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.")
-    ] = None,
+    directory: Path = argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json)."),
+    view: Path | None = option(
+        "--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests.", None
+    ),
+    rederive: str | None = option("--rederive N|all", "Also make N samples again from the source under every set, and compare.", None),
+    repair: bool = option(
+        "--repair", "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.", False
+    ),
+    calibration: str | None = option(
+        "--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.", None
+    ),
     as_json: AsJson = False,
     *,
     given: Mapping[str, Any],
@@ -95,8 +92,8 @@ def _put_first(lines: Sequence[str], more: str) -> None:
 
 @with_options(REMAKE_OPTIONS)
 def rebuild(
-    manifest: Annotated[Path, argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote.")],
-    out: Annotated[Path, option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.")] = Path("corruptset-out"),
+    manifest: Path = argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote."),
+    out: Path = option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.", Path("corruptset-out")),
     sets: Sets = None,
     as_json: AsJson = False,
     *,
