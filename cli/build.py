@@ -14,15 +14,13 @@ from ..quantities import duration, size, spans
 from . import completion
 from .options import (
     BUILD_OPTIONS,
+    EXAMPLE,
     PAIR_OPTIONS,
     AsJson,
     Source,
     argument,
-    count_or_all,
-    numbers,
     option,
     options_of,
-    split_globs,
     with_options,
 )
 from .output import chain, progress_of, put, put_json, put_notes, put_table
@@ -77,8 +75,7 @@ def plan(
     out: Path | None = option("--out -o DIR", "Where the build would go.", None),
     list_sets: bool = option("--list-sets", "Also list every set with its stages, above the summary.", False),
     as_json: AsJson = False,
-    *,
-    given: Mapping[str, Any],
+    **given: Any,
 ) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
     options = _build_options(given)
@@ -97,8 +94,7 @@ def build(
     source: Source = "sample",
     out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
     as_json: AsJson = False,
-    *,
-    given: Mapping[str, Any],
+    **given: Any,
 ) -> None:
     """Make a corrupted data set: images, manifest, checksums, contact sheet.
 
@@ -193,14 +189,7 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
         from ..corruptions.plugins import load_plugins
 
         load_plugins(given["plugins"])
-    options = {name: given[name] for name in BUILD_OPTIONS}
-    metrics = count_or_all(given["metrics"], "--metrics")
-    return options | {
-        "sets": split_globs(given["sets"]),
-        "first": first_samples(given),
-        "metrics": metrics,
-        "hold_out": given["hold_out"] or None,
-    }
+    return {name: given[name] for name in BUILD_OPTIONS}
 
 
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
@@ -258,18 +247,6 @@ def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
 
 PAIRS = "pairs"
 """The name of the recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with that of the recipe."""
-EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
-
-
-def first_samples(given: Mapping[str, Any]) -> int | None:
-    """Return the number of samples that ``--first`` asks for."""
-    text = given["first"]
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text)):
-        pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" if text[:1].isalpha() else ""
-        raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}", param_hint="'--first'")
-    return int(text)
 
 
 def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
@@ -286,26 +263,21 @@ def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
         rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
         text = "No recipe was named. One of these, `pairs`, or the path of your own (.toml), comes after the command:"
         raise RecipeError("\n".join([text, *rows]))
-    first = split_globs(given["first_stages"], "--first-stages") or []
-    second = split_globs(given["second_stages"], "--second-stages") or []
-    severities, levels = numbers(given["severities"], "--severities"), numbers(given["levels"], "--levels")
+    first, second = given["first_stages"], given["second_stages"]
     if recipe == PAIRS:
         if not first or not second:
             raise RecipeError(f"The recipe 'pairs' is made of --first-stages and --second-stages, as in: {EXAMPLE}")
         from ..generate.recipes.two_factor import calibration_for, pairs
 
-        options: dict[str, Any] = {"calibration": given["calibration"] or calibration_for(given["source"].partition(":")[0])}
-        options |= {"severities": severities} if severities else {}
-        options |= {"levels": levels} if levels else {}
-        options |= {"orders": given["orders"]} if given["orders"] else {}
-        return pairs(first, second, **options)
-    misplaced = ["--first-stages"] * bool(first) + ["--second-stages"] * bool(second) + ["--levels"] * bool(levels)
-    misplaced += ["--orders"] * (given["orders"] is not None)
+        calibration = given["calibration"] or calibration_for(given["source"].partition(":")[0])
+        options = {name: given[name] for name in ("severities", "levels", "orders") if given[name]}
+        return pairs(first, second, calibration=calibration, **options)
+    misplaced = [f"--{name.replace('_', '-')}" for name in ("first_stages", "second_stages", "levels", "orders") if given[name]]
     if misplaced:
         raise RecipeError(f"{' and '.join(misplaced)}: only with the recipe 'pairs'; the recipe here is {recipe!r}.")
-    if severities is None:
+    if given["severities"] is None:
         return recipe
     from ..generate.recipes.recipe import load_recipe
     from ..generate.recipes.two_factor import with_severities
 
-    return with_severities(load_recipe(recipe), severities)
+    return with_severities(load_recipe(recipe), given["severities"])

@@ -12,7 +12,7 @@ import typer
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option, split_globs
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option
 from .output import progress_of, put, put_json, say
 
 Picture = Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")]
@@ -215,7 +215,7 @@ def preview(
         shown = run(
             image,
             recipe,
-            sets=split_globs(sets),
+            sets=sets,
             out=out,
             force=force,
             seed=seed,

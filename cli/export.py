@@ -8,7 +8,7 @@ import typer
 
 from ..quantities import size
 from . import completion
-from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option, split_globs
+from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes
 
 
@@ -52,7 +52,7 @@ def export(
             chosen,
             build,
             out,
-            sets=split_globs(sets),
+            sets=sets,
             severities=severities,
             images=images,
             allow_missing_classes=allow_missing_classes,

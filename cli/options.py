@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from . import completion
+
+EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
 
 
 def option(words: str, help: str, default: Any = ..., **more: Any) -> Any:
@@ -23,6 +25,59 @@ def option(words: str, help: str, default: Any = ..., **more: Any) -> Any:
 def argument(name: str, help: str, default: Any = ..., **more: Any) -> Any:
     """Return an argument, with the name that it has in the help."""
     return typer.Argument(default, metavar=name, help=help, **more)
+
+
+def split_globs(given: Iterable[str] | None) -> list[str] | None:
+    """Return the patterns of ``--sets``, repeated or separated by commas; None where the option was not given.
+
+    Examples
+    --------
+    >>> split_globs(["fog/*, snow/1", "clean"])
+    ['fog/*', 'snow/1', 'clean']
+    >>> split_globs(None) is split_globs([]) is None
+    True
+    """
+    texts = list(given or ())
+    globs = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    if texts and not globs:
+        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave it out, or name something, such as 'fog/*'.")
+    return globs or None
+
+
+def count_or_all(text: str | None) -> int | str | None:
+    """Return a whole number, ``"all"`` or None; anything else is a user's mistake."""
+    if text is None or text == "all":
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.")
+
+
+def numbers(text: str | None) -> list[int] | None:
+    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; anything else is a user's mistake.
+
+    Examples
+    --------
+    >>> numbers("1,3-5")
+    [1, 3, 4, 5]
+    """
+    if text is None:
+        return None
+    values: list[int] = []
+    for part in text.split(","):
+        bounds = re.fullmatch("([0-9]+)(?:-([0-9]+))?", part.strip())
+        if bounds is None:
+            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.")
+        values += range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1)
+    return list(dict.fromkeys(values))
+
+
+def first_samples(text: str) -> int:
+    """Return the number of samples that ``--first`` asks for."""
+    if text.isascii() and text.isdigit() and int(text):
+        return int(text)
+    pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" if text[:1].isalpha() else ""
+    raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}")
 
 
 FinishedBuild = Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")]
@@ -68,6 +123,7 @@ Sets = Annotated[
         "--sets GLOB",
         "Only these sets: ids, aliases or patterns such as 'fog/*'; repeated, or separated by commas.",
         autocompletion=completion.sets,
+        callback=split_globs,
     ),
 ]
 Samples = Annotated[int | None, option("--samples N", "Only N samples, spread evenly over the source's order.", min=1)]
@@ -104,7 +160,7 @@ class _Build:
     jobs: Jobs = None
     sets: Sets = None
     samples: Samples = None
-    first: str | None = option("--first N", "Only the first N samples of the source.", None)
+    first: int | None = option("--first N", "Only the first N samples of the source.", None, parser=first_samples)
     per_class: int | None = option("--per-class N", "Only the first N samples of every class.", None, min=1)
     ids: Path | None = option("--ids FILE", "Only the samples that this text file names, one id a line.", None)
     per_super_category: str | None = option(
@@ -120,7 +176,9 @@ class _Build:
     calibration: Calibration = None
     coupling: Coupling = "independent"
     scale: Scale = None
-    metrics: str | None = option("--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.", None)
+    metrics: str | None = option(
+        "--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.", None, callback=count_or_all
+    )
     labels: Labels = None
     split: Literal["test", "train", "all"] | None = option("--split", "Of cifar10, cifar100 and mnist; by default test.", None)
     groups: Groups = None
@@ -167,63 +225,22 @@ class _Pairs:
         "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
         None,
         autocompletion=completion.corruptions,
+        callback=split_globs,
     )
     second_stages: list[str] | None = option(
         "--second-stages STAGES",
         "With the recipe 'pairs': the corruptions that come second, as --first-stages.",
         None,
         autocompletion=completion.corruptions,
+        callback=split_globs,
     )
-    severities: str | None = option("--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None)
-    levels: str | None = option("--levels LIST", "With the recipe 'pairs': of gradual degradations.", None)
+    severities: str | None = option(
+        "--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None, callback=numbers
+    )
+    levels: str | None = option("--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers)
     orders: Literal["both", "given"] | None = option(
         "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
     )
-
-
-def split_globs(given: Iterable[str] | None, option: str = "--sets") -> list[str] | None:
-    """Return the patterns of ``--sets``, repeated or separated by commas; None where the option was not given.
-
-    Examples
-    --------
-    >>> split_globs(["fog/*, snow/1", "clean"])
-    ['fog/*', 'snow/1', 'clean']
-    >>> split_globs(None) is split_globs([]) is None
-    True
-    """
-    texts = list(given or ())
-    globs = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    if texts and not globs:
-        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave it out, or name something, such as 'fog/*'.", param_hint=f"'{option}'")
-    return globs or None
-
-
-def count_or_all(text: str | None, option: str) -> int | str | None:
-    """Return a whole number, ``"all"`` or None; anything else is a user's mistake."""
-    if text is None or text == "all":
-        return text
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.", param_hint=f"'{option}'")
-
-
-def numbers(text: str | None, option: str) -> list[int] | None:
-    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; anything else is a user's mistake.
-
-    Examples
-    --------
-    >>> numbers("1,3-5", "--severities")
-    [1, 3, 4, 5]
-    """
-    if text is None:
-        return None
-    values: list[int] = []
-    for part in text.split(","):
-        low, dash, high = part.strip().partition("-")
-        if not (low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))):
-            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.", param_hint=f"'{option}'")
-        values += range(int(low), int(high if dash else low) + 1)
-    return list(dict.fromkeys(values))
 
 
 def options_of(group: type) -> dict[str, tuple[Any, Any]]:
@@ -239,20 +256,15 @@ REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} 
 
 
 def with_options(added: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command many options, before the last of its parameters; the command gets their values as ``given``, a mapping."""
+    """Give a command many options in place of its ``**`` parameter, before the last of the others."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def wrapper(**arguments: Any) -> None:
-            given = {name: arguments.pop(name) for name in added}
-            command(**arguments, given=given)
-
-        *first, last = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        *first, last, _ = inspect.signature(command, eval_str=True).parameters.values()
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         more = [inspect.Parameter(name, kind, default=default, annotation=option) for name, (option, default) in added.items()]
         parameters = [*first, *more, last]
-        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
-        return wrapper
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
 
     return decorate

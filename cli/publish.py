@@ -65,7 +65,10 @@ def fetch(
     address: str = argument("URL", "Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."),
     out: Path = option("--out -o DIR", "Receives the data set's folder, NAME-VERSION."),
     sets: list[str] | None = option(
-        "--sets GLOB", "Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas.", None
+        "--sets GLOB",
+        "Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas.",
+        None,
+        callback=split_globs,
     ),
     digest: str | None = option("--digest SHA256", "The digest that is expected; any other is refused.", None),
     packed: bool = option("--packed", "Keep the archives as they are, and unpack nothing.", False),
@@ -89,7 +92,7 @@ def fetch(
         done = run(
             address,
             out,
-            sets=split_globs(sets),
+            sets=sets,
             digest=digest,
             packed=packed,
             connections=connections,

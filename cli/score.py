@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..errors import ParameterError
 from ..quantities import duration
-from .options import AsJson, FinishedBuild, Sets, argument, option, split_globs
+from .options import AsJson, FinishedBuild, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows, put_table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def predict(
     with progress_of("predict") as progress:
         from ..scores.predict import predict as run
 
-        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind, progress=progress)
+        done = run(directory, model, out, sets=sets, device=device, batch=batch, kind=kind, progress=progress)
     if as_json:
         return put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
     put_rows(["set", "accuracy"], [[name, f"{accuracy:.1%}"] for name, accuracy in done.accuracy.items()])
@@ -107,7 +107,7 @@ def score(
             predictions,
             baseline=baseline,
             condition=condition,
-            sets=split_globs(sets),
+            sets=sets,
             profile_over=profile_over,
             seed=seed,
             out=out,

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 def score_table(
     table: Path = argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."),
     corruptions: list[str] | None = option(
-        "--corruptions LIST", "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.", None
+        "--corruptions LIST",
+        "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
+        None,
+        callback=split_globs,
     ),
     out: Path | None = option("--out -o FOLDER", "Receives score-table.json and score-table.csv.", None),
     as_json: AsJson = False,
@@ -26,7 +29,7 @@ def score_table(
     """
     from ..scores.score_table import score_table as run
 
-    scores = run(table, corruptions=split_globs(corruptions), out=out)
+    scores = run(table, corruptions=corruptions, out=out)
     if as_json:
         return put_json(scores.as_json())
     put_table_scores(scores)
