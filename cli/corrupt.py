@@ -160,8 +160,6 @@ _RESERVED = set("image name severity level calibration ladder scale coupling see
 
 
 def _value(name: str, text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
     if text.endswith(".npy"):
         import numpy as np
 
@@ -171,14 +169,10 @@ def _value(name: str, text: str) -> Any:
         except (OSError, ValueError) as e:
             why = reason(e) if isinstance(e, OSError) else e
             raise ParameterError(f"--param {name}: the array {text} cannot be read: {why}.") from None
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            return number
-    return text
+    from ..generate.recipes.two_factor import number_or_word
+
+    number = number_or_word(text)
+    return text if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def preview(
