@@ -12,7 +12,17 @@ import typer
 from ..errors import RecipeError, first_few
 from ..quantities import duration, size, spans
 from . import completion
-from .options import BUILD_OPTIONS, PAIR_OPTIONS, AsJson, Source, argument, count_or_all, numbers, option, split_globs, with_options
+from .options import (
+    BUILD_OPTIONS,
+    EXAMPLE,
+    PAIR_OPTIONS,
+    AsJson,
+    Source,
+    argument,
+    option,
+    options_of,
+    with_options,
+)
 from .output import chain, progress_of, put, put_json, put_notes, put_table
 
 if TYPE_CHECKING:
@@ -21,48 +31,37 @@ if TYPE_CHECKING:
     from ..generate.recipes.recipe import Recipe
     from ..generate.recipes.set_spec import SetSpec
 
+
+class _OfBuildAlone:
+    """The options that `plan` has not."""
+
+    disjoint_from: list[Path] | None = option(
+        "--disjoint-from DIR",
+        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
+        None,
+    )
+    scheduler: str | None = option(
+        "--scheduler ADDRESS",
+        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
+        None,
+    )
+    part: str | None = option(
+        "--part I/N", "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop.", None
+    )
+    finish: bool = option(
+        "--finish", "Make no part: put the manifest together from the parts that --part made, or say what is missing.", False
+    )
+    abandon: bool = option(
+        "--abandon",
+        "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished.",
+        False,
+    )
+
+
 RecipeName = Annotated[
     str | None,
     argument("RECIPE", "A recipe (`corruptset list recipes`), the path of your own (.toml), or pairs.", autocompletion=completion.recipes),
 ]
-Out = Annotated[Path, option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.")]
-PlannedOut = Annotated[Path | None, option("--out -o DIR", "Where the build would go.")]
-
-DisjointFrom = Annotated[
-    list[Path] | None,
-    option(
-        "--disjoint-from DIR",
-        "A finished build with which this one must have no sample in common (a test set, for a training set). Can be repeated.",
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    option(
-        "--scheduler ADDRESS",
-        "A Dask scheduler (tcp://host:8786): its workers make the parts. They need this corruptset, and see DIR and the source.",
-    ),
-]
-Abandon = Annotated[
-    bool,
-    option(
-        "--abandon", "Make nothing: take back the unfinished extension of this build, or the build itself where none of it was finished."
-    ),
-]
-
-Part = Annotated[
-    str | None,
-    option("--part I/N", "Job I, from 0, of N: make only a share of the parts, beside other jobs that make the others, and stop."),
-]
-Finish = Annotated[
-    bool, option("--finish", "Make no part: put the manifest together from the parts that --part made, or say what is missing.")
-]
-OF_BUILD_ALONE: dict[str, tuple[Any, Any]] = {
-    "disjoint_from": (DisjointFrom, None),
-    "scheduler": (Scheduler, None),
-    "part": (Part, None),
-    "finish": (Finish, False),
-    "abandon": (Abandon, False),
-}
 MOST_NAMED = 24
 """Corruptions or chains of a family that the summary of a plan names."""
 STORES = {"images": "every region as an image", "table": "whole images and a table of regions"}
@@ -73,11 +72,10 @@ CONTAINERS = {"view": "a view", "folder": "image folders", "hdf5": "HDF5 shards"
 def plan(
     recipe: RecipeName = "imagenet-c",
     source: Source = "sample",
-    out: PlannedOut = None,
-    list_sets: Annotated[bool, option("--list-sets", "Also list every set with its stages, above the summary.")] = False,
+    out: Path | None = option("--out -o DIR", "Where the build would go.", None),
+    list_sets: bool = option("--list-sets", "Also list every set with its stages, above the summary.", False),
     as_json: AsJson = False,
-    *,
-    given: Mapping[str, Any],
+    **given: Any,
 ) -> None:
     """Say what a build would make: sets, images, estimated bytes, time and memory. Writes nothing."""
     options = _build_options(given)
@@ -90,14 +88,13 @@ def plan(
         _print_plan(planned, list_sets=list_sets)
 
 
-@with_options(BUILD_OPTIONS | PAIR_OPTIONS | OF_BUILD_ALONE)
+@with_options(BUILD_OPTIONS | PAIR_OPTIONS | options_of(_OfBuildAlone))
 def build(
     recipe: RecipeName = None,
     source: Source = "sample",
-    out: Out = Path("corruptset-out"),
+    out: Path = option("--out -o DIR", "The build goes to DIR/<recipe>-<version>.", "corruptset-out"),
     as_json: AsJson = False,
-    *,
-    given: Mapping[str, Any],
+    **given: Any,
 ) -> None:
     """Make a corrupted data set: images, manifest, checksums, contact sheet.
 
@@ -192,14 +189,7 @@ def _build_options(given: Mapping[str, Any]) -> dict[str, Any]:
         from ..corruptions.plugins import load_plugins
 
         load_plugins(given["plugins"])
-    options = {name: given[name] for name in BUILD_OPTIONS}
-    metrics = count_or_all(given["metrics"], "--metrics")
-    return options | {
-        "sets": split_globs(given["sets"]),
-        "first": first_samples(given),
-        "metrics": metrics,
-        "hold_out": given["hold_out"] or None,
-    }
+    return {name: given[name] for name in BUILD_OPTIONS}
 
 
 def _print_plan(planned: Plan, *, list_sets: bool) -> None:
@@ -257,18 +247,6 @@ def corruptions_of(sets: Sequence[SetSpec]) -> list[str]:
 
 PAIRS = "pairs"
 """The name of the recipe that is made of ``--first-stages`` and ``--second-stages``; a test compares it with that of the recipe."""
-EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
-
-
-def first_samples(given: Mapping[str, Any]) -> int | None:
-    """Return the number of samples that ``--first`` asks for."""
-    text = given["first"]
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text)):
-        pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" if text[:1].isalpha() else ""
-        raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}", param_hint="'--first'")
-    return int(text)
 
 
 def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
@@ -285,26 +263,21 @@ def chosen_recipe(recipe: str | None, given: Mapping[str, Any]) -> str | Recipe:
         rows = [f"  {row['name']:28}{row['title']}" for row in catalogue("recipes")]
         text = "No recipe was named. One of these, `pairs`, or the path of your own (.toml), comes after the command:"
         raise RecipeError("\n".join([text, *rows]))
-    first = split_globs(given["first_stages"], "--first-stages") or []
-    second = split_globs(given["second_stages"], "--second-stages") or []
-    severities, levels = numbers(given["severities"], "--severities"), numbers(given["levels"], "--levels")
+    first, second = given["first_stages"], given["second_stages"]
     if recipe == PAIRS:
         if not first or not second:
             raise RecipeError(f"The recipe 'pairs' is made of --first-stages and --second-stages, as in: {EXAMPLE}")
         from ..generate.recipes.two_factor import calibration_for, pairs
 
-        options: dict[str, Any] = {"calibration": given["calibration"] or calibration_for(given["source"].partition(":")[0])}
-        options |= {"severities": severities} if severities else {}
-        options |= {"levels": levels} if levels else {}
-        options |= {"orders": given["orders"]} if given["orders"] else {}
-        return pairs(first, second, **options)
-    misplaced = ["--first-stages"] * bool(first) + ["--second-stages"] * bool(second) + ["--levels"] * bool(levels)
-    misplaced += ["--orders"] * (given["orders"] is not None)
+        calibration = given["calibration"] or calibration_for(given["source"].partition(":")[0])
+        options = {name: given[name] for name in ("severities", "levels", "orders") if given[name]}
+        return pairs(first, second, calibration=calibration, **options)
+    misplaced = [f"--{name.replace('_', '-')}" for name in ("first_stages", "second_stages", "levels", "orders") if given[name]]
     if misplaced:
         raise RecipeError(f"{' and '.join(misplaced)}: only with the recipe 'pairs'; the recipe here is {recipe!r}.")
-    if severities is None:
+    if given["severities"] is None:
         return recipe
     from ..generate.recipes.recipe import load_recipe
     from ..generate.recipes.two_factor import with_severities
 
-    return with_severities(load_recipe(recipe), severities)
+    return with_severities(load_recipe(recipe), given["severities"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from ..quantities import size
 from .options import AsJson, argument, option
@@ -14,25 +13,19 @@ SHOWN = ("summary", "degradation", "correlations", "fragile")
 
 
 def compare(
-    scores: Annotated[
-        list[Path],
-        argument(
-            "SCORES",
-            "Scores files, one a model, or the folders that `corruptset score --out` wrote; or a paper's table (.csv: model, cv, mean, "
-            "clean).",
-        ),
-    ],
-    out: Annotated[Path | None, option("--out -o FOLDER", "Receives comparison.md, tables/ and plots/.")] = None,
-    reference: Annotated[
-        str | None,
-        option(
-            "--reference MODELS|CV,MEAN",
-            "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in per cent; by "
-            "default all models.",
-        ),
-    ] = None,
-    any_data: Annotated[bool, option("--any-data", "Put scores of different data sets side by side.")] = False,
-    no_plots: Annotated[bool, option("--no-plots", "Draw no plots, which need matplotlib: the extra 'plots'.")] = False,
+    scores: list[Path] = argument(
+        "SCORES",
+        "Scores files, one a model, or the folders that `corruptset score --out` wrote; or a paper's table (.csv: model, cv, mean, clean).",
+    ),
+    out: Path | None = option("--out -o FOLDER", "Receives comparison.md, tables/ and plots/.", None),
+    reference: str | None = option(
+        "--reference MODELS|CV,MEAN",
+        "What splits the plot of accuracy against its variation in four: models, whose mean it is, or two numbers in per cent; by default "
+        "all models.",
+        None,
+    ),
+    any_data: bool = option("--any-data", "Put scores of different data sets side by side.", False),
+    no_plots: bool = option("--no-plots", "Draw no plots, which need matplotlib: the extra 'plots'.", False),
     as_json: AsJson = False,
 ) -> None:
     """Put models side by side: the papers' tables, differences with intervals, and plots."""
@@ -61,18 +54,16 @@ def compare(
 
 
 def report(
-    directory: Annotated[Path, argument("DIR", "The data set that the scores are of: pictures come from it.")],
-    scores: Annotated[list[Path], argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote.")],
-    out: Annotated[Path, option("--out -o FILE", "The HTML file, which is replaced where it is there.")] = Path("report.html"),
-    predictions: Annotated[
-        list[str] | None,
-        option(
-            "--predictions [NAME=]PATH",
-            "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
-            "where the predictions do not say it.",
-        ),
-    ] = None,
-    sample: Annotated[str | None, option("--sample ID", "The sample that stands under every degradation.")] = None,
+    directory: Path = argument("DIR", "The data set that the scores are of: pictures come from it."),
+    scores: list[Path] = argument("SCORES", "Scores files, one a model, or the folders that `corruptset score --out` wrote."),
+    out: Path = option("--out -o FILE", "The HTML file, which is replaced where it is there.", Path("report.html")),
+    predictions: list[str] | None = option(
+        "--predictions [NAME=]PATH",
+        "What a model predicted, by which the page shows the images that flip; once for each model. NAME is the model's, "
+        "where the predictions do not say it.",
+        None,
+    ),
+    sample: str | None = option("--sample ID", "The sample that stands under every degradation.", None),
     as_json: AsJson = False,
 ) -> None:
     """Write a page of results: models side by side on one data set, with figures, tables that sort, and pictures.

@@ -12,7 +12,7 @@ import typer
 from ..errors import ParameterError
 from ..files import open_regular, reason
 from . import completion
-from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option, split_globs
+from .options import AsJson, Calibration, Coupling, Force, FrostTextures, Plugins, Scale, Seed, Sets, argument, option
 from .output import progress_of, put, put_json, say
 
 Picture = Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs: 'sample:astronaut'.")]
@@ -28,44 +28,37 @@ Key = Annotated[
 
 def corrupt(
     image: Picture,
-    name: Annotated[
-        str,
-        argument("NAME", "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').", autocompletion=completion.corruptions),
-    ],
-    severity: Annotated[
-        float | None, option("--severity -s 0-5", "How strong, for a corruption's name; 2.25 is allowed, 0 is the picture itself.")
-    ] = None,
-    level: Annotated[int | None, option("--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.")] = None,
-    ladder: Annotated[str, option("--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.")] = "evaluated",
-    out: Annotated[
-        Path | None, option("--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.")
-    ] = None,
-    param: Annotated[
-        list[str] | None,
-        option(
-            "--param -p NAME=VALUE",
-            "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
-            "Can be repeated.",
-        ),
-    ] = None,
+    name: str = argument(
+        "NAME", "A corruption ('fog') or a set id ('fog/3', 'fog-2.25+gaussian_noise-5').", autocompletion=completion.corruptions
+    ),
+    severity: float | None = option(
+        "--severity -s 0-5", "How strong, for a corruption's name; 2.25 is allowed, 0 is the picture itself.", None
+    ),
+    level: int | None = option("--level 0-99", "How far, for a gradual degradation's name; 0 is the picture itself.", None),
+    ladder: str = option("--ladder NAME", "Whose parameters gradual degradations have: evaluated or text.", "evaluated"),
+    out: Path | None = option("--out -o FILE", "Where to write: .png (lossless) or .jpg; by default IMAGE-NAME.png, here.", None),
+    param: list[str] | None = option(
+        "--param -p NAME=VALUE",
+        "A parameter in place of the table's (sigma=0.1), or a draw in place of a random one (angle_deg=30, points=points.npy). "
+        "Can be repeated.",
+        None,
+    ),
     seed: Seed = 0,
     key: Key = None,
-    recipe: Annotated[
-        str | None,
-        option(
-            "--recipe RECIPE",
-            "Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
-            autocompletion=completion.recipes,
-        ),
-    ] = None,
+    recipe: str | None = option(
+        "--recipe RECIPE",
+        "Resize and crop, and take the calibration and scale, as this recipe does; by default the picture stays as it is.",
+        None,
+        autocompletion=completion.recipes,
+    ),
     calibration: Calibration = None,
     coupling: Coupling = "independent",
     scale: Scale = None,
     frost_textures: FrostTextures = None,
-    surrogate: Annotated[
-        Path | None, option("--surrogate FILE", "The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.")
-    ] = None,
-    label: Annotated[int | None, option("--label N", "The picture's class for such a corruption, as the model counts them.")] = None,
+    surrogate: Path | None = option(
+        "--surrogate FILE", "The model file (TOML) of a corruption that follows a gradient: pgd, model_gradient.", None
+    ),
+    label: int | None = option("--label N", "The picture's class for such a corruption, as the model counts them.", None),
     plugins: Plugins = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -167,8 +160,6 @@ _RESERVED = set("image name severity level calibration ladder scale coupling see
 
 
 def _value(name: str, text: str) -> Any:
-    if text in ("true", "false"):
-        return text == "true"
     if text.endswith(".npy"):
         import numpy as np
 
@@ -178,27 +169,21 @@ def _value(name: str, text: str) -> Any:
         except (OSError, ValueError) as e:
             why = reason(e) if isinstance(e, OSError) else e
             raise ParameterError(f"--param {name}: the array {text} cannot be read: {why}.") from None
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        if math.isfinite(number):
-            return number
-    return text
+    from ..generate.recipes.two_factor import number_or_word
+
+    number = number_or_word(text)
+    return text if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def preview(
-    image: Annotated[str, argument("IMAGE", "A picture file, or one of the sample source's photographs.")] = "sample:astronaut",
-    out: Annotated[Path, option("--out -o FILE", "Where to write the contact sheet (.png).")] = Path("preview.png"),
-    recipe: Annotated[
-        str | None,
-        option(
-            "--recipe RECIPE",
-            "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
-            autocompletion=completion.recipes,
-        ),
-    ] = None,
+    image: str = argument("IMAGE", "A picture file, or one of the sample source's photographs.", "sample:astronaut"),
+    out: Path = option("--out -o FILE", "Where to write the contact sheet (.png).", Path("preview.png")),
+    recipe: str | None = option(
+        "--recipe RECIPE",
+        "The recipe whose sets, calibration and preprocessing are shown; by default the one that fits the picture's size.",
+        None,
+        autocompletion=completion.recipes,
+    ),
     sets: Sets = None,
     seed: Seed = 0,
     key: Key = None,
@@ -206,9 +191,9 @@ def preview(
     coupling: Coupling = "independent",
     scale: Scale = None,
     frost_textures: FrostTextures = None,
-    regions: Annotated[
-        bool, option("--regions", "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.")
-    ] = False,
+    regions: bool = option(
+        "--regions", "Show regions instead: one of each size, with its eight neighbours and its nine shrunk regions.", False
+    ),
     plugins: Plugins = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -224,7 +209,7 @@ def preview(
         shown = run(
             image,
             recipe,
-            sets=split_globs(sets),
+            sets=sets,
             out=out,
             force=force,
             seed=seed,
@@ -246,14 +231,13 @@ def preview(
 
 
 def check_corruption(
-    name: Annotated[str, argument("NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions)],
-    param: Annotated[
-        list[str] | None,
-        option(
-            "--param -p NAME=VALUE", "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated."
-        ),
-    ] = None,
-    large: Annotated[bool, option("--large/--no-large", "Also look at one image of 4000x6000.")] = True,
+    name: str = argument("NAME", "A corruption, your own or one of corruptset's.", autocompletion=completion.corruptions),
+    param: list[str] | None = option(
+        "--param -p NAME=VALUE",
+        "A parameter, for a corruption without a table; by default the middle of its bounds. Can be repeated.",
+        None,
+    ),
+    large: bool = option("--large/--no-large", "Also look at one image of 4000x6000.", True),
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:

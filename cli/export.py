@@ -3,43 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from ..quantities import size
 from . import completion
-from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option, split_globs
+from .options import AnyShape, AsJson, FinishedBuild, Groups, Images, Labels, OriginalSource, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes
 
 
 def export(
-    view: Annotated[
-        str,
-        argument(
-            "VIEW",
-            "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
-            "croissant. Left out with --layout.",
-            autocompletion=completion.views,
-        ),
-    ],
-    directory: Annotated[Path | None, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")] = None,
+    view: str = argument(
+        "VIEW",
+        "cifar-c, imagenet-c, imagenet-c-5k, tiny-imagenet-c, mnist-c, webdataset, imagefolder, openood, flageval, source-tree or "
+        "croissant. Left out with --layout.",
+        autocompletion=completion.views,
+    ),
+    directory: Path | None = argument("DIR", "The directory of a finished build (the one that holds manifest.json).", None),
     *,
-    out: Annotated[Path, option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty.")],
-    layout: Annotated[Path | None, option("--layout FILE", "A layout of one's own in place of VIEW: a TOML file.")] = None,
+    out: Path = option("--out -o PATH", "Receives the loader's top folder and VIEW.json; new or empty."),
+    layout: Path | None = option("--layout FILE", "A layout of one's own in place of VIEW: a TOML file.", None),
     sets: Sets = None,
-    severities: Annotated[
-        Path | None,
-        option("--severities FILE", "For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is."),
-    ] = None,
-    images: Annotated[Path | None, option("--list FILE", "For imagenet-c-5k: the names of its images, one a line.")] = None,
-    allow_missing_classes: Annotated[
-        bool,
-        option(
-            "--allow-missing-classes",
-            "Export class folders although classes have no image: labels found by listing then differ from the manifest's.",
-        ),
-    ] = False,
+    severities: Path | None = option(
+        "--severities FILE", "For sets that are not at severities 1 to 5: a TOML file that says which five sets a name is.", None
+    ),
+    images: Path | None = option("--list FILE", "For imagenet-c-5k: the names of its images, one a line.", None),
+    allow_missing_classes: bool = option(
+        "--allow-missing-classes",
+        "Export class folders although classes have no image: labels found by listing then differ from the manifest's.",
+        False,
+    ),
     any_shape: AnyShape = False,
     as_json: AsJson = False,
 ) -> None:
@@ -59,7 +52,7 @@ def export(
             chosen,
             build,
             out,
-            sets=split_globs(sets),
+            sets=sets,
             severities=severities,
             images=images,
             allow_missing_classes=allow_missing_classes,
@@ -78,7 +71,7 @@ def export(
 def page(
     directory: FinishedBuild,
     source: OriginalSource = None,
-    out: Annotated[Path | None, option("--out -o FILE", "Write the page there, and leave the data set as it is.")] = None,
+    out: Path | None = option("--out -o FILE", "Write the page there, and leave the data set as it is.", None),
     labels: Labels = None,
     images: Images = None,
     groups: Groups = None,

@@ -2,27 +2,82 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from . import completion
 
+EXAMPLE = "corruptset build pairs --first-stages fog,rotate --second-stages gaussian_noise --severities 1,3,5"
 
-def option(words: str, help: str, **more: Any) -> Any:
-    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``."""
+
+def option(words: str, help: str, default: Any = ..., **more: Any) -> Any:
+    """Return an option as it is written: its names, and what stands for its value, ``--out -o DIR``; required without a default."""
     names = [word for word in words.split() if word.startswith("-")]
     value = [word for word in words.split() if word not in names]
-    return typer.Option(*names, metavar=" ".join(value) or None, help=help, **more)
+    return typer.Option(default, *names, metavar=" ".join(value) or None, help=help, **more)
 
 
-def argument(name: str, help: str, **more: Any) -> Any:
+def argument(name: str, help: str, default: Any = ..., **more: Any) -> Any:
     """Return an argument, with the name that it has in the help."""
-    return typer.Argument(metavar=name, help=help, **more)
+    return typer.Argument(default, metavar=name, help=help, **more)
+
+
+def split_globs(given: Iterable[str] | None) -> list[str] | None:
+    """Return the patterns of ``--sets``, repeated or separated by commas; None where the option was not given.
+
+    Examples
+    --------
+    >>> split_globs(["fog/*, snow/1", "clean"])
+    ['fog/*', 'snow/1', 'clean']
+    >>> split_globs(None) is split_globs([]) is None
+    True
+    """
+    texts = list(given or ())
+    globs = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    if texts and not globs:
+        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave it out, or name something, such as 'fog/*'.")
+    return globs or None
+
+
+def count_or_all(text: str | None) -> int | str | None:
+    """Return a whole number, ``"all"`` or None; anything else is a user's mistake."""
+    if text is None or text == "all":
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.")
+
+
+def numbers(text: str | None) -> list[int] | None:
+    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; anything else is a user's mistake.
+
+    Examples
+    --------
+    >>> numbers("1,3-5")
+    [1, 3, 4, 5]
+    """
+    if text is None:
+        return None
+    values: list[int] = []
+    for part in text.split(","):
+        bounds = re.fullmatch("([0-9]+)(?:-([0-9]+))?", part.strip())
+        if bounds is None:
+            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.")
+        values += range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1)
+    return list(dict.fromkeys(values))
+
+
+def first_samples(text: str) -> int:
+    """Return the number of samples that ``--first`` asks for."""
+    if text.isascii() and text.isdigit() and int(text):
+        return int(text)
+    pairs = f" The corruptions that come first in pairs are given by --first-stages: {EXAMPLE}" if text[:1].isalpha() else ""
+    raise typer.BadParameter(f"{text!r}: expected one number of samples, at least 1.{pairs}")
 
 
 FinishedBuild = Annotated[Path, argument("DIR", "The directory of a finished build (the one that holds manifest.json).")]
@@ -49,22 +104,12 @@ Labels = Annotated[
         "fine or coarse; for hdf5 a dataset.",
     ),
 ]
-Split = Annotated[Literal["test", "train", "all"] | None, option("--split", "Of cifar10, cifar100 and mnist; by default test.")]
 Groups = Annotated[
     str | None,
     option(
         "--groups GROUPS",
         "What groups the images have: for folder and imagenet a CSV (file,group); for icons50 style (the default) or subtype.",
     ),
-]
-HoldOut = Annotated[
-    list[str] | None,
-    option(
-        "--hold-out group=NAME", "Only the images of this group, which is held out of training; a pattern will do, and it can be repeated."
-    ),
-]
-Train = Annotated[
-    bool, option("--train", "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.")
 ]
 Images = Annotated[
     str | None,
@@ -78,48 +123,10 @@ Sets = Annotated[
         "--sets GLOB",
         "Only these sets: ids, aliases or patterns such as 'fog/*'; repeated, or separated by commas.",
         autocompletion=completion.sets,
+        callback=split_globs,
     ),
 ]
 Samples = Annotated[int | None, option("--samples N", "Only N samples, spread evenly over the source's order.", min=1)]
-First = Annotated[str | None, option("--first N", "Only the first N samples of the source.")]
-FirstStages = Annotated[
-    list[str] | None,
-    option(
-        "--first-stages STAGES",
-        "With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
-        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
-        autocompletion=completion.corruptions,
-    ),
-]
-SecondStages = Annotated[
-    list[str] | None,
-    option(
-        "--second-stages STAGES",
-        "With the recipe 'pairs': the corruptions that come second, as --first-stages.",
-        autocompletion=completion.corruptions,
-    ),
-]
-Severities = Annotated[str | None, option("--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.")]
-Levels = Annotated[str | None, option("--levels LIST", "With the recipe 'pairs': of gradual degradations.")]
-Orders = Annotated[
-    Literal["both", "given"] | None, option("--orders", "With the recipe 'pairs': also second before first, or not; by default both.")
-]
-PerClass = Annotated[int | None, option("--per-class N", "Only the first N samples of every class.", min=1)]
-Ids = Annotated[Path | None, option("--ids FILE", "Only the samples that this text file names, one id a line.")]
-PerSuperCategory = Annotated[
-    str | None,
-    option(
-        "--per-super-category FILE",
-        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with corruptset.",
-    ),
-]
-Format = Annotated[
-    Literal["folder", "hdf5", "both"] | None,
-    option("--format", "Image folders, HDF5 shards or both; by default what fits the size (plan says)."),
-]
-Optimize = Annotated[bool, option("--optimize", "Smaller JPEG files (the same pixels), written more slowly.")]
-Page = Annotated[bool, option("--page/--no-page", "Write index.html, which shows what was built.")]
-SkipBad = Annotated[bool, option("--skip-bad", "Build without images that cannot be used, and record them in the manifest.")]
 Calibration = Annotated[
     str | None,
     option(
@@ -135,16 +142,7 @@ Coupling = Annotated[
 Scale = Annotated[
     Literal["none", "side"] | None, option("--scale", "'none': lengths as in the table; 'side': lengths grow with the image's short side.")
 ]
-Metrics = Annotated[str | None, option("--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.")]
 FrostTextures = Annotated[Path | None, option("--frost-textures DIR", "Your own frost textures in place of corruptset's.")]
-Surrogate = Annotated[
-    Path | None, option("--surrogate FILE", "The file (.toml) of the model whose gradients pgd and model_gradient follow.")
-]
-Device = Annotated[str | None, option("--device DEVICE", "Where the model computes: cpu (the default) or cuda.")]
-SurrogateBatch = Annotated[
-    int | None,
-    option("--surrogate-batch N", "Images that the model takes at once; only 1, the default, gives the same bytes in any order.", min=1),
-]
 AnyShape = Annotated[
     bool, option("--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others.")
 ]
@@ -153,129 +151,120 @@ Plugins = Annotated[
     option("--plugin MODULE", "A module with corruptions of your own, or its file (.py). Its code is run. Can be repeated."),
 ]
 Force = Annotated[bool, option("--force", "Overwrite the output file if it exists.")]
-Store = Annotated[
-    Literal["images", "table"] | None,
-    option(
-        "--store",
-        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
-    ),
-]
-View = Annotated[
-    str | None,
-    option(
+
+
+class _Build:
+    """The fields of `BuildOptions`, in the order of the help; a test compares names and defaults."""
+
+    seed: Seed = 0
+    jobs: Jobs = None
+    sets: Sets = None
+    samples: Samples = None
+    first: int | None = option("--first N", "Only the first N samples of the source.", None, parser=first_samples)
+    per_class: int | None = option("--per-class N", "Only the first N samples of every class.", None, min=1)
+    ids: Path | None = option("--ids FILE", "Only the samples that this text file names, one id a line.", None)
+    per_super_category: str | None = option(
+        "--per-super-category FILE",
+        "Only the first samples of every super-category, as many as FILE says (.toml); fragile-imagenet comes with corruptset.",
+        None,
+    )
+    format: Literal["folder", "hdf5", "both"] | None = option(
+        "--format", "Image folders, HDF5 shards or both; by default what fits the size (plan says).", None
+    )
+    optimize: bool = option("--optimize", "Smaller JPEG files (the same pixels), written more slowly.", False)
+    skip_bad: bool = option("--skip-bad", "Build without images that cannot be used, and record them in the manifest.", False)
+    calibration: Calibration = None
+    coupling: Coupling = "independent"
+    scale: Scale = None
+    metrics: str | None = option(
+        "--metrics N|all", "How many images PSNR, SSIM and changed pixels are measured on; by default 64.", None, callback=count_or_all
+    )
+    labels: Labels = None
+    split: Literal["test", "train", "all"] | None = option("--split", "Of cifar10, cifar100 and mnist; by default test.", None)
+    groups: Groups = None
+    hold_out: list[str] | None = option(
+        "--hold-out group=NAME",
+        "Only the images of this group, which is held out of training; a pattern will do, and it can be repeated.",
+        None,
+    )
+    train: bool = option(
+        "--train", "With --hold-out or a recipe that has one: only the images of all other groups; the sets' role is train.", False
+    )
+    images: Images = None
+    frost_textures: FrostTextures = None
+    surrogate: Path | None = option(
+        "--surrogate FILE", "The file (.toml) of the model whose gradients pgd and model_gradient follow.", None
+    )
+    device: str | None = option("--device DEVICE", "Where the model computes: cpu (the default) or cuda.", None)
+    surrogate_batch: int | None = option(
+        "--surrogate-batch N", "Images that the model takes at once; only 1, the default, gives the same bytes in any order.", None, min=1
+    )
+    view: str | None = option(
         "--view VIEW",
         "Write the images straight in a loader's layout: cifar-c, imagenet-c, tiny-imagenet-c, mnist-c, imagefolder, openood, "
         "flageval, source-tree.",
+        None,
         autocompletion=completion.views,
-    ),
-]
+    )
+    any_shape: AnyShape = False
+    store: Literal["images", "table"] | None = option(
+        "--store",
+        "Of a recipe with regions: each region as an image, or the whole images and a table of regions; by default what plan says.",
+        None,
+    )
+    page: bool = option("--page/--no-page", "Write index.html, which shows what was built.", True)
+    plugins: Plugins = None
 
 
-def split_globs(given: Iterable[str] | None, option: str = "--sets") -> list[str] | None:
-    """Return the patterns of ``--sets``, repeated or separated by commas; None where the option was not given.
+class _Pairs:
+    """What the recipe `pairs` is made of."""
 
-    Examples
-    --------
-    >>> split_globs(["fog/*, snow/1", "clean"])
-    ['fog/*', 'snow/1', 'clean']
-    >>> split_globs(None) is split_globs([]) is None
-    True
-    """
-    texts = list(given or ())
-    globs = [part.strip() for text in texts for part in text.split(",") if part.strip()]
-    if texts and not globs:
-        raise typer.BadParameter(f"{texts[0]!r} names nothing. Leave it out, or name something, such as 'fog/*'.", param_hint=f"'{option}'")
-    return globs or None
-
-
-def count_or_all(text: str | None, option: str) -> int | str | None:
-    """Return a whole number, ``"all"`` or None; anything else is a user's mistake."""
-    if text is None or text == "all":
-        return text
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise typer.BadParameter(f"{text!r} is neither a whole number nor 'all'.", param_hint=f"'{option}'")
-
-
-def numbers(text: str | None, option: str) -> list[int] | None:
-    """Return the numbers of a list such as ``1,3,5`` or ``1-5``; anything else is a user's mistake.
-
-    Examples
-    --------
-    >>> numbers("1,3-5", "--severities")
-    [1, 3, 4, 5]
-    """
-    if text is None:
-        return None
-    values: list[int] = []
-    for part in text.split(","):
-        low, dash, high = part.strip().partition("-")
-        if not (low.isascii() and low.isdigit() and (not dash or (high.isascii() and high.isdigit()))):
-            raise typer.BadParameter(f"{text!r} is not a list of whole numbers such as '1,3,5' or '1-5'.", param_hint=f"'{option}'")
-        values += range(int(low), int(high if dash else low) + 1)
-    return list(dict.fromkeys(values))
+    first_stages: list[str] | None = option(
+        "--first-stages STAGES",
+        "With the recipe 'pairs': the corruptions that come first: 'fog', 'fog-3', or a name and parameters, "
+        "'ro030=rotate:angle_deg=30'; repeated, or separated by commas.",
+        None,
+        autocompletion=completion.corruptions,
+        callback=split_globs,
+    )
+    second_stages: list[str] | None = option(
+        "--second-stages STAGES",
+        "With the recipe 'pairs': the corruptions that come second, as --first-stages.",
+        None,
+        autocompletion=completion.corruptions,
+        callback=split_globs,
+    )
+    severities: str | None = option(
+        "--severities LIST", "Of a recipe's pairs, in all combinations: '3', '1,3,5' or '1-5'.", None, callback=numbers
+    )
+    levels: str | None = option("--levels LIST", "With the recipe 'pairs': of gradual degradations.", None, callback=numbers)
+    orders: Literal["both", "given"] | None = option(
+        "--orders", "With the recipe 'pairs': also second before first, or not; by default both.", None
+    )
 
 
-# Field of `BuildOptions` -> option and default, in the order of the help. A test compares the names.
-BUILD_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "seed": (Seed, 0),
-    "jobs": (Jobs, None),
-    "sets": (Sets, None),
-    "samples": (Samples, None),
-    "first": (First, None),
-    "per_class": (PerClass, None),
-    "ids": (Ids, None),
-    "per_super_category": (PerSuperCategory, None),
-    "format": (Format, None),
-    "optimize": (Optimize, False),
-    "skip_bad": (SkipBad, False),
-    "calibration": (Calibration, None),
-    "coupling": (Coupling, "independent"),
-    "scale": (Scale, None),
-    "metrics": (Metrics, None),
-    "labels": (Labels, None),
-    "split": (Split, None),
-    "groups": (Groups, None),
-    "hold_out": (HoldOut, None),
-    "train": (Train, False),
-    "images": (Images, None),
-    "frost_textures": (FrostTextures, None),
-    "surrogate": (Surrogate, None),
-    "device": (Device, None),
-    "surrogate_batch": (SurrogateBatch, None),
-    "view": (View, None),
-    "any_shape": (AnyShape, False),
-    "store": (Store, None),
-    "page": (Page, True),
-    "plugins": (Plugins, None),
-}
-PAIR_OPTIONS: dict[str, tuple[Any, Any]] = {
-    "first_stages": (FirstStages, None),
-    "second_stages": (SecondStages, None),
-    "severities": (Severities, None),
-    "levels": (Levels, None),
-    "orders": (Orders, None),
-}
+def options_of(group: type) -> dict[str, tuple[Any, Any]]:
+    """Return the options that a class body declares: name -> annotation and default."""
+    return {name: (kind, vars(group)[name]) for name, kind in get_type_hints(group, include_extras=True).items()}
+
+
+BUILD_OPTIONS = options_of(_Build)
+PAIR_OPTIONS = options_of(_Pairs)
 # Field of `RemakeOptions` -> option and default: but for the source those of a build.
 _AGAIN = ("labels", "images", "groups", "frost_textures", "surrogate", "device", "plugins", "jobs")
 REMAKE_OPTIONS: dict[str, tuple[Any, Any]] = {"source": (OriginalSource, None)} | {name: BUILD_OPTIONS[name] for name in _AGAIN}
 
 
 def with_options(added: Mapping[str, tuple[Any, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command many options, before the last of its parameters; the command gets their values as ``given``, a mapping."""
+    """Give a command many options in place of its ``**`` parameter, before the last of the others."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def wrapper(**arguments: Any) -> None:
-            given = {name: arguments.pop(name) for name in added}
-            command(**arguments, given=given)
-
-        *first, last = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        *first, last, _ = inspect.signature(command, eval_str=True).parameters.values()
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         more = [inspect.Parameter(name, kind, default=default, annotation=option) for name, (option, default) in added.items()]
         parameters = [*first, *more, last]
-        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
-        return wrapper
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
 
     return decorate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from ..errors import first_few
 from ..quantities import size
@@ -12,19 +12,18 @@ from .output import progress_of, put, put_json, put_notes, put_rows
 
 
 def publish(
-    directory: Annotated[Path, argument("DIR", "A folder that `corruptset pack` wrote.")],
-    to: Annotated[str, option("--to PLACE", "A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix.")],
-    layout: Annotated[
-        Literal["plain", "huggingface", "zenodo"] | None,
-        option("--for", "What for; by default what the place wants. zenodo makes a folder: files/ to upload, and zenodo.json."),
-    ] = None,
-    go: Annotated[bool, option("--go", "Send the files. Without it, say what would be sent.")] = False,
-    replace: Annotated[bool, option("--replace", "Overwrite files that are there and differ.")] = False,
-    private: Annotated[bool, option("--private", "Of a data set that is made on the hub: only you see it.")] = False,
-    creator: Annotated[list[str] | None, option("--creator NAME", "'Family, Given; Affiliation', for Zenodo. Can be repeated.")] = None,
-    license: Annotated[str | None, option("--license ID", "The licence on the record page: an SPDX id such as cc-by-4.0.")] = None,
-    url: Annotated[str | None, option("--url URL", "Of the folder that people will read the files from, for croissant.json.")] = None,
-    date: Annotated[str | None, option("--date DAY", "When it is published, YYYY-MM-DD, for croissant.json.")] = None,
+    directory: Path = argument("DIR", "A folder that `corruptset pack` wrote."),
+    to: str = option("--to PLACE", "A folder, hf://datasets/USER/NAME, or a store such as s3://bucket/prefix."),
+    layout: Literal["plain", "huggingface", "zenodo"] | None = option(
+        "--for", "What for; by default what the place wants. zenodo makes a folder: files/ to upload, and zenodo.json.", None
+    ),
+    go: bool = option("--go", "Send the files. Without it, say what would be sent.", False),
+    replace: bool = option("--replace", "Overwrite files that are there and differ.", False),
+    private: bool = option("--private", "Of a data set that is made on the hub: only you see it.", False),
+    creator: list[str] | None = option("--creator NAME", "'Family, Given; Affiliation', for Zenodo. Can be repeated.", None),
+    license: str | None = option("--license ID", "The licence on the record page: an SPDX id such as cc-by-4.0.", None),
+    url: str | None = option("--url URL", "Of the folder that people will read the files from, for croissant.json.", None),
+    date: str | None = option("--date DAY", "When it is published, YYYY-MM-DD, for croissant.json.", None),
     as_json: AsJson = False,
 ) -> None:
     """Publish a packed data set: show which files go where, and with --go send them.
@@ -63,20 +62,21 @@ def publish(
 
 
 def fetch(
-    address: Annotated[str, argument("URL", "Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix.")],
-    out: Annotated[Path, option("--out -o DIR", "Receives the data set's folder, NAME-VERSION.")],
-    sets: Annotated[
-        list[str] | None,
-        option("--sets GLOB", "Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas."),
-    ] = None,
-    digest: Annotated[str | None, option("--digest SHA256", "The digest that is expected; any other is refused.")] = None,
-    packed: Annotated[bool, option("--packed", "Keep the archives as they are, and unpack nothing.")] = False,
-    connections: Annotated[int, option("--connections", "Archives that are fetched at the same time.", min=1, max=64)] = 4,
-    level: Annotated[
-        Literal["structure", "sizes", "hashes", "pixels"],
-        option("--level", "How far the data set is verified; every byte was compared with a hash before."),
-    ] = "pixels",
-    jobs: Annotated[int, option("--jobs -j N", "Processes that verify.", min=1)] = 1,
+    address: str = argument("URL", "Of the folder with archives.json: https://..., hf://datasets/USER/NAME, s3://bucket/prefix."),
+    out: Path = option("--out -o DIR", "Receives the data set's folder, NAME-VERSION."),
+    sets: list[str] | None = option(
+        "--sets GLOB",
+        "Only the archives with these sets, such as 'fog/*'. Can be repeated, or separated by commas.",
+        None,
+        callback=split_globs,
+    ),
+    digest: str | None = option("--digest SHA256", "The digest that is expected; any other is refused.", None),
+    packed: bool = option("--packed", "Keep the archives as they are, and unpack nothing.", False),
+    connections: int = option("--connections", "Archives that are fetched at the same time.", 4, min=1, max=64),
+    level: Literal["structure", "sizes", "hashes", "pixels"] = option(
+        "--level", "How far the data set is verified; every byte was compared with a hash before.", "pixels"
+    ),
+    jobs: int = option("--jobs -j N", "Processes that verify.", 1, min=1),
     as_json: AsJson = False,
 ) -> None:
     """Fetch a published data set: download the archives that are needed, check every byte, unpack and verify.
@@ -92,7 +92,7 @@ def fetch(
         done = run(
             address,
             out,
-            sets=split_globs(sets),
+            sets=sets,
             digest=digest,
             packed=packed,
             connections=connections,

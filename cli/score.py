@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ..errors import ParameterError
 from ..quantities import duration
-from .options import AsJson, FinishedBuild, Sets, argument, option, split_globs
+from .options import AsJson, FinishedBuild, Sets, argument, option
 from .output import progress_of, put, put_json, put_notes, put_rows, put_table
 
 if TYPE_CHECKING:
@@ -19,17 +19,16 @@ Device = Annotated[str, option("--device NAME", "Where the model computes: cpu, 
 
 def predict(
     directory: FinishedBuild,
-    model: Annotated[Path, option("--model FILE", "The model file (TOML); docs/models.md describes it.")],
-    out: Annotated[Path, option("--out -o FOLDER", "Receives predictions.json and <set id>.npz for each set; the same resumes.")],
+    model: Path = option("--model FILE", "The model file (TOML); docs/models.md describes it."),
+    out: Path = option("--out -o FOLDER", "Receives predictions.json and <set id>.npz for each set; the same resumes."),
     sets: Sets = None,
     device: Device = "cpu",
-    batch: Annotated[int, option("--batch N", "Images that go through the model at once.", min=1)] = 64,
-    kind: Annotated[
-        Literal["logits", "probs", "top", "rank"],
-        option(
-            "--kind", "What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class."
-        ),
-    ] = "logits",
+    batch: int = option("--batch N", "Images that go through the model at once.", 64, min=1),
+    kind: Literal["logits", "probs", "top", "rank"] = option(
+        "--kind",
+        "What is kept of an image: logits or probs of all classes, the top 5, or the rank and probability of the true class.",
+        "logits",
+    ),
     as_json: AsJson = False,
 ) -> None:
     """Ask a model about every image of a data set, and write what it says.
@@ -40,7 +39,7 @@ def predict(
     with progress_of("predict") as progress:
         from ..scores.predict import predict as run
 
-        done = run(directory, model, out, sets=split_globs(sets), device=device, batch=batch, kind=kind, progress=progress)
+        done = run(directory, model, out, sets=sets, device=device, batch=batch, kind=kind, progress=progress)
     if as_json:
         return put_json({"ok": True, **vars(done), "directory": str(done.directory), "seconds": round(done.seconds, 3)})
     put_rows(["set", "accuracy"], [[name, f"{accuracy:.1%}"] for name, accuracy in done.accuracy.items()])
@@ -69,37 +68,27 @@ MOST_SETS = 40
 
 def score(
     directory: FinishedBuild,
-    predictions: Annotated[
-        Path, argument("PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them.")
-    ],
-    baseline: Annotated[
-        str | None,
-        option(
-            "--baseline PREDICTIONS",
-            "What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as published).",
-        ),
-    ] = None,
-    condition: Annotated[
-        str | None,
-        option(
-            "--condition CONDITION",
-            "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one "
-            "has right.",
-        ),
-    ] = None,
+    predictions: Path = argument("PREDICTIONS", "A folder of <set id>.npz, one .npz, or a CSV; docs/evaluate.md says how to write them."),
+    baseline: str | None = option(
+        "--baseline PREDICTIONS",
+        "What CE and mCE are relative to: another model's predictions, or alexnet (the default, on ImageNet-C as published).",
+        None,
+    ),
+    condition: str | None = option(
+        "--condition CONDITION",
+        "Which images count: correct@clean, those that the model has right, or correct@clean=PREDICTIONS, those that another one "
+        "has right.",
+        None,
+    ),
     sets: Sets = None,
-    profile_over: Annotated[
-        Literal["ours", "figures", "tables"],
-        option(
-            "--profile-over",
-            "What the mean profile of gradual degradations is over: all of the data set, or the fourteen of the paper's figures or tables.",
-        ),
-    ] = "ours",
-    seed: Annotated[int, option("--seed N", "Of the resamples that intervals come from.")] = 0,
-    out: Annotated[Path | None, option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.")] = None,
-    maps: Annotated[
-        int | None, option("--maps N", "Of regions at every position: pictures of the first N images in FOLDER/maps.", min=1)
-    ] = None,
+    profile_over: Literal["ours", "figures", "tables"] = option(
+        "--profile-over",
+        "What the mean profile of gradual degradations is over: all of the data set, or the fourteen of the paper's figures or tables.",
+        "ours",
+    ),
+    seed: int = option("--seed N", "Of the resamples that intervals come from.", 0),
+    out: Path | None = option("--out -o FOLDER", "Receives scores.json and sets.csv, for compare and report.", None),
+    maps: int | None = option("--maps N", "Of regions at every position: pictures of the first N images in FOLDER/maps.", None, min=1),
     as_json: AsJson = False,
 ) -> None:
     """Score a model's predictions of a data set by the measures of the papers that its sets come from.
@@ -118,7 +107,7 @@ def score(
             predictions,
             baseline=baseline,
             condition=condition,
-            sets=split_globs(sets),
+            sets=sets,
             profile_over=profile_over,
             seed=seed,
             out=out,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from .options import AsJson, argument, option, split_globs
 from .output import put, put_json, put_notes, put_table
@@ -13,16 +13,20 @@ if TYPE_CHECKING:
 
 
 def score_table(
-    table: Annotated[Path, argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}.")],
-    corruptions: Annotated[
-        list[str] | None,
-        option("--corruptions LIST", "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas."),
-    ] = None,
-    lower_is_better: Annotated[
-        list[str] | None,
-        option("--lower-is-better METRICS", "Metrics such as errors: their RB-index has the other sign. Repeated, or separated by commas."),
-    ] = None,
-    out: Annotated[Path | None, option("--out -o FOLDER", "Receives score-table.json and score-table.csv.")] = None,
+    table: Path = argument("FILE", "A CSV with the column set and one for each metric, or JSON: {set id: {metric: value}}."),
+    corruptions: list[str] | None = option(
+        "--corruptions LIST",
+        "What the means are over; by default the fifteen of ImageNet-C. Repeated, or separated by commas.",
+        None,
+        callback=split_globs,
+    ),
+    lower_is_better: list[str] | None = option(
+        "--lower-is-better METRICS",
+        "Metrics such as errors: their RB-index has the other sign. Repeated, or separated by commas.",
+        None,
+        callback=split_globs,
+    ),
+    out: Path | None = option("--out -o FOLDER", "Receives score-table.json and score-table.csv.", None),
     as_json: AsJson = False,
 ) -> None:
     """Score any metric: mean and relative performance under corruption (mPC, rPC) and robustness index, from its value on each set.
@@ -31,8 +35,7 @@ def score_table(
     """
     from ..scores.score_table import score_table as run
 
-    lower = split_globs(lower_is_better, "--lower-is-better") or ()
-    scores = run(table, corruptions=split_globs(corruptions, "--corruptions"), lower_is_better=lower, out=out)
+    scores = run(table, corruptions=corruptions, lower_is_better=lower_is_better or (), out=out)
     if as_json:
         return put_json(scores.as_json())
     put_table_scores(scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from ..errors import first_few
 from ..manifests.records.report import printable
@@ -17,10 +17,9 @@ Rows = list[dict[str, Any]]
 
 
 def list_(
-    what: Annotated[
-        Literal["corruptions", "recipes", "sources", "calibrations"],
-        argument("WHAT", "What to list: corruptions, recipes, sources or calibrations."),
-    ] = "corruptions",
+    what: Literal["corruptions", "recipes", "sources", "calibrations"] = argument(
+        "WHAT", "What to list: corruptions, recipes, sources or calibrations.", "corruptions"
+    ),
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:
@@ -83,22 +82,15 @@ METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
 
 
 def show(
-    name: Annotated[
-        str,
-        argument(
-            "NAME",
-            "A corruption, recipe (or recipe file), calibration, or the directory of a build.",
-            autocompletion=completion.shown,
-        ),
-    ],
-    ladder: Annotated[
-        Literal["evaluated", "text"] | None,
-        option(
-            "--ladder",
-            "Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
-            "or of its text; by default evaluated.",
-        ),
-    ] = None,
+    name: str = argument(
+        "NAME", "A corruption, recipe (or recipe file), calibration, or the directory of a build.", autocompletion=completion.shown
+    ),
+    ladder: Literal["evaluated", "text"] | None = option(
+        "--ladder",
+        "Of a gradual degradation: whose parameters the table of its levels has, those of the results of Swingler 2022 "
+        "or of its text; by default evaluated.",
+        None,
+    ),
     plugins: Plugins = None,
     as_json: AsJson = False,
 ) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..errors import first_few
 from ..quantities import duration, size
-from .options import REMAKE_OPTIONS, AsJson, Sets, argument, count_or_all, option, split_globs, with_options
+from .options import REMAKE_OPTIONS, AsJson, Sets, argument, count_or_all, option, with_options
 from .output import progress_of, put, put_json, put_notes, say
 
 if TYPE_CHECKING:
@@ -23,36 +23,33 @@ MOST_OTHER = 5
 
 @with_options(REMAKE_OPTIONS)
 def verify(
-    directory: Annotated[Path, argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json).")],
-    view: Annotated[
-        Path | None,
-        option("--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests."),
-    ] = None,
-    rederive: Annotated[
-        str | None, option("--rederive N|all", "Also make N samples again from the source under every set, and compare.")
-    ] = None,
-    repair: Annotated[
-        bool, option("--repair", "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.")
-    ] = False,
-    calibration: Annotated[
-        str | None, option("--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.")
-    ] = None,
+    directory: Path = argument("DIR", "The directory of a build (manifest.json) or of a view (VIEW.json)."),
+    view: Path | None = option(
+        "--view PATH", "Check the view that was exported from this build to PATH, image by image, against the build's digests.", None
+    ),
+    rederive: str | None = option(
+        "--rederive N|all", "Also make N samples again from the source under every set, and compare.", None, callback=count_or_all
+    ),
+    repair: bool = option(
+        "--repair", "Make what is wrong or missing again from the source, leave the rest untouched, and verify again.", False
+    ),
+    calibration: str | None = option(
+        "--calibration FILE", "For --rederive of a build with --scale side and a table of your own: that table.", None
+    ),
     as_json: AsJson = False,
-    *,
-    given: Mapping[str, Any],
+    **given: Any,
 ) -> None:
     """Check a data set against its manifest: structure, missing and unexpected files, sizes, hashes, pixels.
 
     An exported view is checked by its own VIEW.json, or with --view against the build that it came from.
     """
-    count = count_or_all(rederive, "--rederive")
     with progress_of("verify") as progress:
         from ..corruptions.calibrations import get_calibration
         from ..generate.again.rederive import verify as run
 
         report = run(
             directory,
-            rederive=count,  # type: ignore[arg-type]
+            rederive=rederive,  # type: ignore[arg-type]
             repair=repair,
             calibration_side=None if calibration is None else get_calibration(calibration).side,
             view=view,
@@ -95,12 +92,11 @@ def _put_first(lines: Sequence[str], more: str) -> None:
 
 @with_options(REMAKE_OPTIONS)
 def rebuild(
-    manifest: Annotated[Path, argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote.")],
-    out: Annotated[Path, option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.")] = Path("corruptset-out"),
+    manifest: Path = argument("MANIFEST", "A manifest.json, its folder, or what pack --manifest-only wrote."),
+    out: Path = option("--out -o DIR", "The data set goes to DIR/<recipe>-<version>.", Path("corruptset-out")),
     sets: Sets = None,
     as_json: AsJson = False,
-    *,
-    given: Mapping[str, Any],
+    **given: Any,
 ) -> None:
     """Make a data set again from its records and its source, and check it image by image against its digests.
 
@@ -109,7 +105,7 @@ def rebuild(
     with progress_of("rebuild") as progress:
         from ..generate.again.rebuild import rebuild as run
 
-        rebuilt = run(manifest, out=out, sets=split_globs(sets), progress=progress, **given)
+        rebuilt = run(manifest, out=out, sets=sets, progress=progress, **given)
     built = rebuilt.built
     if as_json:
         compared = {name: getattr(rebuilt, name) for name in ("whole", "identical", "other_files", "other_images")}

@@ -3,62 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from ..corruptions.add_ons import installed_files
-from ..corruptions.calibrations import SHIPPED, get_calibration
+from ..corruptions.calibrations import SHIPPED, Calibration, get_calibration
 from ..corruptions.plugins import load_installed, load_plugins
-from ..corruptions.registry import corruption_names, get_corruption
+from ..corruptions.registry import Corruption, corruption_names, get_corruption
+from ..corruptions.rows import Row
 from ..errors import ParameterError, suggest
 from .plan.outline import Outline, outline
 from .recipes.recipe import load_recipe, recipe_names
 from .sources.source import SCHEMES
 
 Kind = Literal["corruptions", "recipes", "sources", "calibrations"]
-
-
-@dataclass(frozen=True)
-class CorruptionOutline:
-    """A corruption in short."""
-
-    name: str
-    family: str
-    role: str
-    """``test``, ``validation`` (one of the published extra four) or ``train``."""
-    revision: int
-    severities: tuple[int, ...]
-    """Those of the shipped calibrations."""
-    levels: int | None
-    """The last level of a gradual degradation."""
-    parameters: tuple[str, ...]
-    options: Mapping[str, Any]
-    """With their defaults."""
-    draws: tuple[str, ...]
-    """What it draws at random and can be given instead."""
-    deterministic: bool
-    preserves_geometry: bool
-
-
-@dataclass(frozen=True)
-class SourceOutline:
-    """A kind of source in short."""
-
-    source: str
-    about: str
-
-
-@dataclass(frozen=True)
-class CalibrationOutline:
-    """A calibration in short."""
-
-    name: str
-    side: int
-    """Short side of the images that it is made for, in pixels."""
-    corruptions: int
-    sources: tuple[str, ...]
-    """Who published its rows."""
 
 
 def names(
@@ -121,46 +79,37 @@ def recipes() -> list[Outline]:
     return [outline(load_recipe(name)) for name in recipe_names()]
 
 
-def corruption_outlines() -> list[CorruptionOutline]:
-    """Return every corruption in short, by family, also of the plugins that are installed."""
-    load_installed()
-    tables = [get_calibration(name).rows for name in SHIPPED]
-    return [
-        CorruptionOutline(
-            name=corruption.name,
-            family=corruption.family,
-            role=corruption.role,
-            revision=corruption.revision,
-            severities=tuple(sorted({severity for rows in tables for severity in rows.get(corruption.name, {})})),
-            levels=None if corruption.gradual is None else corruption.gradual.most,
-            parameters=tuple(p.name for p in corruption.columns),
-            options={p.name: p.default for p in corruption.options},
-            draws=tuple(d.name for d in corruption.draws),
-            deterministic=corruption.deterministic,
-            preserves_geometry=corruption.preserves_geometry,
-        )
-        for corruption in map(get_corruption, corruption_names())
-    ]
-
-
-def source_outlines() -> list[SourceOutline]:
-    """Return every kind of source in short."""
-    return [SourceOutline(name, scheme.about) for name, scheme in SCHEMES.items()]
-
-
-def calibration_outlines() -> list[CalibrationOutline]:
-    """Return the calibrations that come with the package, and with those installed beside it, in short."""
-    rows = []
-    for table in map(get_calibration, (*SHIPPED, *installed_files("tables"))):
-        cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
-        rows.append(CalibrationOutline(table.name, table.side, len(table.rows), tuple(sorted(cited))))
-    return rows
-
-
 def catalogue(what: Kind, *, plugins: Sequence[str | Path] | None = None) -> list[dict[str, Any]]:
     """Return what `corruptset list` says of each thing, as JSON values."""
     load_plugins(plugins or ())
-    if what == "recipes":
-        return [one.as_json() for one in recipes()]
-    rows: Any = {"corruptions": corruption_outlines, "sources": source_outlines, "calibrations": calibration_outlines}[what]()
-    return [asdict(row) for row in rows]
+    if what == "corruptions":
+        load_installed()
+        tables = [get_calibration(name).rows for name in SHIPPED]
+        return [_corruption(get_corruption(name), tables) for name in corruption_names()]
+    if what == "sources":
+        return [{"source": name, "about": scheme.about} for name, scheme in SCHEMES.items()]
+    if what == "calibrations":
+        return [_calibration(get_calibration(name)) for name in (*SHIPPED, *installed_files("tables"))]
+    return [one.as_json() for one in recipes()]
+
+
+def _corruption(corruption: Corruption, tables: Sequence[Mapping[str, Mapping[int, Row]]]) -> dict[str, Any]:
+    """Return a corruption in short."""
+    return {
+        **{field: getattr(corruption, field) for field in ("name", "family", "role", "revision")},
+        # those of the shipped calibrations
+        "severities": sorted({severity for rows in tables for severity in rows.get(corruption.name, {})}),
+        # the last level of a gradual degradation
+        "levels": None if corruption.gradual is None else corruption.gradual.most,
+        "parameters": [p.name for p in corruption.columns],
+        "options": {p.name: p.default for p in corruption.options},
+        "draws": [d.name for d in corruption.draws],
+        "deterministic": corruption.deterministic,
+        "preserves_geometry": corruption.preserves_geometry,
+    }
+
+
+def _calibration(table: Calibration) -> dict[str, Any]:
+    """Return a calibration in short: the short side that it is made for, and who published its rows."""
+    cited = {row.source.split(",")[0] for by_severity in table.rows.values() for row in by_severity.values()}
+    return {"name": table.name, "side": table.side, "corruptions": len(table.rows), "sources": sorted(cited)}

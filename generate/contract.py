@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,6 @@ from .plan.tree import SetMaker
 
 SIZES = ((8, 8), (8, 37), (41, 24), (64, 64), (97, 150))
 """Heights and widths, each in grey and in colour."""
-LARGE = (4000, 6000)
 LEVELS = (1, 2, 5, 10, 30)
 """Of a gradual degradation."""
 IDS = ("a", "b", "c", "d")
@@ -160,14 +160,9 @@ class _Contract:
     def sizes(self) -> None:
         """sizes from 8x8, grey and colour: uint8 in the same shape"""
         for height, width in SIZES:
-            for channels in (1, 3):
+            for channels, where in ((1, "1 channel"), (3, "3 channels")):
                 for stage in (self.stages[0], self.stages[-1]):
-                    self._made(
-                        _picture(height, width, channels),
-                        ["a"],
-                        stage,
-                        f"at {height}x{width} with {channels} channel{'s' * (channels > 1)}",
-                    )
+                    self._made(_picture(height, width, channels), ["a"], stage, f"at {height}x{width} with {where}")
 
     def purity(self) -> None:
         """the input stays as it is, the same input gives the same output, and no global generator takes part"""
@@ -191,14 +186,11 @@ class _Contract:
         for made, images in self._each():
             same = np.repeat(images[:1], len(IDS), 0)
             drawn = made(same, IDS)
-            differ.append(not _equal(drawn, np.repeat(drawn[:1], len(drawn), 0)))
-        drawing = not self.declared.deterministic
-        if not differ:
-            return
-        self._refuse(any(differ) and not drawing, "says that it draws nothing (deterministic), and its output depends on the key")
-        self._refuse(
-            drawing and not any(differ), "makes the same of one image whatever its key; say deterministic=True, or draw from the keys"
-        )
+            differ.append(not (drawn == drawn[:1]).all())
+        if any(differ):
+            self._refuse(self.declared.deterministic, "says that it draws nothing (deterministic), and its output depends on the key")
+        elif differ and not self.declared.deterministic:
+            self._refuse(True, "makes the same of one image whatever its key; say deterministic=True, or draw from the keys")
 
     def batches(self) -> None:
         """an image of a batch is what it is alone, in any order"""
@@ -213,11 +205,11 @@ class _Contract:
         """severities differ from each other and from the clean image"""
         made = [made(images, IDS) for made, images in self._each()]
         clean = _picture(64, 64, 3, len(IDS))
-        names = [stage.name for stage in self.stages][: len(made)]
-        for i, (one, name) in enumerate(zip(made, names, strict=True)):
+        named = list(zip(made, [stage.name for stage in self.stages], strict=False))
+        for one, name in named:
             self._refuse(_equal(one, clean), f"changes nothing at {name}")
-            for other, other_name in zip(made[:i], names[:i], strict=True):
-                self._refuse(_equal(one, other), f"makes the same at {other_name} and at {name}")
+        for (one, name), (other, other_name) in combinations(named, 2):
+            self._refuse(_equal(one, other), f"makes the same at {name} and at {other_name}")
 
     def process(self) -> None:
         """another process makes the same"""
@@ -236,10 +228,7 @@ class _Contract:
 
     def large(self) -> None:
         """one colour image of 4000x6000"""
-        tile = _picture(500, 500, 3)
-        self._made(
-            np.tile(tile, (1, LARGE[0] // 500, LARGE[1] // 500, 1)), ["a"], self.stages[-1], f"at {LARGE[0]}x{LARGE[1]} with 3 channels"
-        )
+        self._made(np.tile(_picture(500, 500, 3), (1, 8, 12, 1)), ["a"], self.stages[-1], "at 4000x6000 with 3 channels")
 
     def measured(self) -> float:
         """Return the seconds that a colour image of 224x224 takes."""
@@ -263,10 +252,10 @@ class _Contract:
             own = f"The plugin {self.declared.module}: {self.declared.name} "
             self._refuse_at(where, str(e).removeprefix(own))
             return None
-        fault = fault_of(made, images, keeps_shape=self.declared.keeps_shape)
-        if fault:
+        if fault := fault_of(made, images, keeps_shape=self.declared.keeps_shape):
             self._refuse_at(where, fault)
-        return None if fault else made
+            return None
+        return made
 
     def _refuse_at(self, where: str, fault: str) -> None:
         """Note a fault once, whatever its numbers are at other sizes."""

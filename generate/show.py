@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -75,29 +74,28 @@ def show(name: str | Path, *, ladder: Literal["evaluated", "text"] | None = None
     {'weight': 2.5, 'wibble_decay': 1.7}
     """
     load_plugins(plugins or ())
-    given, text = name, str(name)
-    kind: Literal["corruption", "gradual", "recipe", "calibration", "build"]
-    make: Callable[[], dict[str, Any]]
-    if is_corruption(given):
-        if get_corruption(text).gradual is None:
-            kind, make = "corruption", partial(_corruption, text)
-        else:
-            kind, make = "gradual", partial(_gradual, text, check_ladder(ladder or "evaluated"))
-    elif given in SHIPPED:
-        kind, make = "calibration", partial(_calibration, text)
-    elif Path(given).is_dir() or url_of(given) is not None:
-        kind, make = "build", partial(_build, data_folder(given))
-    elif text.endswith(".toml") or given in (*recipe_names(), *recipe_aliases()):
-        kind, make = "recipe", partial(_recipe, text)
+    text = str(name)
+    if is_corruption(name) and get_corruption(text).gradual is not None:
+        return Shown("gradual", text, _gradual(text, check_ladder(ladder or "evaluated")))
+    kind: Literal["corruption", "recipe", "calibration", "build"]
+    make: Callable[[str], dict[str, Any]]
+    if is_corruption(name):
+        kind, make = "corruption", _corruption
+    elif name in SHIPPED:
+        kind, make = "calibration", _calibration
+    elif Path(name).is_dir() or url_of(name) is not None:
+        kind, make = "build", _build
+    elif text.endswith(".toml") or name in (*recipe_names(), *recipe_aliases()):
+        kind, make = "recipe", _recipe
     else:
         known = [*corruption_names(), *recipe_names(), *SHIPPED]
         raise UnknownCorruption(
             f"{text!r} is no corruption, recipe or calibration, and no directory or recipe file (.toml) is there.{suggest(text, known)} "
             "`corruptset list`, `corruptset list recipes` and `corruptset list calibrations` name them."
         )
-    if ladder is not None and kind != "gradual":
+    if ladder is not None:
         raise ParameterError(f"--ladder goes with a gradual degradation, which has levels; {text!r} has none.")
-    return Shown(kind, text, make())
+    return Shown(kind, text, make(text))
 
 
 def _corruption(name: str) -> dict[str, Any]:
@@ -178,7 +176,8 @@ def _calibration(name: str) -> dict[str, Any]:
     return {"calibration": table.name, "side": table.side, "rows": rows, "sources": sorted(cited)}
 
 
-def _build(directory: Path) -> dict[str, Any]:
+def _build(place: str) -> dict[str, Any]:
+    directory = data_folder(place)
     manifest = load_manifest(directory)
     record = manifest.as_json()
     fields = ("version", "digest", "seed", "coupling", "scale", "source", "preprocessing", "encoding")

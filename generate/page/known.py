@@ -21,13 +21,10 @@ class Known:
     Attributes
     ----------
     family : str
-    role : str
     reference : str
         Where the definition comes from.
-    draws : sequence of (str, str)
-        What is drawn at random and has a name, and what it is.
     drawn : str
-        The same in a sentence.
+        What is drawn at random, in a sentence.
     notes : sequence of str
         Paragraphs: published oddities that are kept, and departures.
     summary : str
@@ -36,9 +33,7 @@ class Known:
 
     name: str
     family: str
-    role: str = ""
     reference: str = ""
-    draws: Sequence[tuple[str, str]] = ()
     drawn: str = ""
     notes: Sequence[str] = ()
     summary: str = ""
@@ -53,15 +48,12 @@ def known_corruption(name: str) -> Known:
     text = inspect.cleandoc(declared.function.__doc__ or "").replace("``", "").replace("`", "")
     notes = _NOTES.search(text)
     paragraphs = [] if notes is None else [" ".join(paragraph.split()) for paragraph in notes[1].strip().split("\n\n")]
-    draws = [(draw.name, draw.about) for draw in declared.draws]
-    drawn = "nothing" if declared.deterministic else "; ".join(f"{n} ({about})" for n, about in draws) or "a value for each pixel"
+    draws = "; ".join(f"{draw.name} ({draw.about})" for draw in declared.draws)
     return Known(
         name,
         declared.family,
-        declared.role,
         declared.reference,
-        draws,
-        drawn,
+        "nothing" if declared.deterministic else draws or "a value for each pixel",
         paragraphs,
         text.split("\n\n")[0].replace("\n", " "),
         not declared.preserves_geometry,

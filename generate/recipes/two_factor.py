@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -96,19 +97,18 @@ def _named(item: str, stages: dict[str, Any], side: str, problems: list[str]) ->
         key, equals, value = assignment.partition("=")
         if not equals:
             problems.append(f"{side}: {assignment!r} in {item!r} is not parameter=value")
-        parameters[key.strip()] = _value(value.strip())
+        parameters[key.strip()] = number_or_word(value.strip())
     stages[name.strip()] = {"corruption": corruption.strip(), "parameters": parameters}
     return name.strip()
 
 
-def _value(text: str) -> bool | int | float | str:
+def number_or_word(text: str) -> bool | int | float | str:
+    """Return what a parameter's value on a command line is: true and false, whole and other numbers, words."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 

@@ -57,8 +57,7 @@ def _tell(as_json: bool, told: dict[str, Any], text: str) -> None:
 def schedule(
     directory: Annotated[Path, argument("DIR", "A data set; its images need not be there.")],
     as_json: AsJson = False,
-    *,
-    given: dict[str, Any],
+    **given: Any,
 ) -> None:
     """Write an order over the sets of a data set, for models that adapt while they are tested.
 
@@ -82,8 +81,7 @@ def stream(
     recipe: Annotated[str, argument("RECIPE", "ccc-easy, ccc-medium, ccc-hard, or the recipe file (.toml) of a stream.")],
     grid: Annotated[Path | None, option("--grid FILE", "Write the recipe of the sets whose accuracies are needed, and no more.")] = None,
     as_json: AsJson = False,
-    *,
-    given: dict[str, Any],
+    **given: Any,
 ) -> None:
     """Write a stream of images whose corruptions change, two at a time, while a reference model's accuracy stays near to a baseline.
 
