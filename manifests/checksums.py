@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..digests import digits
@@ -20,8 +20,12 @@ def sha256sums_bytes(records: Iterable[FileRecord]) -> bytes:
 
     Give every file but single images and SHA256SUMS itself: the manifest's `files` and manifest.json.
     """
-    lines = [f"{digits(r.sha256)}  {r.path}\n" for r in sorted(records, key=lambda r: r.path)]
-    return "".join(lines).encode()
+    return sums_bytes({r.path: r.sha256 for r in records})
+
+
+def sums_bytes(sums: Mapping[str, str]) -> bytes:
+    """Return the bytes of path -> ``sha256:<hex>``."""
+    return "".join(f"{digits(sha256)}  {path}\n" for path, sha256 in sorted(sums.items())).encode()
 
 
 def hash_problem(root: Path, record: FileRecord) -> Problem | None:
@@ -31,6 +35,11 @@ def hash_problem(root: Path, record: FileRecord) -> Problem | None:
     except OSError as e:
         return Problem(record.path, "unreadable", f"{e.strerror}")
     return None if sha256 == record.sha256 else Problem(record.path, "hash", f"has {sha256}, recorded is {record.sha256}")
+
+
+def is_file_as(path: Path, size: int, sha256: str) -> bool:
+    """Return whether there is a file of this size and hash."""
+    return path.is_file() and path.stat().st_size == size and sha256_file(path) == sha256
 
 
 def parse_sha256sums(data: bytes) -> tuple[dict[str, str], list[str]]:

@@ -8,24 +8,17 @@ import os
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
-from urllib.request import (
-    AbstractHTTPHandler,
-    HTTPHandler,
-    HTTPRedirectHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    Request,
-    build_opener,
-)
+from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from ...errors import MachineError, ReleaseError
 from ..disk.remote import Store, url_of
+from ..release.archives import CHUNK
 from ..release.release_index import INDEX
 from .places import SCHEME, hub_address
 
@@ -56,8 +49,8 @@ class Reply:
 
     Attributes
     ----------
-    read : callable
-        Fills a buffer and returns how many bytes; 0 at the end.
+    chunks : iterator of bytes or memoryview
+        To be used before the next one is asked for.
     start : int
         0 where the server gives the whole file, whatever was asked for.
     total : int or None
@@ -66,7 +59,7 @@ class Reply:
         Changes when the file does: an ETag, or a date.
     """
 
-    read: Callable[[memoryview], int]
+    chunks: Iterator[bytes | memoryview]
     start: int
     total: int | None
     version: str | None
@@ -125,7 +118,7 @@ class HttpRemote:
         path = parts.path.removesuffix(f"/{INDEX}").rstrip("/")
         self.name = name or urlunsplit((parts.scheme, host, path, "", ""))
         self._parts = parts._replace(netloc=host, path=path, fragment="")
-        self._opener: OpenerDirector = build_opener(_Redirects(), _Http(), _Https())
+        self._opener = build_opener(_Redirects, _Limited)
         self._authorization = f"Bearer {token}" if token else None
         if parts.username is not None:
             password = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
@@ -152,13 +145,7 @@ class HttpRemote:
 
 
 def _reply(response: Any, where: str) -> Reply:
-    headers = response.headers
-
-    def read(buffer: memoryview) -> int:
-        with _named(where):
-            count: int = response.readinto(buffer)
-            return count
-
+    headers, chunks = response.headers, _chunks(response, where)
     if headers.get("Content-Encoding", "identity") != "identity":
         raise ReleaseError(f"{where} is sent compressed, though it was asked for as it is: this server cannot be used.")
     tag = headers.get("ETag")
@@ -168,9 +155,16 @@ def _reply(response: Any, where: str) -> Reply:
         match = _RANGE.fullmatch(headers.get("Content-Range", ""))
         if match is None:
             raise Unreachable(f"{where}: the server answers with a part and does not say which")
-        return Reply(read, int(match[1]), int(match[2]), version)
+        return Reply(chunks, int(match[1]), int(match[2]), version)
     length = headers.get("Content-Length", "")
-    return Reply(read, 0, int(length) if length.isascii() and length.isdigit() else None, version)
+    return Reply(chunks, 0, int(length) if length.isascii() and length.isdigit() else None, version)
+
+
+def _chunks(response: Any, where: str) -> Iterator[memoryview]:
+    buffer = memoryview(bytearray(CHUNK))
+    with _named(where):
+        while count := response.readinto(buffer):
+            yield buffer[:count]
 
 
 @contextmanager
@@ -241,7 +235,7 @@ class _Response(http.client.HTTPResponse):
         """Leave what follows the last chunk unread: it may be endless, and no connection is used twice."""
 
 
-class _Limited(AbstractHTTPHandler):
+class _Limited(HTTPHandler, HTTPSHandler):
     def do_open(self, http_class: Any, req: Request, **options: Any) -> Any:
         def connection(*args: Any, **kwargs: Any) -> http.client.HTTPConnection:
             made: http.client.HTTPConnection = http_class(*args, **kwargs)
@@ -249,14 +243,6 @@ class _Limited(AbstractHTTPHandler):
             return made
 
         return super().do_open(connection, req, **options)
-
-
-class _Http(_Limited, HTTPHandler):
-    pass
-
-
-class _Https(_Limited, HTTPSHandler):
-    pass
 
 
 class _Redirects(HTTPRedirectHandler):
@@ -303,17 +289,10 @@ class StoreRemote:
             raise ReleaseError(f"{self.name}/{path} is not there. Check the address: it is that of the folder with {INDEX}.")
         total, now = found
         start = start if now == version else 0
-        pieces = self._store.pieces(path, start, total)
-        ahead = memoryview(b"")
+        yield Reply(self._pieces(path, start, total), start, total, now or None)
 
-        def read(buffer: memoryview) -> int:
-            nonlocal ahead
-            try:
-                ahead = ahead or memoryview(next(pieces, b""))
-            except FileNotFoundError:
-                raise Unreachable(f"{self.name}/{path} was removed while it was read") from None
-            count = min(len(buffer), len(ahead))
-            buffer[:count], ahead = ahead[:count], ahead[count:]
-            return count
-
-        yield Reply(read, start, total, now or None)
+    def _pieces(self, path: str, start: int, total: int) -> Iterator[bytes]:
+        try:
+            yield from self._store.pieces(path, start, total)
+        except FileNotFoundError:
+            raise Unreachable(f"{self.name}/{path} was removed while it was read") from None

@@ -128,20 +128,23 @@ class Download:
             elif reply.version is not None:
                 self._version = reply.version
                 self._note.write_text(reply.version, "utf-8")
-            buffer = memoryview(bytearray(CHUNK))
             with self.part.open("ab") as out:
-                while self._have < self.file.bytes:
-                    count = reply.read(buffer[: min(CHUNK, self.file.bytes - self._have)])
+                for received in reply.chunks:
                     if self._stop.is_set():
                         return
-                    if not count:
-                        raise Unreachable(f"{self._where}: the connection was cut after {self._have} of {self.file.bytes} bytes")
-                    self._hashed.update(buffer[:count])
-                    out.write(buffer[:count])
-                    self._count(count)
-            if reply.total is None and reply.read(buffer[:1]):
-                self._begin_again()
-                raise VerificationError(f"{self._where} has more than the {self.file.bytes} bytes recorded. Its bytes were not kept.")
+                    chunk = received[: self.file.bytes - self._have]
+                    self._hashed.update(chunk)
+                    out.write(chunk)
+                    self._count(len(chunk))
+                    if self._have == self.file.bytes and reply.total is not None:
+                        return
+                    if len(chunk) < len(received):
+                        self._begin_again()
+                        raise VerificationError(
+                            f"{self._where} has more than the {self.file.bytes} bytes recorded. Its bytes were not kept."
+                        )
+            if self._have < self.file.bytes:
+                raise Unreachable(f"{self._where}: the connection was cut after {self._have} of {self.file.bytes} bytes")
 
 
 def _wait(error: Unreachable, failures: int, stop: threading.Event) -> None:
@@ -157,11 +160,11 @@ def small_file(remote: Remote, path: str, cap: int) -> bytes:
     for failures in range(1, ATTEMPTS + 1):
         try:
             with remote.open(path) as reply:
-                data, buffer = bytearray(), memoryview(bytearray(CHUNK))
-                while len(data) <= cap and (count := reply.read(buffer)):
-                    data += buffer[:count]
-                if len(data) > cap:
-                    raise VerificationError(f"{where} has more than {cap} bytes. It was not kept.")
+                data = bytearray()
+                for chunk in reply.chunks:
+                    data += chunk
+                    if len(data) > cap:
+                        raise VerificationError(f"{where} has more than {cap} bytes. It was not kept.")
                 if reply.total is not None and len(data) != reply.total:
                     raise Unreachable(f"{where}: the connection was cut after {len(data)} of {reply.total} bytes")
                 return bytes(data)

@@ -11,7 +11,6 @@ from fnmatch import fnmatchcase
 from heapq import nlargest
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, listed, suggest
 from ...progress import shows_progress, told
@@ -27,12 +26,11 @@ from ..release.release_index import INDEX, INDEX_CAP, IndexedArchive, ReleaseInd
 from ..release.unpack import unpack
 from ..verify.ladder import verify_directory
 from .addresses import Remote, remote_of
-from .download import AHEAD, download_all, small_file
+from .download import AHEAD, F, download_all, small_file
 from .places import FolderPlace, Recorded
 
 CONNECTIONS = 4
 """Files that are fetched at the same time."""
-F = TypeVar("F", bound=Recorded)
 
 
 class Refused(VerificationError):

@@ -5,22 +5,22 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ...errors import IncompleteBuild, ReleaseError, VerificationError, listed
 from ...files import read_regular
-from ..checksums import parse_sha256sums, sha256sums_bytes
+from ..checksums import parse_sha256sums, sums_bytes
 from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
-from ..records.models import FileRecord, Manifest
+from ..records.models import Manifest
 from ..release.archive_head import read_heads
 from ..release.archives import read_members
 from ..release.bag import PAYLOAD, title
 from ..release.croissant import CROISSANT, TABLE
-from ..release.division import Contents
+from ..release.division import Contents, top_folder
 from ..release.parquet import PARQUET, configurations, parquet_files
 from ..release.release_index import INDEX, INDEX_CAP, ReleaseIndex, index_bytes, indexed_files, parse_index
 
@@ -140,11 +140,9 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
 def _page(archive: Path, contents: Contents) -> bytes | None:
     """Return the data set's page, which lies in the archive of records; None where the release has none."""
     sha256 = next((f.sha256 for f in contents.manifest.files if f.path == PAGE), None)
-    for member in read_members(archive):
-        if sha256 is not None and member.name.endswith(f"/{PAGE}") and member.name.count("/") == 1:
-            data = member.read(_PAGE_CAP)
-            return data if sha256_bytes(data) == sha256 else None
-    return None
+    pages = (member.read(_PAGE_CAP) for member in read_members(archive) if member.name == f"{top_folder(contents.manifest)}/{PAGE}")
+    data = None if sha256 is None else next(pages, None)
+    return data if data is not None and sha256_bytes(data) == sha256 else None
 
 
 def published_files(release: ReleaseFolder, layout: LayoutName, attribution: Attribution) -> list[PublishedFile]:
@@ -155,7 +153,10 @@ def published_files(release: ReleaseFolder, layout: LayoutName, attribution: Att
     ReleaseError
         The layout needs what `attribution` does not say.
     """
-    return _LAYOUTS[layout](_described(release, attribution, flat=layout == "zenodo"), attribution)
+    described = _described(release, attribution, flat=layout == "zenodo")
+    if layout == "plain":
+        return _files(described)
+    return (_hugging_face if layout == "huggingface" else _zenodo)(described, attribution)
 
 
 def _described(release: ReleaseFolder, attribution: Attribution, *, flat: bool) -> ReleaseFolder:
@@ -177,7 +178,7 @@ def _tagged(texts: dict[str, bytes]) -> dict[str, bytes]:
     if TAG_SUMS not in texts:
         return texts
     tagged, _ = parse_sha256sums(texts[TAG_SUMS])
-    return {**texts, TAG_SUMS: sha256sums_bytes(FileRecord(path=p, bytes=len(texts[p]), sha256=sha256_bytes(texts[p])) for p in tagged)}
+    return {**texts, TAG_SUMS: sums_bytes({path: sha256_bytes(texts[path]) for path in tagged})}
 
 
 def _files(release: ReleaseFolder, flat: bool = False) -> list[PublishedFile]:
@@ -190,10 +191,6 @@ def _files(release: ReleaseFolder, flat: bool = False) -> list[PublishedFile]:
 
 def _text(path: str, data: bytes) -> PublishedFile:
     return PublishedFile(path, len(data), sha256_bytes(data), data)
-
-
-def _plain(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
-    return _files(release)
 
 
 def _hugging_face(release: ReleaseFolder, attribution: Attribution) -> list[PublishedFile]:
@@ -229,8 +226,7 @@ def _zenodo(release: ReleaseFolder, attribution: Attribution) -> list[PublishedF
     for start in (f"{release.index.folder}-", "*."):
         flat[README] = flat[README].replace(f"{PAYLOAD}/{start}".encode(), start.encode())
     flat[README] = flat[README].replace(b"The folder is a BagIt bag; ", b"")
-    archives = [FileRecord(path=a.name, bytes=a.bytes, sha256=a.sha256) for a in release.index.archives]
-    flat[SHA256SUMS] = sha256sums_bytes(archives)
+    flat[SHA256SUMS] = sums_bytes({a.name: a.sha256 for a in release.index.archives})
     files = [PublishedFile(f"{ZENODO_FILES}/{f.path}", f.bytes, f.sha256, f.content) for f in _files(release.with_texts(flat), flat=True)]
     metadata = json.dumps({"metadata": _zenodo_metadata(release, attribution)}, ensure_ascii=False, indent=2).encode() + b"\n"
     return [_text(ZENODO_METADATA, metadata), *files]
@@ -289,10 +285,3 @@ def _size_category(images: int) -> str:
     bounds = ["1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"]
     above = max(0, len(str(images)) - 3)
     return "n<1K" if above == 0 else f"{bounds[above - 1]}<n<{bounds[above]}" if above < len(bounds) else "n>1T"
-
-
-_LAYOUTS: dict[LayoutName, Callable[[ReleaseFolder, Attribution], list[PublishedFile]]] = {
-    "plain": _plain,
-    "huggingface": _hugging_face,
-    "zenodo": _zenodo,
-}

@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from ...digests import digits
 from ...errors import CorruptsetError, MachineError, ReleaseError
+from ..checksums import is_file_as
 from ..disk.atomic import replacing
 from ..disk.remote import Sent, Store, url_of
 from ..disk.space import check_space
-from ..records.digests import sha256_file
 from ..release.archives import CHUNK
 from ..release.release_index import INDEX, IndexedArchive, IndexedFile
 from .layouts import PublishedFile
@@ -39,7 +39,7 @@ class FolderPlace:
     def differing(self, files: Sequence[Recorded]) -> dict[str, bool]:
         """Return path -> whether it differs, of files that are there; hashes are compared where sizes are equal."""
         found = [(f, self.root / f.path) for f in files if os.path.lexists(self.root / f.path)]
-        return {f.path: not p.is_file() or p.stat().st_size != f.bytes or sha256_file(p) != f.sha256 for f, p in found}
+        return {f.path: not is_file_as(path, f.bytes, f.sha256) for f, path in found}
 
     def put(self, files: Sequence[PublishedFile], sent: Sent) -> None:
         """Copy files; each is renamed to its name when it is on the disk."""

@@ -115,20 +115,17 @@ def _record_problems(record: ArchiveRecord, contents: Contents) -> Iterator[str]
     if (record.name, record.version, record.digest) != (manifest.name, manifest.version, manifest.digest):
         yield "names another data set than the manifest beside it"
     known = {f.path: f for f in manifest.files}
-    folded: dict[str, str] = {}
+    if len({f.path.casefold() for f in record.files}) < len(record.files):
+        yield "names a file twice, or two that differ in capitals alone"
     for f in record.files:
         problem = name_problem(f.path)
         if problem is not None or f.path.split("/")[0].casefold() in _OWN | {IMAGES.rstrip("/"), SHARDS.rstrip("/")}:
             yield f"names {printable(f.path)!r}, which {problem or 'is not a small file of a data set'}"
-        if (same := folded.setdefault(f.path.casefold(), f.path)) != f.path:
-            yield f"names {printable(same)!r} and {printable(f.path)!r}, which differ in capitals alone"
         if f.path == SHA256SUMS and f.bytes > SUMS_CAP:
             yield f"names {SHA256SUMS} with {f.bytes} bytes"
         if f.path not in (MANIFEST, SHA256SUMS) and known.get(f.path) != f:
             yield f"names {printable(f.path)!r}, which the manifest does not list so"
     paths = {f.path for f in record.files}
-    if len(paths) != len(record.files):
-        yield "names a file twice"
     if {SAMPLES, SHA256SUMS} - paths:
         yield f"does not name {SAMPLES} and {SHA256SUMS}"
     units = [tuple(u.sets) for u in record.units]

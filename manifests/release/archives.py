@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 from ...errors import BuildError, VerificationError
 from ...files import open_regular
@@ -78,30 +77,23 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-class ArchiveWriter:
-    """Writes the members of an archive, one after the other."""
+def new_archive(file: BinaryIO) -> tarfile.TarFile:
+    """Return an archive that is written into a file; its end is written when it is closed."""
+    return tarfile.TarFile(fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK)
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._archive = tarfile.TarFile(
-            fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK
-        )
 
-    def add(self, name: str, size: int, content: Readable) -> None:
-        """Write a member of exactly `size` bytes.
+def add_member(archive: tarfile.TarFile, name: str, size: int, content: Readable) -> None:
+    """Write a member of exactly `size` bytes.
 
-        Raises
-        ------
-        BuildError
-            Other loaders could not take a member of this name.
-        """
-        if (problem := name_problem(name)) is not None:
-            raise BuildError(f"{printable(name)!r} {problem}, so it cannot go into an archive. Rename it in the source and build again.")
-        self._archive.addfile(_tar_info(name, size), content)
-        self._archive.getmembers().clear()  # they would be kept in memory until the end
-
-    def close(self) -> None:
-        """Write the archive's end."""
-        self._archive.close()
+    Raises
+    ------
+    BuildError
+        Other loaders could not take a member of this name.
+    """
+    if (problem := name_problem(name)) is not None:
+        raise BuildError(f"{printable(name)!r} {problem}, so it cannot go into an archive. Rename it in the source and build again.")
+    archive.addfile(_tar_info(name, size), content)
+    archive.getmembers().clear()  # they would be kept in memory until the end
 
 
 def _tar_info(name: str, size: int) -> tarfile.TarInfo:
@@ -110,13 +102,9 @@ def _tar_info(name: str, size: int) -> tarfile.TarInfo:
     return info
 
 
-def _padded(size: int, block: int = tarfile.BLOCKSIZE) -> int:
-    return size + -size % block
-
-
 def member_cost(name: str, size: int) -> int:
     """Return how many bytes a member takes."""
-    return len(_tar_info(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + _padded(size)
+    return len(_tar_info(name, size).tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")) + size + -size % tarfile.BLOCKSIZE
 
 
 @dataclass
@@ -126,7 +114,8 @@ class Member:
     archive: Path
     name: str
     size: int
-    _open: Callable[[], IO[bytes]]
+    _file: BinaryIO
+    _start: int
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes, at most `CHUNK` at a time.
@@ -137,9 +126,9 @@ class Member:
             There are fewer bytes.
         """
         remaining = self.size
-        stream = self._open()
+        self._file.seek(self._start)
         while remaining:
-            chunk = stream.read(min(remaining, CHUNK))
+            chunk = self._file.read(min(remaining, CHUNK))
             if not chunk:
                 raise BadArchive(self.archive, "is cut off", self.name)
             remaining -= len(chunk)
@@ -173,14 +162,9 @@ def read_members(archive: Path) -> Iterator[Member]:
                     problem = f"says that it has {info.size} bytes, beyond the archive's end"
                 if problem is not None:
                     raise BadArchive(archive, problem, info.name)
-                yield Member(archive, info.name, info.size, partial(_at, file, info.offset_data))
+                yield Member(archive, info.name, info.size, file, info.offset_data)
         except (tarfile.TarError, ValueError, RecursionError) as e:
             raise BadArchive(archive, f"is not a tar archive, or is cut or damaged: {e}") from None
         rest = file.read(tarfile.RECORDSIZE + 1)  # a second block of zeros, and up to a record that is filled up
         if len(rest) > tarfile.RECORDSIZE or rest.strip(b"\0"):  # most programs that unpack do not see another archive there
             raise BadArchive(archive, "has bytes behind its end: something was put behind the archive")
-
-
-def _at(file: BinaryIO, offset: int) -> BinaryIO:
-    file.seek(offset)
-    return file

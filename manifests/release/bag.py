@@ -15,7 +15,7 @@ from typing import Literal
 
 from ...digests import digits
 from ...quantities import size
-from ..checksums import sha256sums_bytes
+from ..checksums import sums_bytes
 from ..layout import SHA256SUMS
 from ..records.digests import sha256_bytes
 from ..records.markdown import markdown_code, markdown_text
@@ -70,13 +70,12 @@ class Bag:
 
 def tag_files(manifest: Manifest, archives: Sequence[PackedArchive], texts: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files of a bag but for its payload, SHA256SUMS last; `texts` are other files beside the payload, by name."""
-    payload = [FileRecord(path=a.path, bytes=a.file.bytes, sha256=a.file.sha256) for a in archives]
-    sums = sha256sums_bytes(payload)
+    sums = sums_bytes({a.path: a.file.sha256 for a in archives})
     info = {
         "Bag-Software-Agent": "corruptset",
         "External-Identifier": manifest.digest,
         "External-Description": f"{title(manifest)} ({manifest.name} {manifest.version})",
-        "Payload-Oxum": f"{sum(f.bytes for f in payload)}.{len(payload)}",
+        "Payload-Oxum": f"{sum(a.file.bytes for a in archives)}.{len(archives)}",
     }
     texts = {
         "bagit.txt": BAGIT,
@@ -84,9 +83,8 @@ def tag_files(manifest: Manifest, archives: Sequence[PackedArchive], texts: Mapp
         "manifest-sha256.txt": sums,
         **texts,
     }
-    tagged = {**texts, SHA256SUMS: sums}
-    tags = [FileRecord(path=path, bytes=len(data), sha256=sha256_bytes(data)) for path, data in tagged.items()]
-    return {**texts, "tagmanifest-sha256.txt": sha256sums_bytes(tags), SHA256SUMS: sums}
+    tags = {path: sha256_bytes(data) for path, data in {**texts, SHA256SUMS: sums}.items()}
+    return {**texts, "tagmanifest-sha256.txt": sums_bytes(tags), SHA256SUMS: sums}
 
 
 CARD = "card.md"

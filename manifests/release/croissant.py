@@ -175,17 +175,6 @@ def _add_set(document: CroissantDocument, set_id: str, count: int, top: str, pla
     document.add_records(set_id, f"The set {set_id}: {count} images, in the order of the samples.", joined)
 
 
-def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> dict[str, list[Any]]:
-    """Return the columns of the table of samples that are of labels; none where the source has none."""
-    if not manifest.classes:
-        return {}
-    return {
-        "label": [s.label for s in samples],
-        "class": [s.class_ for s in samples],
-        "folder": [manifest.classes[s.class_index].folder for s in samples],
-    }
-
-
 def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[str, list[Any]]:
     """Return the columns of the table of samples; ``file`` is an image's path in the folder of its set, the same in every set."""
     known = {f.path: f.sha256 for f in manifest.files}
@@ -194,13 +183,13 @@ def _table(root: Path, manifest: Manifest, places: Mapping[str, str]) -> dict[st
         if sha256_file(root / path) != known[path]:
             raise VerificationError(f"{root / path} is not what the records say. Run `corruptset verify` on the build.")
     samples = list(read_jsonl(root / SAMPLES, SampleRecord))
-    table: dict[str, list[Any]] = {
-        "index": [s.index for s in samples],
-        "id": [s.id for s in samples],
-        **_labels(manifest, samples),
-        "sha256": [s.sha256 for s in samples],
-        "pixels": [s.pixels for s in samples],
-    }
+    table: dict[str, list[Any]] = {"index": [s.index for s in samples], "id": [s.id for s in samples]}
+    if manifest.classes:
+        table["label"] = [s.label for s in samples]
+        table["class"] = [s.class_ for s in samples]
+        table["folder"] = [manifest.classes[s.class_index].folder for s in samples]
+    table["sha256"] = [s.sha256 for s in samples]
+    table["pixels"] = [s.pixels for s in samples]
     if first:
         rows = read_jsonl(root / set_path(first), ImageRecord)
         table["file"] = [f.path.removeprefix(f"{places[first]}/") for row in rows for f in row.files if f.row is None]

@@ -172,8 +172,8 @@ class ArchiveSizes:
         self._files = {f.path: f.bytes for f in manifest.files}
         sums = sum(len(f.path.encode()) + 67 for f in manifest.files) + 128
         common = {f.path: f.bytes for f in common_files(manifest)}
-        self._common = {**common, MANIFEST: (root / MANIFEST).stat().st_size, SHA256SUMS: sums}
-        self.base = END_COST + _RECORD_COST + sum(self._listed(path, size) for path, size in self._common.items())
+        common |= {MANIFEST: (root / MANIFEST).stat().st_size, SHA256SUMS: sums}
+        self.base = END_COST + _RECORD_COST + sum(self._listed(path, size) for path, size in common.items())
         """The most bytes that every archive has beside its sets."""
 
     def _member(self, path: str, size: int) -> int:
@@ -190,23 +190,16 @@ class ArchiveSizes:
         """Return the most bytes of each file of a unit in an archive; its rows are read."""
         return [self._member(f.path, f.bytes) for f in self.contents.files(self.root, unit)]
 
-    def bound(self, unit: Unit) -> int:
-        """Return the most bytes of a unit; its rows are not read."""
-        sets = [self.contents.sets[s] for s in unit]
-        containers = sum(f.bytes + _MOST_OVERHEAD for f in self.contents.containers[unit])
-        return self.rows(unit) + containers + sum(s.bytes + _MOST_OVERHEAD * s.files for s in sets)
+    def guess(self, unit: Unit, overhead: int) -> int:
+        """Return the bytes of a unit whose files take `overhead` beside their content; its rows are not read."""
+        single = sum(self.contents.sets[s].bytes for s in unit if self.contents.in_single_files(s))
+        return self.rows(unit) + sum(f.bytes for f in self.contents.containers[unit]) + single + self.contents.count(unit) * overhead
 
     def estimate(self, plans: Sequence[ArchivePlan], *, rows: bool = True) -> int:
         """Return about how many bytes all archives of a build have together; no rows are read. `rows`: that of metadata has them."""
-        common = sum(size + _MEAN_OVERHEAD for size in self._common.values()) + END_COST
-        of_rows = {unit: sum(self._files[set_path(s)] + _MEAN_OVERHEAD for s in unit) for unit in self.contents.units}
-        total = len(plans) * common + (sum(of_rows.values()) if rows else 0)
-        for unit in {tuple(unit.sets) for plan in plans for unit in plan.units}:
-            # a set's bytes are those of its images, which shards that hold them exceed
-            containers = sum(f.bytes for f in self.contents.containers[unit])
-            images = max(sum(self.contents.sets[s].bytes for s in unit), containers)
-            total += images + self.contents.count(unit) * _MEAN_OVERHEAD + of_rows[unit]
-        return total
+        units = {tuple(unit.sets) for plan in plans for unit in plan.units}
+        metadata = sum(map(self.rows, self.contents.units)) if rows else 0
+        return len(plans) * self.base + metadata + sum(self.guess(unit, _MEAN_OVERHEAD) for unit in units)
 
 
 def divide(sizes: ArchiveSizes, start: str, *, by: Division, family: Callable[[str], str], max_bytes: int) -> list[ArchivePlan]:
@@ -248,7 +241,7 @@ def _split(units: list[Unit], sizes: ArchiveSizes, max_bytes: int) -> list[list[
     def files(unit: Unit, first: int, stop: int) -> UnitRecord:
         return UnitRecord(sets=list(unit), first=first, count=stop - first, total=sizes.contents.count(unit))
 
-    if sizes.base + sum(map(sizes.bound, units)) <= max_bytes:
+    if sizes.base + sum(sizes.guess(unit, _MOST_OVERHEAD) for unit in units) <= max_bytes:
         return [[files(unit, 0, sizes.contents.count(unit)) for unit in units]]
     runs: list[list[UnitRecord]] = [[]]
     used = sizes.base

@@ -13,12 +13,14 @@ import shutil
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
+from tarfile import TarFile
 from typing import Any, BinaryIO, Literal
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ...progress import shows_progress, told
+from ..checksums import is_file_as
 from ..disk.atomic import replacing, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
@@ -30,8 +32,8 @@ from ..reader import DataSet
 from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
-from .archives import ArchiveWriter
-from .bag import PAYLOAD, Bag, PackedArchive, release_card, tag_files
+from .archives import add_member, new_archive
+from .bag import PAYLOAD, Bag, Lacks, PackedArchive, release_card, tag_files
 from .croissant import packed_croissant
 from .division import (
     ARCHIVE_SCHEMA,
@@ -126,20 +128,23 @@ def pack(
         raise IncompleteBuild(f"{root} is a part of a data set ({PARTIAL} says which). Unpack its other archives there, then pack it.")
     if out.resolve() == root.resolve() or root.resolve() in out.resolve().parents:
         raise BuildError(f"{out} is inside the build. Choose another --out.")
-    identity = canonical_sha256([_hash(root, MANIFEST), by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])])
+    identity = canonical_sha256(
+        [sha256_file(_plain(root, MANIFEST)), by, "tar", max_bytes, manifest_only, *([digests] if digests != "images" else [])]
+    )
     _check_target(out)
     busy = f"Another process is at work in {out} (`corruptset pack`). Wait for it to end, or choose another --out."
     with locked(out / WORK_FOLDER / "pack.lock", busy):
         finished = _finished_archives(out, identity)
         contents = Contents(manifest)
-        packer = _Packer(root, out / PAYLOAD, contents, not manifest_only, told(progress), rows=digests == "images")
+        lacks: Lacks = "nothing" if not manifest_only else "images" if digests == "images" else "rows"
+        packer = _Packer(root, out / PAYLOAD, contents, lacks, told(progress))
         sizes = ArchiveSizes(root, contents)
         # loaders that keep extracted archives by name, as mlcroissant does, need another name for other content
         start = f"{top_folder(manifest)}-{digits(identity)[:12]}"
         plans = [] if manifest_only else divide(sizes, start, by=by, family=family_of or (lambda name: "other"), max_bytes=max_bytes)
         plans.append(ArchivePlan(f"{start}-{METADATA}"))
         standing = sum(noted["bytes"] for name, noted in finished.items() if (out / PAYLOAD / name).exists())
-        wanted = sizes.estimate(plans, rows=packer.rows) - standing + (sum(s.bytes for s in manifest.sets) if parquet else 0)
+        wanted = sizes.estimate(plans, rows=lacks != "rows") - standing + (sum(s.bytes for s in manifest.sets) if parquet else 0)
         check_space(out, wanted, "the pack", "Free some space, or choose another --out.")
         _note(out, identity, finished)  # from now on, what stands here is known as this pack's
         (out / PAYLOAD).mkdir(exist_ok=True)
@@ -158,9 +163,7 @@ def pack(
         if parquet:
             write_parquet(DataSet(root), out / f"{PARQUET}{digits(identity)[:12]}", told(progress))
         samples = manifest.sets[0].count if manifest.sets else (root / SAMPLES).read_bytes().count(b"\n")
-        card = release_card(
-            manifest, archives, samples=samples, lacks=("rows" if digests == "sets" else "images") if manifest_only else "nothing"
-        )
+        card = release_card(manifest, archives, samples=samples, lacks=lacks)
         texts = {README: card, **packed_croissant(root, contents, archives)}
         tags = tag_files(manifest, archives, texts)
         sums = tags.pop(SHA256SUMS)
@@ -206,55 +209,41 @@ def _finished_archives(out: Path, identity: str) -> dict[str, Any]:
 
 def _standing(path: Path, noted: Mapping[str, Any] | None) -> FileRecord | None:
     """Return the record of an archive that still is as it was noted."""
-    if noted is None or not path.is_file() or path.stat().st_size != noted["bytes"] or sha256_file(path) != noted["sha256"]:
+    if noted is None or not is_file_as(path, noted["bytes"], noted["sha256"]):
         return None
-    return FileRecord(path=path.name, bytes=noted["bytes"], sha256=noted["sha256"])
+    return FileRecord(path=path.name, **noted)
 
 
-def _hash(root: Path, path: str) -> str:
+def _plain(root: Path, path: str) -> Path:
+    """Return the place of a file of the build that no link leads to."""
     if not plain_file(root, path):
-        raise VerificationError(f"{root / path} is missing, or a link is on the way to it. Run `corruptset verify` on the build.")
-    return sha256_file(root / path)
+        raise VerificationError(
+            f"{printable(str(root / path))} is missing, or a link is on the way to it. Run `corruptset verify` on the build."
+        )
+    return root / path
 
 
-class _CheckedFile:
-    """A file of a build that is read as its record says, or raises."""
+class _HashedFile:
+    """A file that is hashed while it is read."""
 
-    def __init__(self, file: BinaryIO, record: FileRecord) -> None:
-        self._file, self._record = file, record
-        self._hash = hashlib.sha256()
-        self._remaining = os.fstat(file.fileno()).st_size
-        if self._remaining != record.bytes:
-            raise VerificationError(
-                f"{printable(file.name)} has {self._remaining} bytes, the records say {record.bytes}. Run `corruptset verify` on the build "
-                "for everything that is wrong."
-            )
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.hash = file, hashlib.sha256()
 
     def read(self, size: int = -1, /) -> bytes:
-        data = self._file.read(self._remaining if size < 0 else min(size, self._remaining))
-        self._hash.update(data)
-        self._remaining -= len(data)
-        if not data or not self._remaining:
-            self.check()
+        data = self._file.read(size)
+        self.hash.update(data)
         return data
-
-    def check(self) -> None:
-        if self._remaining or digest_of(self._hash) != self._record.sha256:
-            raise VerificationError(
-                f"{printable(self._file.name)} has another hash than the records say. Build it again, or run `corruptset verify` for "
-                "everything that is wrong."
-            )
 
 
 class _Packer:
     """Writes archives of one build into a folder."""
 
-    def __init__(self, root: Path, folder: Path, contents: Contents, pixels: bool, progress: Progress, *, rows: bool) -> None:
-        self.root, self.folder, self.contents, self.pixels, self.rows = root, folder, contents, pixels, rows
+    def __init__(self, root: Path, folder: Path, contents: Contents, lacks: Lacks, progress: Progress) -> None:
+        self.root, self.folder, self.contents, self.lacks = root, folder, contents, lacks
         self.manifest = contents.manifest
         self.files = {f.path: f for f in self.manifest.files}
         for path in (MANIFEST, SHA256SUMS):  # nothing else records these two
-            self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=_hash(root, path))
+            self.files[path] = FileRecord(path=path, bytes=(root / path).stat().st_size, sha256=sha256_file(_plain(root, path)))
         line = f"{digits(self.files[MANIFEST].sha256)}  {MANIFEST}".encode()
         if line not in (root / SHA256SUMS).read_bytes().splitlines():
             raise VerificationError(
@@ -262,20 +251,19 @@ class _Packer:
             )
         self._progress = progress
         self._done = 0
-        self._total = sum(f.bytes for f in self.files.values()) + (sum(s.bytes for s in self.manifest.sets) if pixels else 0)
+        self._total = sum(f.bytes for f in self.files.values()) + (sum(s.bytes for s in self.manifest.sets) if lacks == "nothing" else 0)
 
     def write(self, name: str, plan: ArchivePlan) -> FileRecord:
         """Write an archive and return its record."""
         with replacing(self.folder / name) as part:
             with part.open("wb") as file:
-                writer = ArchiveWriter(file)
-                self._write_members(writer, plan)
-                writer.close()
+                with new_archive(file) as archive:
+                    self._write_members(archive, plan)
                 file.flush()
                 os.fsync(file.fileno())
             return FileRecord(path=name, bytes=part.stat().st_size, sha256=sha256_file(part))
 
-    def _write_members(self, writer: ArchiveWriter, plan: ArchivePlan) -> None:
+    def _write_members(self, archive: TarFile, plan: ArchivePlan) -> None:
         record = ArchiveRecord(
             schema_version=ARCHIVE_SCHEMA,
             archive=plan.name,
@@ -287,21 +275,23 @@ class _Packer:
         )
         top = top_folder(self.manifest)
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-        writer.add(f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
+        add_member(archive, f"{top}/archives/{plan.name}.json", len(data), BytesIO(data))
         for file in self.contents.archive_files(self.root, record):
-            path = self.root / file.path
-            if not plain_file(self.root, file.path):
-                raise VerificationError(f"{printable(str(path))} is missing, or a link. Run `corruptset verify` on the build.")
-            with path.open("rb") as opened:
-                checked = _CheckedFile(opened, file)
-                writer.add(f"{top}/{file.path}", file.bytes, checked)
-                checked.check()
+            with _plain(self.root, file.path).open("rb") as opened:
+                size, content = os.fstat(opened.fileno()).st_size, _HashedFile(opened)
+                if size == file.bytes:
+                    add_member(archive, f"{top}/{file.path}", size, content)
+                if size != file.bytes or digest_of(content.hash) != file.sha256:
+                    what = "another hash than the records say" if size == file.bytes else f"{size} bytes, the records say {file.bytes}"
+                    raise VerificationError(
+                        f"{printable(opened.name)} has {what}. Build it again, or run `corruptset verify` for everything that is wrong."
+                    )
             self._done += file.bytes
             self._progress("bytes", min(self._done, self._total), self._total)
 
     def _small_files(self, plan: ArchivePlan) -> list[FileRecord]:
-        sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets if self.rows)
+        sets = plan.sets if plan.units else tuple(s.id for s in self.manifest.sets if self.lacks != "rows")
         small = [SHA256SUMS, *(f.path for f in common_files(self.manifest))]
-        if not plan.units and self.pixels:
+        if not plan.units and self.lacks == "nothing":
             small += [path for path in (CONTACT, PAGE) if path in self.files]
         return [self.files[path] for path in (MANIFEST, *sorted(small), *map(set_path, sets))]

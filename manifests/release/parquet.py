@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...errors import BuildError
-from ..checksums import parse_sha256sums, sha256sums_bytes
+from ..checksums import parse_sha256sums, sums_bytes
 from ..disk.atomic import replacing, write_atomic
 from ..layout import SHA256SUMS
 from ..reader import DataSet
@@ -51,25 +51,24 @@ def check_parquet(manifest: Manifest) -> None:
 
 def write_parquet(data: DataSet, out: Path, progress: Progress) -> None:
     """Write a file for every set, and then their hashes."""
-    records = []
+    sums = {}
     out.mkdir(exist_ok=True)
     for done, record in enumerate(data.manifest.sets):
         progress("parquet", done, len(data.manifest.sets))
         path = out / f"{_name(record)}.parquet"
         with replacing(path) as part:
             _write_set(data[record.id], data, part)
-        records.append(FileRecord(path=path.name, bytes=path.stat().st_size, sha256=sha256_file(path)))
-    write_atomic(out / SHA256SUMS, sha256sums_bytes(records))
+        sums[path.name] = sha256_file(path)
+    write_atomic(out / SHA256SUMS, sums_bytes(sums))
 
 
 def parquet_files(release: Path) -> list[FileRecord]:
     """Return the Parquet files of a release; none where it was packed without."""
-    files = []
-    for sums in release.glob(f"{PARQUET}*/{SHA256SUMS}"):
-        known, _ = parse_sha256sums(sums.read_bytes())
-        paths = {f"{sums.parent.name}/{name}": sha256 for name, sha256 in known.items()}
-        files += [FileRecord(path=path, bytes=(release / path).stat().st_size, sha256=sha256) for path, sha256 in paths.items()]
-    return files
+    return [
+        FileRecord(path=f"{sums.parent.name}/{name}", bytes=(sums.parent / name).stat().st_size, sha256=sha256)
+        for sums in release.glob(f"{PARQUET}*/{SHA256SUMS}")
+        for name, sha256 in parse_sha256sums(sums.read_bytes())[0].items()
+    ]
 
 
 def _name(record: SetRecord) -> str:

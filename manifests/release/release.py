@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import VerificationError, listed
-from ..checksums import SUMS_CAP
+from ..checksums import SUMS_CAP, hash_problem
 from ..disk.jsonl import read_jsonl
 from ..disk.listing import plain_file
 from ..layout import MANIFEST, SAMPLES, SHA256SUMS, set_path
@@ -54,13 +54,13 @@ def read_release(data: DataSet, sets: Sequence[str]) -> Release:
     sums = data.path / SHA256SUMS
     if plain_file(data.path, SHA256SUMS) and sums.stat().st_size <= SUMS_CAP:  # it need not be there
         problems += sums_problems(data.manifest, sha256_file(data.path / MANIFEST), sums.read_bytes())
-    hashes = {f.path: f.sha256 for f in data.manifest.files}
+    files = {f.path: f for f in data.manifest.files}
     wanted = [s for s in data.manifest.sets if s.id in set(sets) and has_rows(data, s.id)]
     for path in [SAMPLES, *(set_path(s.id) for s in wanted)]:
         if not plain_file(data.path, path):
             problems.append(Problem(path, "missing", "a release without pixels has it beside manifest.json; fetch it"))
-        elif path in hashes and (sha256 := sha256_file(data.path / path)) != hashes[path]:
-            problems.append(Problem(path, "hash", f"has {sha256}, recorded is {hashes[path]}"))
+        elif path in files and (problem := hash_problem(data.path, files[path])) is not None:
+            problems.append(problem)
     _refuse(data, problems)
     problems += sample_problems(data.manifest, data.samples)
     pixels: dict[str, NDArray[np.uint8]] = {}

@@ -14,11 +14,9 @@ from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
 from ..records.models import Manifest, Record
 from ..records.parsing import record_or_mistakes
-from .bag import PackedArchive
+from .bag import PAYLOAD, PackedArchive
 
 INDEX = "archives.json"
-DATA = "data"
-"""The folder of archives."""
 INDEX_CAP = 64 << 20
 """Bytes of an index; one of 10,000 archives has some 3 MB."""
 
@@ -100,10 +98,10 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     index, mistakes = record_or_mistakes(ReleaseIndex, data)
     if index is None:
         raise VerificationError(f"{where} is not an index that `corruptset pack` writes:\n{listed(mistakes)}")
-    names = [INDEX, DATA, *(file.path.casefold() for file in index.files), *(a.name.casefold() for a in index.archives)]
+    names = [INDEX, PAYLOAD, *(file.path.casefold() for file in index.files), *(a.name.casefold() for a in index.archives)]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise VerificationError(
-            f"{where} names a file twice, itself or the folder {DATA} as a file (capitals aside): {first_few(twice)}. "
+            f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): {first_few(twice)}. "
             "Do not use this release."
         )
     return index

@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...digests import digest_of
 from ...errors import BuildError, VerificationError, listed
 from ...progress import shows_progress, told
+from ..checksums import is_file_as
 from ..disk.atomic import fsync_folder, name_target, write_atomic
 from ..disk.jsonl import json_line, read_jsonl
 from ..disk.lock import locked
@@ -25,7 +25,7 @@ from ..disk.remote import local_folder
 from ..disk.space import check_space
 from ..layout import CONTACT, IMAGES, MANIFEST, PAGE, PARTIAL, SAMPLES, SETS, UNPACK_STATE, WORK_FOLDER
 from ..partial import Partial, Span, load_partial
-from ..records.digests import sha256_bytes, sha256_file
+from ..records.digests import sha256_bytes
 from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress, printable
 from ..verify.rules import sample_problems
@@ -65,32 +65,6 @@ class Unpacked:
     def __repr__(self) -> str:
         sets = f"{len(self.sets)} whole sets, {len(self.absent)} absent"
         return f"<Unpacked {self.path}: {sets}, {self.written:,} files written, {self.kept:,} kept, {self.digest}>"
-
-
-@dataclass
-class _Present:
-    """Which sets of a data set are on the disk: whole ones and, by a unit's first set, runs of files of the others."""
-
-    sets: set[str]
-    pieces: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-
-    def add(self, unit: UnitRecord) -> None:
-        """Add a run of files; runs that meet become one, and a unit that is whole becomes its sets."""
-        runs = sorted([*self.pieces.pop(unit.sets[0], []), (unit.first, unit.first + unit.count)])
-        joined = runs[:1]
-        for start, stop in runs[1:]:
-            if start <= joined[-1][1]:
-                joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
-            else:
-                joined.append((start, stop))
-        if joined == [(0, unit.total)]:
-            self.sets |= set(unit.sets)
-        elif not self.sets >= set(unit.sets):
-            self.pieces[unit.sets[0]] = joined
-
-    def record(self, manifest: Manifest, sha256: str) -> Partial:
-        pieces = {s: [Span(first=a, count=b - a) for a, b in runs] for s, runs in sorted(self.pieces.items())}
-        return Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sorted(self.sets), pieces=pieces)
 
 
 @shows_progress("unpack")
@@ -136,23 +110,22 @@ def unpack(archives: Sequence[Path | str], out: Path | str, *, progress: Progres
             stray.unlink()
         unpacker = _Unpacker(root, contents, told(progress), sum(head.archive.stat().st_size for head in heads))
         present = _read_present(root, manifest, sha256)
-        state = root / UNPACK_STATE
-        write_atomic(state, json_line(present.record(manifest, sha256)))
+        write_atomic(root / UNPACK_STATE, json_line(present))
         for path in (MANIFEST, PARTIAL):
             (root / path).unlink(missing_ok=True)
         for head in heads:
             unpacker.unpack(head)
             for unit in head.record.units:
-                present.add(unit)
-            write_atomic(state, json_line(present.record(manifest, sha256)))
+                present = _grown(present, unit)
+            write_atomic(root / UNPACK_STATE, json_line(present))
         if problems := [p.detail for p in sample_problems(manifest, list(read_jsonl(root / SAMPLES, SampleRecord)))]:
             raise VerificationError(f"{root / SAMPLES} contradicts the manifest:\n{listed(problems)}\nDo not use these archives.")
         absent = [s.id for s in manifest.sets if s.id not in present.sets]
         if absent or any(f.path in (CONTACT, PAGE) and not (root / f.path).exists() for f in manifest.files):
-            write_atomic(root / PARTIAL, json_line(present.record(manifest, sha256)))
+            write_atomic(root / PARTIAL, json_line(present))
         write_atomic(root / MANIFEST, manifest_bytes)
         shutil.rmtree(root / WORK_FOLDER)
-    return Unpacked(root, manifest.digest, sorted(present.sets), absent, unpacker.written, unpacker.kept)
+    return Unpacked(root, manifest.digest, present.sets, absent, unpacker.written, unpacker.kept)
 
 
 def _archives_of(path: Path) -> list[Path]:
@@ -196,14 +169,31 @@ def _check_space(root: Path, heads: Sequence[ArchiveHead]) -> None:
     check_space(root, needed, "what is in the archives", "Free some space, choose another --out, or unpack fewer archives.")
 
 
-def _read_present(root: Path, manifest: Manifest, sha256: str) -> _Present:
+def _read_present(root: Path, manifest: Manifest, sha256: str) -> Partial:
     """Return what earlier calls unpacked, as they noted it."""
     noted = load_partial(root, UNPACK_STATE) or load_partial(root)
     if noted is None:
-        return _Present({s.id for s in manifest.sets} if (root / MANIFEST).exists() else set())
+        sets = sorted(s.id for s in manifest.sets) if (root / MANIFEST).exists() else []
+        return Partial(schema_version=1, digest=manifest.digest, manifest=sha256, sets=sets, pieces={})
     if noted.manifest != sha256:
         raise BuildError(f"{root} holds a part of another data set than these archives. Choose another --out.")
-    return _Present(set(noted.sets), {s: [(p.first, p.first + p.count) for p in spans] for s, spans in noted.pieces.items()})
+    return noted
+
+
+def _grown(present: Partial, unit: UnitRecord) -> Partial:
+    """Return what is there with a run of files more; runs that meet become one, and a unit that is whole becomes its sets."""
+    sets, pieces = set(present.sets), dict(present.pieces)
+    earlier = [(span.first, span.first + span.count) for span in pieces.pop(unit.sets[0], [])]
+    joined: list[tuple[int, int]] = []
+    for first, stop in sorted([*earlier, (unit.first, unit.first + unit.count)]):
+        if joined and first <= joined[-1][1]:
+            first, stop = joined[-1][0], max(stop, joined.pop()[1])
+        joined.append((first, stop))
+    if joined == [(0, unit.total)]:
+        sets |= set(unit.sets)
+    elif not sets >= set(unit.sets):
+        pieces[unit.sets[0]] = [Span(first=first, count=stop - first) for first, stop in joined]
+    return present.model_copy(update={"sets": sorted(sets), "pieces": dict(sorted(pieces.items()))})
 
 
 class _Unpacker:
@@ -220,9 +210,7 @@ class _Unpacker:
         """Unpack an archive."""
         top = top_folder(self.contents.manifest)
         members = read_members(head.archive)
-        record = next(members, None)
-        if record is None or record.name != f"{top}/archives/{head.record.archive}.json":
-            raise BadArchive(head.archive, "has changed since it was opened")
+        next(members, None)  # the record, which was read
         for file in self.contents.archive_files(self.root, head.record):
             member = expected_member(head.archive, members, f"{top}/{file.path}", file)
             if file.path != MANIFEST:
@@ -235,7 +223,9 @@ class _Unpacker:
     def _write(self, member: Member, file: FileRecord) -> None:
         target = self.root / file.path
         self._make_folder(target.parent)
-        if self._stands(target, file):
+        if target.is_dir() and not target.is_symlink():
+            raise BuildError(f"{printable(str(target))} is a folder, where a file of the data set belongs. Remove it and unpack again.")
+        if is_file_as(target, file.bytes, file.sha256) and not target.is_symlink():
             self.kept += 1
             return
         synced = not file.path.startswith(IMAGES)  # as in a build, single images are not synced one by one
@@ -261,15 +251,6 @@ class _Unpacker:
             fsync_folder(target.parent)
         self.written += 1
 
-    def _stands(self, target: Path, file: FileRecord) -> bool:
-        try:
-            info = target.lstat()
-        except FileNotFoundError:
-            return False
-        if stat.S_ISDIR(info.st_mode):
-            raise BuildError(f"{printable(str(target))} is a folder, where a file of the data set belongs. Remove it and unpack again.")
-        return stat.S_ISREG(info.st_mode) and info.st_size == file.bytes and sha256_file(target) == file.sha256
-
     def _make_folder(self, folder: Path) -> None:
         """Make a folder below the root; a link in its place is not followed."""
         if folder in self._folders:
@@ -278,7 +259,7 @@ class _Unpacker:
         try:
             folder.mkdir()
         except FileExistsError:
-            if not stat.S_ISDIR(folder.lstat().st_mode):
+            if folder.is_symlink() or not folder.is_dir():
                 raise BuildError(
                     f"{printable(str(folder))} is a link or file, where a folder of the data set belongs. Remove it."
                 ) from None

@@ -96,9 +96,8 @@ def test_addresses(bag: Bag, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> N
     for end in ("", "/", "/archives.json", "/archives.json?x=1", "?x=1"):
         remote = remote_of(server.url + end)
         with remote.open("bagit.txt", 5) as reply:
-            taken = memoryview(bytearray(99))
-            count = reply.read(taken)
-        assert (remote.name, reply.start, bytes(taken[:count])) == (server.url, 5, (bag.path / "bagit.txt").read_bytes()[5:])
+            taken = b"".join(bytes(chunk) for chunk in reply.chunks)
+        assert (remote.name, reply.start, taken) == (server.url, 5, (bag.path / "bagit.txt").read_bytes()[5:])
     server.faults = Faults(status={"bagit.txt": [416]})
     with pytest.raises(Unreachable) as failed, remote.open("bagit.txt", 999):
         pass
@@ -156,5 +155,4 @@ def test_the_body_of_a_redirect_is_not_read(bag: Bag, serve: Serve) -> None:
 def test_what_follows_the_last_chunk_is_not_read() -> None:
     begin = OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
     with endless(begin, b"X: y\r\n", 0.0) as url, remote_of(url).open("archives.json") as reply:
-        taken = memoryview(bytearray(9))
-        assert (reply.read(taken), reply.read(taken[5:]), bytes(taken[:5])) == (5, 0, b"hello")
+        assert [bytes(chunk) for chunk in reply.chunks] == [b"hello"]

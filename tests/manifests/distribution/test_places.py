@@ -154,9 +154,7 @@ def test_any_file_system_of_fsspec(root: Path, bag: Bag, tmp_path: Path, monkeyp
         version = reply.version
     for known, start in ((version, 5), ("another", 0)):
         with opened.open("README.md", 5, known) as reply:
-            pieces, buffer = b"", memoryview(bytearray(999))
-            while count := reply.read(buffer):
-                pieces += buffer[:count]
+            pieces = b"".join(bytes(chunk) for chunk in reply.chunks)
         assert (reply.start, reply.total, pieces) == (start, len(text), text[start:])
     memory.rm("/a", recursive=True)
     with pytest.raises(ReleaseError, match="is not there"):

@@ -14,7 +14,7 @@ import pytest
 from packs import IMAGE, ODD, OUTSIDE, RECORD, TOP, Members, refused, write_archive
 
 from corruptset.errors import CorruptsetError
-from corruptset.manifests.release.archives import ArchiveWriter, BadArchive, name_problem, read_members
+from corruptset.manifests.release.archives import BadArchive, add_member, name_problem, new_archive, read_members
 from corruptset.manifests.release.unpack import unpack
 
 
@@ -30,7 +30,7 @@ def test_names_that_lead_out_or_are_odd(good: Members, tmp_path: Path, name: str
 @pytest.mark.parametrize("name", OUTSIDE + ODD, ids=lambda n: repr(n)[:40])
 def test_such_names_are_not_packed_either(name: str) -> None:
     with pytest.raises(CorruptsetError, match="cannot go into an archive"):
-        ArchiveWriter(io.BytesIO()).add(name, 3, io.BytesIO(b"abc"))
+        add_member(new_archive(io.BytesIO()), name, 3, io.BytesIO(b"abc"))
 
 
 def test_a_refusal_names_the_member_in_print(good: Members, tmp_path: Path) -> None:
