@@ -131,7 +131,7 @@ def _printed(model: str, cv_percent: float, mean: float, clean: float) -> dict[s
     tables = ("families", "aude", "ce", "relative_ce", "profiles", "fragile", "style", "worst_case", "intervals")
     empty: dict[str, Any] = {name: {} for name in tables}
     of_names = {"names": 0, "mean_accuracy": mean, "cv_percent": cv_percent, "mean_accuracy_interval": None, "cv_percent_interval": None}
-    of_sets = {"distinct": 0, "distinct_mean_accuracy": mean, "distinct_cv_percent": None, "order_effects": []}
+    of_sets: dict[str, Any] = {"distinct": 0, "distinct_mean_accuracy": mean, "distinct_cv_percent": None, "order_effects": []}
     scored = {"n": 0, "accuracy": clean, "top5": None, "rank": None, "probability": None, "interval": None}
     known = {"schema_version": SCORES_VERSION, "digest": PRINTED, "name": "a printed table", "model": model, "samples": 0, "notes": []}
     missing = dict.fromkeys(name for name in Scores.model_fields if name not in empty)
@@ -148,7 +148,7 @@ def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[
     """
     names = [name.strip() for name in given.split(",")] if isinstance(given, str) else list(given)
     try:
-        cv, mean = (float(value) for value in names)
+        cv, mean = (float(str(value)) for value in names)
         point = Reference(cv, mean / 100, f"CV {cv:g} %, mean accuracy {mean:g} %")
     except (TypeError, ValueError):
         of = {e.label: t for e in entries if (t := e.scores.two_factor) is not None and t.cv_percent is not None}
