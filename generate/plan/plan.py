@@ -161,7 +161,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
     samples = [one.sample for one in few[:MOST_SAMPLES]] if spec.in_regions else spec.selected
     measured = measure(spec, sets, samples, few[0].sample)
-    memory = BASE_MEMORY
+    memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
     stores = spec.store_bytes(probed)

@@ -60,6 +60,7 @@ class RowSource(Source):
         self.files = tuple(files)
         self.read, self.arguments = read, arguments
         self.classes, tables = self._rows()
+        self.held_bytes = sum(table.images.nbytes for table in tables if not isinstance(table.images, np.memmap))
         self.firsts = [0]
         samples: list[Sample] = []
         rows_of: Counter[str] = Counter()

@@ -83,6 +83,8 @@ class Source(Protocol):
     """Which files are images, where that was given."""
     notes: tuple[tuple[str, str], ...] = ()
     """What was found wrong while listing, as (path, reason): files that have no id of their own and so are no samples."""
+    held_bytes: int = 0
+    """What each process that loads samples keeps in memory."""
 
     def other_bytes(self) -> int:
         """Return how many bytes `other_files` have."""

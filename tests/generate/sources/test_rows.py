@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from corruptset.errors import SourceError
 from corruptset.generate.build import build
+from corruptset.generate.plan.plan import plan
 from corruptset.generate.sources.check import check
 from corruptset.generate.sources.source import BadSample, open_source
 
@@ -198,3 +199,17 @@ def test_a_batch_is_held_once(tmp_path, form):
     assert good == 12_000
     held = images.nbytes * (5 / 2 if form == "text" else 1)  # text takes three bytes for two in its pickle, and lies beside it
     assert grown < held + (16 << 20)
+
+
+def test_the_plan_counts_the_rows_that_each_worker_holds(tmp_path):
+    images, labels = a.crops(40)
+    a.tar(tmp_path / "cifar-10-python.tar.gz", a.ten_python((images, labels)), "w:gz")
+    source = open_source(f"cifar10:{tmp_path}/cifar-10-python.tar.gz")
+    assert source.held_bytes == images.nbytes
+    asked = {"sets": ["contrast/1"], "samples": 8, "jobs": 1}
+    more = plan("cifar10-c", source, **asked).memory_per_worker
+    source.held_bytes = 0
+    assert more == plan("cifar10-c", source, **asked).memory_per_worker + images.nbytes
+    np.save(tmp_path / "images.npy", images)
+    np.save(tmp_path / "labels.npy", labels)
+    assert open_source(f"npy:{tmp_path}/images.npy", labels=tmp_path / "labels.npy").held_bytes == 0  # it is mapped
