@@ -12,6 +12,7 @@ from pathlib import Path
 from ...errors import BuildError, CorruptsetError, Interrupted, MachineError
 from ...interruption import interruption
 from ...processes import fill_standard_descriptors
+from ..work.pool import machine_error
 
 UNMADE = {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 """Why a folder cannot be made that is to be somewhere else."""
@@ -43,10 +44,7 @@ def resumable(out: Path) -> Iterator[Place]:
                 raise
             if isinstance(e, OSError):
                 if os.path.lexists(place.directory) or e.errno not in UNMADE:
-                    raise MachineError(
-                        f"The build stopped: {e.strerror or e} ({e.filename or where}). What was committed stands: free the space or mend "
-                        "the path, and run the same command again to resume."
-                    ) from e
+                    raise machine_error(e, where) from e
                 raise BuildError(f"{e.filename or where} cannot be made: {e.strerror}. Nothing was written; choose another --out.") from e
             if isinstance(e, MemoryError):
                 raise MachineError(

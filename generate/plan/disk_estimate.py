@@ -87,15 +87,21 @@ def _stored(sink: Sink, one: Made, runs: Sequence[Run]) -> int:
 
 def _frames(made: Sequence[Made], sink: Sink, runs: Sequence[Run]) -> float:
     """Return what HDF5 adds to the images of one set in all its shards."""
-    count, shape = min(runs[0].count, _SHARD_ROWS), made[0].shape
-    rows = [made[i % len(made)].encoded for i in range(count)]
-    pieces = shard_pieces(
-        [bytes(n) for n in rows] if sink.encodes else np.zeros((count, *shape), np.uint8),
-        labels=[0] * count, indices=range(count), pixels=["0" * 64] * count, set_id=made[0].set_id, build=sink.title, encoding="raw",
-    )  # fmt: skip
-    frame = sum(map(len, pieces)) - (sum(rows) if sink.encodes else count * prod(shape))
-    more = runs[0].count - count
-    return (frame + more * (frame / count if sink.encodes else _COLUMNS)) * len(runs)
+    by_set: dict[str, list[Made]] = {}
+    for one in made:
+        by_set.setdefault(one.set_id, []).append(one)
+    added = []
+    for set_id, images in by_set.items() if sink.encodes else list(by_set.items())[:1]:
+        count = min(runs[0].count, _SHARD_ROWS)
+        rows = [images[i % len(images)].encoded for i in range(count)]
+        pieces = shard_pieces(
+            [bytes(n) for n in rows] if sink.encodes else np.zeros((count, *images[0].shape), np.uint8),
+            labels=[0] * count, indices=range(count), pixels=["0" * 64] * count, set_id=set_id, build=sink.title, encoding="raw",
+        )  # fmt: skip
+        frame = sum(map(len, pieces)) - (sum(rows) if sink.encodes else count * prod(images[0].shape))
+        more = runs[0].count - count
+        added.append(frame + more * (frame / count if sink.encodes else _COLUMNS))
+    return fmean(added) * len(runs)
 
 
 def _sheet(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:

@@ -60,9 +60,7 @@ def run(
     Raises
     ------
     MachineError
-        Workers die again and again.
-    OSError
-        The disk fails.
+        Workers die again and again, or the disk fails.
     KeyboardInterrupt
         Handed on after the workers were stopped.
     """
@@ -81,8 +79,18 @@ def run(
                 done(process(job, part, count))
         else:
             _run_in_workers(replace(job, parent=os.getpid()), list(parts), workers, done, made)
+    except OSError as e:
+        raise machine_error(e, job.directory) from e
     finally:
         forget()
+
+
+def machine_error(error: OSError, directory: object) -> MachineError:
+    """Return what to say when the disk or the system fails."""
+    return MachineError(
+        f"The build stopped: {error.strerror or error} ({error.filename or directory}). What was committed stands: free the space or mend "
+        "the path, and run the same command again to resume."
+    )
 
 
 def start_early(workers: Workers, build: Build) -> None:
