@@ -71,13 +71,15 @@ class Workers:
 
         It is done in this process, when it is asked for, where there are no workers or they were killed.
         """
-        from concurrent.futures.process import BrokenProcessPool
 
         def here() -> T:
             return call(*arguments, **keywords)
 
         if self._pool is None:
             return here
+        # imported here: a process that works alone needs no multiprocessing
+        from concurrent.futures.process import BrokenProcessPool
+
         try:
             future = self.submit(call, *arguments, **keywords)
         except BrokenProcessPool:

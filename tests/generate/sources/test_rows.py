@@ -212,4 +212,4 @@ def test_the_plan_counts_the_rows_that_each_worker_holds(tmp_path):
     assert more == plan("cifar10-c", source, **asked).memory_per_worker + images.nbytes
     np.save(tmp_path / "images.npy", images)
     np.save(tmp_path / "labels.npy", labels)
-    assert open_source(f"npy:{tmp_path}/images.npy", labels=tmp_path / "labels.npy").held_bytes == 0  # it is mapped
+    assert open_source(f"npy:{tmp_path}/images.npy,{tmp_path}/labels.npy").held_bytes == 0  # it is mapped
