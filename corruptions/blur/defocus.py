@@ -83,26 +83,38 @@ def _disk_row(prefix, y, height, pad, channels, runs, out):  # type: ignore[no-u
 
 
 @inlined
-def _folded_columns(prefix, y, height, pad, channels, runs, lowest, folded, sums, values, out):  # type: ignore[no-untyped-def]
+def _slide_columns(image, y, run, columns, sums):  # type: ignore[no-untyped-def]
+    """Move the sums over rows y - run .. y + run, a column each, on from the row above; at row 0 they are new."""
+    height, width, channels = image.shape
+    pad = (columns.size - width) // 2 * channels
+    middle = sums[pad : pad + width * channels]
+    if y == 0:
+        middle[:] = 0
+        for d in range(-run, run + 1):
+            row = image[_mirror(d, height)].reshape(-1)
+            for j in range(np.uint64(middle.size)):
+                middle[j] += np.int32(row[j])
+    else:
+        enters = image[_mirror(y + run, height)].reshape(-1)
+        leaves = image[_mirror(y - 1 - run, height)].reshape(-1)
+        for j in range(np.uint64(middle.size)):
+            middle[j] += np.int32(enters[j]) - np.int32(leaves[j])
+    for x in range(pad // channels):
+        before, after = columns[x] * channels, columns[columns.size - 1 - x] * channels
+        for c in range(channels):
+            sums[x * channels + c] = middle[before + c]
+            sums[sums.size - (x + 1) * channels + c] = middle[after + c]
+
+
+@inlined
+def _folded_columns(image, y, pad, columns, runs, lowest, folded, sums, out):  # type: ignore[no-untyped-def]
     """Write what the folding at the left and right of the window adds at row `y`, before the vertical gaussian."""
     n = out.size
-    depth = prefix.shape[0]
+    channels = image.shape[2]
     out[:] = 0.0
-    sums[:] = 0
-    done = -1
     for h in range(runs.size - 1, lowest - 1, -1):
-        while done < runs[h]:
-            done += 1
-            a = prefix[_mirror(y + done, height) % depth]
-            for j in range(sums.size):
-                sums[j] += a[j]
-            if done > 0:
-                a = prefix[_mirror(y - done, height) % depth]
-                for j in range(sums.size):
-                    sums[j] += a[j]
-        following = sums[channels:]
-        for j in range(values.size):
-            values[j] = following[j] - sums[j]
+        values = sums[h - lowest]
+        _slide_columns(image, y, runs[h], columns, values)
         for t in range(folded.shape[0]):
             if folded[t, 1] == h:
                 weight = folded[t, 2]
@@ -110,8 +122,9 @@ def _folded_columns(prefix, y, height, pad, channels, runs, lowest, folded, sums
                 right = values[o : o + n]
                 o = (pad - np.int64(folded[t, 0])) * channels
                 left = values[o : o + n]
+                # In 32 bits, as numba would not have it by itself: a processor turns eight of these into doubles at once.
                 for j in range(n):
-                    out[j] += weight * np.float64(left[j] + right[j])
+                    out[j] += weight * np.float64(np.int32(left[j] + right[j]))
 
 
 @inlined
@@ -130,7 +143,7 @@ def _add_folded_rows(prefix, y, height, pad, channels, runs, folded, out):  # ty
         a0 = a[o : o + n]
         b0 = b[o : o + n]
         for j in range(n):
-            out[j] += weight * np.float64((a1[j] - a0[j]) + (b1[j] - b0[j]))
+            out[j] += weight * np.float64(np.int32((a1[j] - a0[j]) + (b1[j] - b0[j])))
 
 
 @inlined
@@ -162,8 +175,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
     prefix = np.empty((min(2 * (pad + p) + 1, height), (columns.size + 1) * channels), np.int32)
     disks = np.empty((2 * p + 1, n), np.int32)
     sides = np.zeros((2 * p + 1, n), np.float64)
-    sums = np.empty(prefix.shape[1], np.int32)
-    values = np.empty(prefix.shape[1] - channels, np.int32)
+    sums = np.empty((runs.size - lowest, columns.size * channels), np.int32)
     across = np.empty(n + 2 * p * channels, np.float64)
     total = np.empty(n, np.float64)
     inner = across[p * channels : p * channels + n]
@@ -185,7 +197,7 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
                 _disk_row(prefix, summed, height, pad, channels, runs, disks[summed % disks.shape[0]])
                 if folded.shape[0] > 0:
                     row = sides[summed % disks.shape[0]]
-                    _folded_columns(prefix, summed, height, pad, channels, runs, lowest, folded, sums, values, row)
+                    _folded_columns(image, summed, pad, columns, runs, lowest, folded, sums, row)
                 summed += 1
             _gaussian_rows(disks, y, height, taps, inner)
             if folded.shape[0] > 0:
