@@ -12,6 +12,7 @@ from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
+from ..lanes import RUN, stretch
 from ..registry import Images, Parameter, corruption
 from ..rounding import ROUNDING, half
 
@@ -61,16 +62,15 @@ def _grids(side: int, stop: float, step: float) -> tuple[NDArray[np.int64], NDAr
 
 
 @inlined
-def _stretch_row(source, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
-    """Interpolate along a row. Within a run the source moves along with the target, so its values are taken side by side."""
+def _stretch_row(source, start, index, part, runs, channels, out):  # type: ignore[no-untyped-def]
+    """Interpolate along the row that begins at `start`. Within a run the source moves along with the target, so its values are taken side
+    by side; what is written beyond the end of one, the next overwrites."""
     r = 0
     while runs[r] < index.size:
         begin, end = runs[r] * channels, runs[r + 1] * channels
-        at, size = index[runs[r]] * channels, end - begin
-        left, right = source[at : at + size], source[at + channels : at + channels + size]
-        share, target = part[begin:end], out[begin:end]
-        for j in range(np.uint64(size)):
-            target[j] = left[j] + share[j] * (right[j] - left[j])
+        at = start + index[runs[r]] * channels - begin
+        for to in range(begin, end, RUN):
+            stretch(source, np.uint64(at + to), np.uint64(channels), part, out, np.uint64(to))
         r += 1
 
 
@@ -92,7 +92,7 @@ def _average(image, rows, row_parts, columns, column_parts, runs, half, unit, st
                 first = rows[g, y]
                 fresh = first if y == 0 or rows[g, y - 1] < first - 1 else rows[g, y - 1] + 2
                 for row in range(fresh, first + 2):
-                    _stretch_row(unit[row * n : (row + 1) * n], columns[g], column_parts[g], runs[g], channels, stretched[g, row & 1])
+                    _stretch_row(unit, row * n, columns[g], column_parts[g], runs[g], channels, stretched[g, row & 1])
             above, below = stretched[f, rows[f, y] & 1], stretched[f, (rows[f, y] + 1) & 1]
             t = row_parts[f, y]
             if f + 1 < factors:
@@ -114,8 +114,8 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
     count, height, width, channels = images.shape
     out = np.empty_like(images)
     n = width * channels
-    unit = np.empty(height * n, np.float32)
-    stretched = np.empty((rows.shape[0], 2, n), np.float32)
+    unit = np.empty(height * n + 2 * RUN, np.float32)
+    stretched = np.empty((rows.shape[0], 2, n + RUN), np.float32)
     total = np.empty(n, np.float32)
     for i in range(count):
         _average(images[i], rows, row_parts, columns, column_parts, runs, half, unit, stretched, total, out[i])
@@ -143,5 +143,5 @@ def zoom_blur(images: Images, keys: Keys, *, stop: float, step: float, rounding:
     """
     rows, row_parts, _ = _grids(images.shape[1], stop, step)
     columns, column_parts, runs = _grids(images.shape[2], stop, step)
-    parts = np.repeat(column_parts, images.shape[3], axis=1)
+    parts = np.pad(np.repeat(column_parts, images.shape[3], axis=1), ((0, 0), (0, RUN)))
     return np.asarray(_zoom(images, rows, row_parts, columns, parts, runs, np.float32(half(rounding))))

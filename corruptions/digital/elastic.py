@@ -74,10 +74,10 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
     """Sample each image at its affine map of the grid, bilinearly; reflected about the outermost centres, or black outside.
 
     Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2) or
-    (1, 3, 2), `warped` float32 (N, H * W * C), 0..1.
+    (1, 3, 2), `warped` float32 (N, H * W * C + 1), 0..1.
     """
     count, height, width, channels = images.shape
-    plain = np.empty(height * width * channels, np.float32)
+    plain = np.empty(height * width * channels + 1, np.float32)
     across_x = np.empty(width, np.int64)
     across_y = np.empty(width, np.int64)
     band = _band(height, width)
@@ -118,7 +118,7 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
             inside = corners(ix[:size], iy[:size], CENTRES, height, width, channels, near, at)
             if black and not inside:
                 blacken(ix[:size], iy[:size], False, height, width, weights)
-            interpolate(plain, at, weights, channels, warped[i, top * width * channels : bottom * width * channels])
+            interpolate(plain, at, weights, channels, size, warped[i, top * width * channels :])
 
 
 @inlined
@@ -132,7 +132,7 @@ def _whole(values, half, out):  # type: ignore[no-untyped-def]
 def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ignore[no-untyped-def]
     """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the outermost centres.
 
-    `warped` is float32 (N, H * W * C), the fields are (N, H, W) or (1, H, W), `out` is uint8 (N, H, W, C).
+    `warped` is float32 (N, H * W * C + 1), the fields are (N, H, W) or (1, H, W), `out` is uint8 (N, H, W, C).
     """
     count, height, width, channels = out.shape
     band = _band(height, width)
@@ -146,15 +146,11 @@ def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ign
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     near = np.empty((2, band * width), np.int32)
     at = np.empty((4, band * width), np.uint32)
-    sampled = np.empty(band * width * channels, np.float32)
-    # In doubles, so that not each of a pixel's four readings is converted
-    image = np.empty(height * width * channels, np.float64)
+    sampled = np.empty(band * width * channels + 1, np.float32)
     for i in range(count):
         if alpha == 0.0:
             _whole(warped[i], half, out[i].reshape(-1))
             continue
-        for p in range(image.size):
-            image[p] = warped[i, p]
         field_x, field_y = fields_x[min(i, fields_x.shape[0] - 1)], fields_y[min(i, fields_y.shape[0] - 1)]
         for top in range(0, height, band):
             bottom = min(top + band, height)
@@ -173,9 +169,8 @@ def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ign
             inside = corners(ix[:size], iy[:size], EDGES, height, width, channels, near, at)
             if black and not inside:
                 blacken(ix[:size], iy[:size], True, height, width, weights)
-            samples = sampled[: size * channels]
-            interpolate(image, at, weights, channels, samples)
-            _whole(samples, half, out[i, top:bottom].reshape(-1))
+            interpolate(warped[i], at, weights, channels, size, sampled)
+            _whole(sampled, half, out[i, top:bottom].reshape(-1))
 
 
 @kernel
@@ -252,7 +247,7 @@ def elastic_transform(
     for batch in portions(len(images), _BUFFERS * height * width):
         samples = keys.samples[batch]
         offsets = (_uniforms(6, keys.stage, samples, _POINTS) if points is None else points).reshape(-1, 3, 2)
-        warped = np.empty((len(samples), images[0].size), np.float32)
+        warped = np.empty((len(samples), images[0].size + 1), np.float32)
         _warp(images[batch], offsets, float(affine), border == "black", warped)
         moves = field(field_x, samples, _FIELD_X), field(field_y, samples, _FIELD_Y)
         _displace(warped, *moves, float(alpha), border == "black", np.float32(half(rounding)), out[batch])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import inlined, kernel
+from ..lanes import mix
 
 # What is reflected about; not True and False, each of which numba would compile `corners` for
 EDGES, CENTRES = np.int32(0), np.int32(1)
-_1 = np.uint64(1)
-_2 = np.uint64(2)
 
 
 @inlined
@@ -74,19 +73,15 @@ def blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-d
 
 
 @inlined
-def interpolate(flat, at, weights, channels, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels of a flat image, as many as `out` holds."""
+def interpolate(flat, at, weights, channels, count, out):  # type: ignore[no-untyped-def]
+    """Write the weighted sums of four pixels of a flat image, for `count` pixels. Of three channels, both arrays have room for one more."""
     a, b, c, d = at[0], at[1], at[2], at[3]
     w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
     if channels == 3:
-        for x in range(np.uint64(out.size // 3)):
+        for x in range(np.uint64(count)):
             p, q, r, s = np.uint64(a[x]), np.uint64(b[x]), np.uint64(c[x]), np.uint64(d[x])
-            nw, ne, sw, se = w0[x], w1[x], w2[x], w3[x]
-            to = np.uint64(3) * x
-            out[to] = ((flat[p] * nw + flat[q] * ne) + flat[r] * sw) + flat[s] * se
-            out[to + _1] = ((flat[p + _1] * nw + flat[q + _1] * ne) + flat[r + _1] * sw) + flat[s + _1] * se
-            out[to + _2] = ((flat[p + _2] * nw + flat[q + _2] * ne) + flat[r + _2] * sw) + flat[s + _2] * se
+            mix(flat, p, q, r, s, w0[x], w1[x], w2[x], w3[x], out, np.uint64(3) * x)
     else:
-        for x in range(np.uint64(out.size)):
+        for x in range(np.uint64(count)):
             upper = flat[np.uint64(a[x])] * w0[x] + flat[np.uint64(b[x])] * w1[x]
             out[x] = (upper + flat[np.uint64(c[x])] * w2[x]) + flat[np.uint64(d[x])] * w3[x]

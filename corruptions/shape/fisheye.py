@@ -25,7 +25,11 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
     ne = np.empty(band * width, np.float64)
     sw = np.empty(band * width, np.float64)
     se = np.empty(band * width, np.float64)
-    sums = np.empty(band * line, np.float64)
+    sums = np.empty(band * line + 1, np.float64)
+    plain = np.empty(images.size + 1, np.uint8)  # room for `weighted_sums`
+    source = images.reshape(-1)
+    for p in range(np.uint64(source.size)):
+        plain[p] = source[p]
     centre_x, centre_y = 0.5 * (width - 1), 0.5 * (height - 1)
     unit = 2.0 / min(height, width)
     rest = 1.0 - cubic - quadratic - linear
@@ -46,11 +50,10 @@ def _barrel(images, out, cubic, quadratic, linear):  # type: ignore[no-untyped-d
                 nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
         size = (bottom - top) * width
         for n in range(count):
-            mixed = sums[: size * channels]
-            weighted_sums(images[n].reshape(height * line), at, np.uint64(line), nw, ne, sw, se, channels, mixed)
+            weighted_sums(plain[n * height * line :], at, np.uint64(line), nw, ne, sw, se, channels, size, sums)
             target = out[n, top:bottom].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
-                target[p] = np.uint8(np.int32(mixed[p] * 257.0 + 0.5) // np.int32(257))
+                target[p] = np.uint8(np.int32(sums[p] * 257.0 + 0.5) // np.int32(257))
 
 
 def _coefficient(name: str, power: str) -> Parameter:

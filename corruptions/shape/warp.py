@@ -6,29 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import inlined, kernel
+from ..lanes import mix
 from ..registry import Images
 
 INTERPOLATIONS = ("bilinear", "nearest")
 _AT_ONCE = 512
 """About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 _1 = np.uint64(1)
-_2 = np.uint64(2)
+_3 = np.uint64(3)
 
 
 @inlined
-def weighted_sums(framed, at, line, nw, ne, sw, se, channels, out):  # type: ignore[no-untyped-def]
-    """Write the weighted sums of four pixels: those at `at`, the next ones, and both a line below."""
+def weighted_sums(framed, at, line, nw, ne, sw, se, channels, count, out):  # type: ignore[no-untyped-def]
+    """Write the weighted sums of four pixels: those at `at`, the next ones, and both a line below.
+
+    Of three channels, `framed` and `out` have room for one value more.
+    """
     if channels == 3:
-        for p in range(np.uint64(out.size // 3)):
-            a, to = at[p], np.uint64(3) * p
-            b, c = a + np.uint64(3), a + line
-            d = c + np.uint64(3)
-            u, v, w, z = nw[p], ne[p], sw[p], se[p]
-            out[to] = ((framed[a] * u + framed[b] * v) + framed[c] * w) + framed[d] * z
-            out[to + _1] = ((framed[a + _1] * u + framed[b + _1] * v) + framed[c + _1] * w) + framed[d + _1] * z
-            out[to + _2] = ((framed[a + _2] * u + framed[b + _2] * v) + framed[c + _2] * w) + framed[d + _2] * z
+        for p in range(np.uint64(count)):
+            a, b = at[p], at[p] + line
+            mix(framed, a, a + _3, b, b + _3, nw[p], ne[p], sw[p], se[p], out, _3 * p)
     else:
-        for p in range(np.uint64(out.size)):
+        for p in range(np.uint64(count)):
             a = at[p]
             b = a + line
             out[p] = ((framed[a] * nw[p] + framed[a + _1] * ne[p]) + framed[b] * sw[p]) + framed[b + _1] * se[p]
@@ -40,7 +39,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     height, width, channels = images.shape[1:]
     rows, columns = out.shape[1:3]
     line = (width + 4) * channels
-    framed = np.full((height + 4) * line, fill, np.float64)
+    framed = np.full((height + 4) * line + 1, fill, np.uint8)
     band = min(max(_AT_ONCE // columns, 1), rows)
     across = np.empty(band * columns, np.float64)
     down = np.empty(band * columns, np.float64)
@@ -51,7 +50,7 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
     ne = np.empty(band * columns, np.float64)
     sw = np.empty(band * columns, np.float64)
     se = np.empty(band * columns, np.float64)
-    sums = np.empty(band * columns * channels, np.float64)
+    sums = np.empty(band * columns * channels + 1, np.float64)
     right, below = np.float64(width), np.float64(height)
     # Columns of the frame that are left of the image's first, and rows above it
     start = np.int64(2 * line + 2 * channels)
@@ -76,11 +75,10 @@ def _mix(images, out, maps, fill):  # type: ignore[no-untyped-def]
                 upper = np.int64(np.int32(min(max(fy, -2.0), below)))
                 at[p] = np.uint64(start + upper * line + left * channels)
                 nw[p], ne[p], sw[p], se[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-            mixed = sums[: size * channels]
-            weighted_sums(framed, at, np.uint64(line), nw, ne, sw, se, channels, mixed)
+            weighted_sums(framed, at, np.uint64(line), nw, ne, sw, se, channels, size, sums)
             target = out[n, top : top + size // columns].reshape(size * channels)
             for p in range(np.uint64(size * channels)):
-                target[p] = np.uint8(np.int32(np.rint(mixed[p])))
+                target[p] = np.uint8(np.int32(np.rint(sums[p])))
 
 
 @kernel
