@@ -16,6 +16,8 @@ RUN = 8
 """How many values `stretch` writes."""
 PIXEL = 4
 """How many `mix` writes: a pixel's three, and one that the next pixel overwrites."""
+# Numba types what is called from Python, without the first parameter of an intrinsic.
+_intrinsic: Any = intrinsic
 _BYTES = {"uint8": 1, "float32": 4, "float64": 8}
 _KINDS = {"uint8": ir.IntType(8), "float32": ir.FloatType(), "float64": ir.DoubleType()}
 
@@ -55,7 +57,7 @@ class _Vectors:
         self._builder.store(narrowed, place, align=_BYTES[own])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_intrinsic
 def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-untyped-def]
     """Write ``out[to + i] = source[at + i] + share[to + i] * (source[at + step + i] - source[at + i])``, i below `RUN`, in float32."""
 
@@ -69,7 +71,7 @@ def stretch(typingctx, source, at, step, share, out, to):  # type: ignore[no-unt
     return types.void(source, types.uint64, types.uint64, share, out, types.uint64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_intrinsic
 def mix(typingctx, flat, a, b, c, d, u, v, w, z, out, to):  # type: ignore[no-untyped-def]
     """Write ``out[to + i] = ((flat[a + i] * u + flat[b + i] * v) + flat[c + i] * w) + flat[d + i] * z``, i below `PIXEL`.
 

@@ -110,9 +110,7 @@ VARIANTS = [
         "((linear * r + quadratic) * r + cubic)",
         "fisheye",
     ),
-    Variant(
-        "fisheye", "the first image's for all", FISHEYE, "images[n].reshape(height * line)", "images[0].reshape(height * line)", "fisheye"
-    ),
+    Variant("fisheye", "the first image's for all", FISHEYE, "plain[n * height * line :]", "plain[0:]", "fisheye"),
     Variant(
         "salt_pepper",
         "on whole pixels",
@@ -227,12 +225,21 @@ VARIANTS = [
     Variant("defocus_blur", "the disk sums to one", "blur/disk.py", "published / ideal)", "1.0 / ideal)", "defocus_blur"),
     Variant("defocus_blur", "the disk is open at its rim", "blur/disk.py", "<= radius**2", "< radius**2", "defocus_blur", -1),
     Variant("defocus_blur", "rounded", "blur/defocus.py", "_TIE = 1e-9", "_TIE = 0.5", "defocus_blur"),
+    Variant(
+        "defocus_blur",
+        "columns never leave the sums",
+        "blur/defocus.py",
+        "np.int32(enters[j]) - np.int32(leaves[j])",
+        "np.int32(enters[j])",
+        "defocus_blur",
+    ),
     Variant("motion_blur", "centred, not one-sided", MOTION, "float(i) *", "float(i - size // 2) *", "motion_blur", -1),
     Variant("motion_blur", "upside down", MOTION, "radians = math.pi *", "radians = -math.pi *", "motion_blur"),
     Variant("motion_blur", "at any angle up to 90", MOTION, "GREATEST_ANGLE = 45.0", "GREATEST_ANGLE = 90.0", "motion_blur"),
     Variant("motion_blur", "half the streak", MOTION, "width = 2 * math.ceil(radius) + 1", "width = math.ceil(radius) + 1", "motion_blur"),
     Variant("zoom_blur", "no factor of overshoot", ZOOM, "math.ceil((stop - 1.0) / step)", "round((stop - 1.0) / step)", "zoom_blur"),
     Variant("zoom_blur", "divided by the count of factors", ZOOM, "np.float32(factors + 1)", "np.float32(factors)", "zoom_blur", -1),
+    Variant("zoom_blur", "runs that begin a pixel late", ZOOM, "* channels - begin", "* channels - begin + channels", "zoom_blur"),
     Variant("zoom_blur", "into the upper left corner", ZOOM, "first = (side - crop) // 2", "first = 0", "zoom_blur"),
     # weather
     Variant("fog", "without its octaves", "weather/plasma.py", "wibble /= wibble_decay", "wibble = 0.0", "fog"),
@@ -428,7 +435,7 @@ VARIANTS = [
         "translate", "both axes one way", AFFINE, "np.array([2, 2])) * 2 - 1", "np.array([2, 2]))[:, :1].repeat(2, 1) * 2 - 1", "shape"
     ),
     Variant("translate", "about the middle of 28 pixels", "shape/warp.py", "(width - 1) / 2", "width / 2", "shape"),
-    Variant("scale", "floored", WARP, "np.rint(mixed[p])", "np.floor(mixed[p])", "shape"),
+    Variant("scale", "floored", WARP, "np.rint(sums[p])", "np.floor(sums[p])", "shape"),
     Variant(
         "line",
         "one more row",
