@@ -73,6 +73,14 @@ class Curve:
         parts += self._lines(low, high)
         return Markup("".join([*parts, "</svg>"]))
 
+    def spark(self) -> Markup:
+        """Return the line alone, for a place that is too small for axes."""
+        from markupsafe import Markup
+
+        frame = f"{_LEFT} 0 {WIDTH - _LEFT} {HEIGHT - _BOTTOM + 4}"
+        lines = "".join(self._lines(*self._range()))
+        return Markup(f'<svg viewBox="{frame}" role="img" aria-label="{escape(self.summary())}">{lines}</svg>')
+
     def _lines(self, low: float, high: float) -> list[str]:
         """Return the band, the line and the points of each run of values without a gap."""
         points = list(zip(self.x, self.y, self.spread, strict=True))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .jpeg import Pixels, jpeg, resized, stacked
+import numpy as np
+
+from .jpeg import Pixels, framed, jpeg, resized
 
 ROOM = 2_150_000
 """Bytes of all pictures, less what a set takes in words: as text in the page they take a third more, and it should have at most 3 MB."""
 ROOM_OF_WORDS = 1_200
-MOST = 3
-"""Images in a picture."""
-MOST_SMALL = 8
-"""Of images of at most 64 pixels a side."""
+MOST = 4
+"""Samples that a page shows under every set."""
 _PROBED = 16
 
 
@@ -29,25 +29,25 @@ class Rung:
 
 
 PHOTOGRAPHS = (
-    Rung(3, 320, 85), Rung(3, 256, 80), Rung(3, 224, 70), Rung(3, 224, 60), Rung(3, 224, 50),
-    Rung(2, 224, 60), Rung(2, 224, 50), Rung(2, 160, 60), Rung(1, 224, 60), Rung(1, 160, 60),
-    Rung(1, 112, 60), Rung(1, 96, 50), Rung(1, 64, 50), Rung(1, 48, 40),
+    Rung(4, 320, 85), Rung(4, 256, 80), Rung(4, 224, 70), Rung(4, 224, 60), Rung(4, 192, 60), Rung(4, 160, 60), Rung(4, 128, 60),
+    Rung(4, 112, 60), Rung(4, 96, 50), Rung(4, 80, 50), Rung(4, 64, 50), Rung(2, 64, 50), Rung(1, 64, 50), Rung(1, 48, 40),
 )  # fmt: skip
-"""From the best on. A reduced picture shows less noise than there is, so quality and samples are given up before size."""
-SMALL_IMAGES = (Rung(8, 64, 92), Rung(6, 64, 90), Rung(4, 64, 90), Rung(3, 64, 85), Rung(2, 64, 85), Rung(1, 64, 85), Rung(1, 48, 60))
+"""From the best on. Sides are whole blocks of JPEG, so that one sample does not colour the next."""
+SMALL_IMAGES = (Rung(4, 64, 92), Rung(4, 64, 85), Rung(4, 64, 75), Rung(2, 64, 85), Rung(1, 64, 85), Rung(1, 48, 60))
 
-Encoded = tuple[bytes, tuple[int, int]]
-"""A JPEG file, and its height and width."""
+Encoded = tuple[bytes, int]
+"""A JPEG file, and the side of one of its squares."""
 
 
 def encoded(images: Sequence[Pixels], rung: Rung, *, small: bool) -> Encoded:
-    """Return some images below each other (small ones in two columns) as a picture."""
-    picture = stacked([resized(image, rung.side) for image in images], columns=2 if small and len(images) > 1 else 1)
-    return jpeg(picture, rung.quality, fine=small), (picture.shape[0], picture.shape[1])
+    """Return images as one picture: squares below each other, of which a page shows one at a time."""
+    shrunk = [resized(image, rung.side) for image in images]
+    side, channels = max(max(image.shape[:2]) for image in shrunk), max(image.shape[2] for image in shrunk)
+    return jpeg(np.concatenate([framed(image, side, side, channels) for image in shrunk]), rung.quality, fine=small), side
 
 
 def best_rung(
-    sets: Sequence[str], images_of: Callable[[str, int], Sequence[Pixels]], *, small: bool, of: int | None = None
+    sets: Sequence[str], images_of: Callable[[str, int], Sequence[Pixels]], *, small: bool, of: int | None = None, alone: int = 0
 ) -> tuple[Rung, Mapping[str, Encoded]]:
     """Return the best rung whose pictures have room, guessed from a few of them first, and the pictures.
 
@@ -60,12 +60,14 @@ def best_rung(
         Whether pixels are shown as squares.
     of : int, optional
         How many sets share the room, where `sets` are only some of them.
+    alone : int
+        How many more the page has, in words alone.
     """
     rungs = SMALL_IMAGES if small else PHOTOGRAPHS
     if not sets:
         return rungs[0], {}
     share = len(sets) / (of or len(sets))
-    room = ROOM * share - ROOM_OF_WORDS * len(sets)
+    room = ROOM * share - ROOM_OF_WORDS * (len(sets) + alone * share)
     probed = [sets[i * len(sets) // min(_PROBED, len(sets))] for i in range(min(_PROBED, len(sets)))]
     most = max(rung.samples for rung in rungs)
     images = {name: images_of(name, most) for name in probed}

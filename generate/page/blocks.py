@@ -13,6 +13,7 @@ from ...manifests.records.models import SetRecord
 Kind = Literal["severities", "levels", "grid", "others"]
 _NAMED = 4
 """Corruptions that a grid is called by; one of more has a number."""
+_LEVELS = 5
 ALONE = "alone"
 """The row and the column of a grid in which the other stage stands alone."""
 
@@ -44,6 +45,14 @@ class Block:
     def corruptions(self) -> list[str]:
         """Every corruption of its sets, once."""
         return list(dict.fromkeys(stage.corruption for record in self.sets for stage in record.stages))
+
+    @property
+    def pictured(self) -> Sequence[SetRecord]:
+        """The sets that a page has pictures of: all, or of many levels the first, the last and three between them."""
+        last = len(self.sets) - 1
+        if self.kind != "levels" or last < _LEVELS:
+            return self.sets
+        return [self.sets[max(len(self.sets) * part // (_LEVELS - 1) - 1, 0)] for part in range(_LEVELS)]
 
     def number(self, record: SetRecord) -> float | None:
         """Return the severity or level of one of its sets."""

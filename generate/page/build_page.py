@@ -16,7 +16,7 @@ from .blocks import Block, blocks_of
 from .drawn_values import drawn_values
 from .known import OTHER, Known, known_corruption
 from .loaders import fitting_loaders
-from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, value_of
+from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, rises_of, value_of
 from .region_pictures import region_pictures
 from .set_pictures import Picture, PictureMaker
 from .shown_samples import CleanOf, ShownSamples
@@ -24,6 +24,7 @@ from .shown_samples import CleanOf, ShownSamples
 MOST_SHOWN = 600
 """Sets with a picture; of more, so many spread evenly, and the others stand in the tables alone."""
 _MOST_DRAWN = 5
+_SPARKS = ("MS-SSIM", "SSIM")
 _MOST_NAMED = 100
 MOST_LISTED = 2000
 """Sets in tables; of more, so many."""
@@ -41,6 +42,9 @@ class ShownBlock:
     """Set id -> picture."""
     differences: Sequence[Picture]
     curves: Sequence[Curve]
+    spark: Curve | None
+    """The curve that stands beside the pictures."""
+    rises: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     """The table of its sets."""
@@ -74,9 +78,9 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     manifest = data.manifest
     shown = ShownSamples(data, clean_of)
     blocks = blocks_of(manifest.sets)
-    ids = [record.id for block in blocks for record in block.sets]
+    ids = [record.id for block in blocks for record in block.pictured]
     pictured = set(thinned(ids, MOST_SHOWN))
-    maker = PictureMaker(shown, [s for s in manifest.sets if s.id in pictured])
+    maker = PictureMaker(shown, [s for s in manifest.sets if s.id in pictured], len(manifest.sets) - len(pictured))
     first = data[data.set_ids[0]].single(shown.indices[0])
     ids_shown = [record.id for record in shown.records[: maker.samples]]
     values: dict[str, Any] = {
@@ -124,7 +128,11 @@ def _shown(manifest: Manifest, block: Block, maker: PictureMaker, pictured: set[
     name = block.name if _plain(block) else f"{block.kind}-{number}"
     roles = ", ".join(dict.fromkeys(s.role for s in block.sets))
     curves = curves_of(block) if _plain(block) else []
-    return ShownBlock(block, f"sets-{name}", known, pictures, differences, curves, columns, rows, drawn, roles, _family(block))
+    spark = next((curve for title in _SPARKS for curve in curves if curve.title == title), None)
+    rises = rises_of(spark) if spark is not None else ""
+    return ShownBlock(
+        block, f"sets-{name}", known, pictures, differences, curves, spark, rises, columns, rows, drawn, roles, _family(block)
+    )
 
 
 def _plain(block: Block) -> bool:

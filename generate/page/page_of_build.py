@@ -56,8 +56,7 @@ class PageOfBuild:
 
 def page_of(build: Build) -> PageOfBuild:
     """Return what makes the page of a build."""
-    from ...pages.rungs import MOST, MOST_SMALL
+    from ...pages.rungs import MOST
 
-    numbers = range(len(build.samples))
-    shown = {i: build.samples[i] for most in (MOST, MOST_SMALL) for i in spread(numbers, most)}
+    shown = {i: build.samples[i] for i in spread(range(len(build.samples)), MOST)}
     return PageOfBuild(build.loader, build.preprocessing, shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ...manifests.records.models import Manifest, SetRecord
 from ...pages.curves import Curve, Mark
@@ -13,6 +14,8 @@ AIMED_AT = {1: 0.9, 5: 0.5}
 """Severity -> the MS-SSIM about which the 2018 preprint of ImageNet-C (there called ImageNet-D) chose it."""
 METRICS = (("psnr", "PSNR", " dB", 2), ("ssim", "SSIM", "", 3), ("ms_ssim", "MS-SSIM", "", 3), ("changed", "changed pixels", " %", 1))
 """Field, name, unit, decimals."""
+_RISE, _RISES = 0.005, 3
+"""Less is not worth a word; and so many are named."""
 NONE = "–"
 
 
@@ -58,6 +61,14 @@ def curves_of(block: Block) -> list[Curve]:
         spread = [spread_of(s, field) for s in block.sets]
         curves.append(Curve(name + (f" ({unit.strip()})" if unit else ""), number, x, y, spread, bounds, marks))
     return curves
+
+
+def rises_of(curve: Curve) -> str:
+    """Return where a similarity rises with severity, in a sentence; empty where it only falls."""
+    known = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None]
+    rises = [f"{x:g} to {after:g}" for (x, y), (after, above) in pairwise(known) if above > y + _RISE]
+    more = " and on" if len(rises) > _RISES else ""
+    return f"{curve.title} rises from {curve.x_name} {', '.join(rises[:_RISES])}{more}." if rises else ""
 
 
 def aimed_rows(blocks: Sequence[Block]) -> list[list[str]]:

@@ -10,7 +10,7 @@ from ...corruptions.registry import Images
 from ...manifests.reader import DataSet
 from ...manifests.records.models import SampleRecord
 from ...pages.jpeg import SMALL
-from ...pages.rungs import MOST, MOST_SMALL
+from ...pages.rungs import MOST
 from ..sources.selection import spread
 
 CleanOf = Callable[[int], Images]
@@ -48,7 +48,7 @@ class ShownSamples:
     @cached_property
     def indices(self) -> list[int]:
         """Their indices; those after the first are left out where there is little room."""
-        return spread(range(self.count), MOST_SMALL if self.small else MOST)
+        return spread(range(self.count), MOST)
 
     @cached_property
     def records(self) -> list[SampleRecord]:

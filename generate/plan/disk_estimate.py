@@ -16,7 +16,7 @@ from ...corruptions.registry import Images
 from ...manifests.images.shard_writer import shard_pieces
 from ...manifests.layout import shard_path
 from ...pages.jpeg import SMALL
-from ...pages.rungs import MOST, MOST_SMALL, best_rung
+from ...pages.rungs import MOST, best_rung
 from ..pixels.contact_sheet import contact_sheet, thinned
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import Sink
@@ -118,7 +118,7 @@ def _page(pictures: Mapping[str, Sequence[Images]], sets: int) -> float:
     shown = thinned(list(pictures), MOST_SHOWN)
     small = max(pictures[shown[0]][0].shape[:2]) <= SMALL
     of = min(sets, MOST_SHOWN)
-    few = {name: spread(pictures[name], MOST_SMALL if small else MOST) for name in shown}
+    few = {name: spread(pictures[name], MOST) for name in shown}
     _, encoded = best_rung(shown, lambda name, most: few[name][:most], small=small, of=of)
     return sum(len(data) for data, _ in encoded.values()) * 4 / 3 * of / len(shown) + _PAGE + sets * _PAGE_SET
 

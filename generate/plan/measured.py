@@ -13,7 +13,7 @@ from ...corruptions.registry import Images
 from ...errors import SourceError
 from ...manifests.images.pictures import decode
 from ...pages.jpeg import resized
-from ...pages.rungs import MOST_SMALL
+from ...pages.rungs import MOST
 from ...pages.sheets.style import LARGEST
 from ..pixels.preprocessing import preprocess
 from ..recipes.set_spec import SetSpec
@@ -68,7 +68,7 @@ def measure(spec: Build, sets: Sequence[SetSpec], samples: Sequence[Sample], goo
     chosen = spread(sets, MOST_PIXELS // (2 * pixels))
     rest = [one for one in spread(samples, min(MOST_SAMPLES, MOST_PIXELS // (pixels * len(chosen)))) if one != good]
     numbers = {sample.id: number for number, sample in enumerate(samples)}
-    pictured = {sample.id for sample in spread([good, *rest], MOST_SMALL)}
+    pictured = {sample.id for sample in spread([good, *rest], MOST)}
     tree, encodes = spec.maker.tree(chosen), any(sink.encodes for sink in spec.asked_sinks)
     measured = Measured(pictures={one.id: [] for one in chosen})
     for several, most in (([good], inf), (rest[:1], inf), (rest[1:], MOST_SECONDS)):

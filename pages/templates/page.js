@@ -90,6 +90,7 @@
         block.hidden = !blockFits || (all("figure[data-severity]", block).length > 0 && !inside);
         shown += inside;
       }
+      document.querySelector(".none").hidden = shown > 0;
       return `${shown} of ${total} sets with a picture are shown`;
     };
     filters.hidden = false;

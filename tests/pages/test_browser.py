@@ -80,7 +80,9 @@ def test_from_a_server_it_asks_for_nothing_more(visit: Callable[..., Any], build
 
 def test_without_a_script_all_of_it_is_there(visit: Callable[..., Any]) -> None:
     page = visit("plain", java_script_enabled=False)
-    for selector in (".panel", ".block", "figure", "table", "svg.curve"):
+    for summary in page.locator("summary").all():
+        summary.click()
+    for selector in (".panel", ".block", "figure:not(.spark)", "table", "svg.curve"):
         assert all(one.is_visible() for one in page.locator(selector).all()), selector
     assert page.locator(".panel").count() > 3
     assert not page.locator(".filters").is_visible()
@@ -156,15 +158,53 @@ def test_filters(visit: Callable[..., Any]) -> None:
     assert page.locator(".status").text_content() == f"1 of {len(everything)} sets with a picture are shown"
     page.get_by_label("Family").select_option("weather")
     assert pictures() == []
+    assert page.get_by_text("No set fits these filters.").is_visible()
     page.get_by_role("button", name="Show all").click()
     page.wait_for_timeout(50)
     assert pictures() == everything
+    assert not page.get_by_text("No set fits these filters.").is_visible()
+
+
+@pytest.mark.parametrize("name", ["plain", "grid", "levels"])
+@pytest.mark.parametrize(("width", "height"), [(1400, 900), (400, 800)])
+def test_the_first_screen_has_a_picture(visit: Callable[..., Any], name: str, width: int, height: int) -> None:
+    page = visit(name, viewport={"width": width, "height": height})
+    box = page.locator("figure img").first.bounding_box()
+    assert box["y"] + box["height"] < height
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_another_sample_is_shown_under_every_set(visit: Callable[..., Any], script: bool) -> None:
+    page = visit("plain", java_script_enabled=script)
+
+    def seen() -> list[bytes]:
+        return [page.locator(f"#picture-contrast\\/{severity}").screenshot() for severity in (1, 5)]
+
+    before = seen()
+    page.locator("#sample-1").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#sample-3").is_checked()
+    after = seen()
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    page.locator("#sample-1").check()
+    assert seen() == before
+
+
+def test_a_row_opens_into_larger_pictures(visit: Callable[..., Any]) -> None:
+    page = visit("plain", java_script_enabled=False, viewport={"width": 1400, "height": 900})
+    row = page.locator("#sets-contrast")
+    before = row.locator("img").first.bounding_box()["width"]
+    assert not row.locator("table").is_visible()
+    row.locator("summary").click()
+    assert row.locator("img").first.bounding_box()["width"] > 2 * before
+    assert row.locator("table").is_visible()
 
 
 def test_every_control_is_reached_and_seen(visit: Callable[..., Any]) -> None:
     page = visit("plain")
     expected = page.evaluate(
-        "[...document.querySelectorAll('a[href], button, select, [tabindex=\"0\"], summary')]"
+        "[...document.querySelectorAll('a[href], button, select, input:checked, [tabindex=\"0\"], summary')]"
         ".filter(n => n.checkVisibility() && n.tabIndex >= 0).length"
     )
     reached = 0

@@ -48,7 +48,8 @@ def build(request: pytest.FixtureRequest) -> Path:
 
 def test_every_set_has_a_picture_and_a_row(build: Path) -> None:
     tree, data = page_of(build), DataSet(build)
-    assert set(figures(tree)) == {f"picture-{s}" for s in data.set_ids if s != "clean"}
+    pictured = [s for s in data.set_ids if s != "clean" and ("levels" not in str(build) or s[-2:] in ("01", "07", "15", "22", "30"))]
+    assert set(figures(tree)) == {f"picture-{s}" for s in pictured}
     tables = [t for t in tree.all("table") if t.attributes.get("class") == "numbers"]
     rows = [row for table in tables if table.one("caption").text.startswith("Sets of") for row in table.one("tbody").all("tr")]
     assert len(rows) == len(data.set_ids) - 1
@@ -106,11 +107,10 @@ def test_pictures_are_the_same_samples(plain: Path) -> None:
     data, shown = DataSet(plain), pictures(page_of(plain))
     count = len(data["clean"])
     picture = np.array(shown["picture-contrast/3"]).astype(int)
-    assert picture.shape == (4 * 32 + 3, 2 * 32 + 1, 3)
-    for number in range(8):
-        top, left = number // 2 * 33, number % 2 * 33
-        stored = data["contrast/3"].image(number * count // 8).astype(int)
-        assert np.abs(picture[top : top + 32, left : left + 32] - stored).mean() < 6
+    assert picture.shape == (4 * 32, 32, 3)
+    for number in range(4):
+        stored = data["contrast/3"].image(number * count // 4).astype(int)
+        assert np.abs(picture[32 * number : 32 * number + 32] - stored).mean() < 6
 
 
 def test_a_grid_has_both_orders_and_what_stands_alone(two_orders: Path) -> None:
@@ -125,12 +125,12 @@ def test_a_grid_has_both_orders_and_what_stands_alone(two_orders: Path) -> None:
     assert cells["contrast-3"][0] == "contrast/3"
 
 
-def test_levels_are_strips_with_their_curve(levels: Path) -> None:
+def test_levels_are_a_row_of_five_with_the_curve_of_all(levels: Path) -> None:
     tree = page_of(levels)
     for name in ("fade_black", "black_lines"):
         (block,) = [n for n in tree.all("section") if n.attributes.get("data-corruption") == name]
         captions = [n.one("figcaption").text for n in block.all("figure") if "data-severity" in n.attributes]
-        assert captions == [f"level {level}" for level in range(1, 31)]
+        assert captions == [f"level {level}" for level in (1, 7, 15, 22, 30)]
         lines = list(block.all("polyline"))
         assert [len(n.attributes["points"].split()) for n in lines] == [60] * len(lines)
         assert len(lines) >= 3

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from corruptset.generate.page.blocks import blocks_of
-from corruptset.generate.page.quality import about_metrics, aimed_rows, cells_of, curves_of
+from corruptset.generate.page.quality import about_metrics, aimed_rows, cells_of, curves_of, rises_of
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import Manifest, Metrics, Spread
+from corruptset.pages.curves import Curve
 
 
 def manifest_with(directory: Path, **metrics: Any) -> Manifest:
@@ -48,6 +49,18 @@ def test_cells_have_means_and_deviations(plain: Path) -> None:
     spread = Spread(psnr=None, ssim=0.1, changed=0.5)
     record = manifest_with(plain, psnr=None, spread=spread).sets[0]
     assert cells_of(record) == ["–", "0.500 ± 0.100", "–", "25.0 ± 50.0"]
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([0.9, 0.7, 0.701, None, 0.5], ""),
+        ([0.9, 0.7, 0.8, 0.6, 0.65], "MS-SSIM rises from severity 2 to 3, 4 to 5."),
+        ([0.1, 0.2, 0.3, 0.4, 0.5], "MS-SSIM rises from severity 1 to 2, 2 to 3, 3 to 4 and on."),
+    ],
+)
+def test_a_curve_that_rises_is_told(y: list[float | None], words: str) -> None:
+    assert rises_of(Curve("MS-SSIM", "severity", [1, 2, 3, 4, 5], y, [None] * 5)) == words
 
 
 @pytest.mark.parametrize(
