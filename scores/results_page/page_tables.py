@@ -23,8 +23,9 @@ class PageTable(NamedTuple):
 
 
 def page_table(table: Table, most: int = MOST_CELLS) -> PageTable:
-    """Return a table of a comparison as the page has it, with so many cells at most."""
-    places = [place for place, column in enumerate(table.columns) if column.end is None]
+    """Return a table of a comparison as the page has it, with so many cells at most; a column without any value is left out."""
+    filled = [any(row[place] is not None for row in table.rows) for place in range(len(table.columns))]
+    places = [place for place, column in enumerate(table.columns) if column.end is None and (filled[place] or place == 0)]
     kept = table.rows[: max(1, most // len(places))]
     rows = [[_cell(table.columns, row, place) for place in places] for row in kept]
     return PageTable(table, [table.columns[place] for place in places], rows, len(table.rows) - len(kept))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from ...pages.document import text_file
@@ -12,6 +13,7 @@ from ..comparison.curves import (
     MEASURES,
     RATES,
     Lines,
+    Point,
     fragile_lines,
     maude_areas,
     profile_lines,
@@ -28,18 +30,24 @@ from .page_tables import PageTable, page_table
 
 STEPS = 3
 """Shades of an order effect to either side of none."""
+HEATS = 6
+"""Shades of an error from 0 to 100 per cent."""
 MOST_STAGES = 24
 """Of a matrix of orders; more are in the table alone."""
 PER_CENT = (0.0, 100.0)
 
 
 class Matrix(NamedTuple):
-    """The order effects of one model."""
+    """Numbers on colours: the order effects of one model, or the errors of all."""
 
     label: str
-    stages: Sequence[str]
+    names: Sequence[str]
+    """Of its rows."""
+    columns: Sequence[str]
     rows: Sequence[Sequence[tuple[str, str]]]
-    """Text and shade of each cell: first stage down, second across."""
+    """Text and shade of each cell."""
+    corner: str
+    """What its rows are."""
 
 
 class ChartGroup(NamedTuple):
@@ -83,12 +91,13 @@ def sections(entries: Sequence[Entry], found: Sequence[Difference], most: int) -
         "maude": {"bars": Bars(areas) if (areas := maude_areas(entries)) else None},
         "two-factor": {"quadrants": _quadrant_charts(entries)},
         "orders": {"matrices": _order_matrices(entries)},
+        "heat": {"matrices": _heat_map(entries, errors, profiles["accuracy"])},
     }
     plan = tomllib.loads(text_file("sections.toml", __package__))["section"]
     return [
         Section(one["id"], one["heading"], one["about"], shown, groups.get(one["id"], []), **drawn.get(one["id"], {}))
         for one in plan
-        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made])
+        if (shown := [page_table(made[name], most) for name in one["tables"] if name in made]) or drawn.get(one["id"], {}).get("matrices")
     ]
 
 
@@ -167,6 +176,27 @@ def sets_in_full(entries: Sequence[Entry]) -> Table:
     )
 
 
+def _heat_map(entries: Sequence[Entry], errors: Lines, profiles: Lines) -> list[Matrix]:
+    """Return the mean error of each model over the severities of each corruption, or the levels of each degradation."""
+    means = {name: {n: _mean_error(points) for n, points in own.items()} for name, own in errors.items()}
+    means |= {name: {n: 100 - _mean_error(points) for n, points in own.items()} for name, own in profiles.items()}
+    means = {name: own for name, own in means.items() if own}
+    rows = [[_heat(own.get(n)) for own in means.values()] for n in range(len(entries))]
+    label = (
+        "Error in per cent, mean over the severities of a corruption or the levels of a degradation: the stronger the colour, the higher"
+    )
+    return [Matrix(label, [entry.label for entry in entries], list(means), rows, "model")] if means else []
+
+
+def _mean_error(points: Sequence[Point]) -> float:
+    """Return the mean over all places but 0, which is the clean images."""
+    return fmean(point.y for point in points if point.x > 0)
+
+
+def _heat(error: float | None) -> tuple[str, str]:
+    return ("", "") if error is None else (f"{error:.0f}", f"heat-{min(int(error / 100 * HEATS), HEATS - 1)}")
+
+
 def _order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
     """Return the order effects of each model as a matrix, where it can be looked at."""
     effects = {e.label: stage_orders(e) for e in entries}
@@ -176,7 +206,7 @@ def _order_matrices(entries: Sequence[Entry]) -> list[Matrix]:
         stages = list(dict.fromkeys(stage for stage, _ in own))
         if 0 < len(stages) <= MOST_STAGES:
             rows = [[_shaded(own.get((down, across)), most) for across in stages] for down in stages]
-            matrices.append(Matrix(label, stages, rows))
+            matrices.append(Matrix(label, stages, stages, rows, "first"))
     return matrices
 
 

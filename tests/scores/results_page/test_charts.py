@@ -114,8 +114,8 @@ def test_colours_can_be_told_from_the_paper_and_texts_from_shades(dark: bool) ->
     assert {"paper", "ink", "m0", "m7", "up", "down"} <= found.keys()
     for n in range(8):
         assert contrast(found[f"m{n}"], found["paper"]) >= 3
-    for side in ("up", "down"):
+    for side, steps in (("up", 3), ("down", 3), ("heat", 6)):
         shares = [int(share) for share in re.findall(rf"var\(--{side}\) (\d+)%", STYLE)]
-        assert len(shares) == 3
+        assert len(shares) == steps
         for share in shares:
             assert contrast(mixed(found[side], found["paper"], share / 100), found["ink"]) >= 4.5

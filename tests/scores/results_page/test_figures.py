@@ -8,7 +8,9 @@ import pytest
 from html_tree import Node
 from result_pages import section, tables
 
+from corruptset.scores.comparison.tables import Column, Table
 from corruptset.scores.records import Scores
+from corruptset.scores.results_page.page_tables import page_table
 
 
 def test_lines_of_charts_lie_where_their_table_says(everything: tuple[Node, list[Scores]]) -> None:
@@ -48,7 +50,7 @@ def charts_of_accuracy(page: Node) -> list[Node]:
 def test_every_chart_has_its_section_with_a_table_and_a_legend(everything: tuple[Node, list[Scores]]) -> None:
     page, scores = everything
     sections = {node.attributes["id"]: node for node in page.all("section")}
-    names = "summary maude severity profiles two-factor orders fragile style sets panels failures notes made"
+    names = "heat summary maude severity profiles two-factor orders fragile style sets panels failures notes made"
     assert list(sections) == names.split()
     for name in ("severity", "profiles", "two-factor", "fragile"):
         assert list(sections[name].all("figure"))
@@ -62,6 +64,29 @@ def test_every_chart_has_its_section_with_a_table_and_a_legend(everything: tuple
     assert lengths == sorted(lengths)
     most = max(one.intervals["maude"][1] for one in scores)  # type: ignore[index]
     assert lengths == pytest.approx(sorted(1000 * (one.maude or 0) / most for one in scores), abs=0.1)
+
+
+def test_the_heat_map_has_the_mean_error_of_every_model_and_corruption(everything: tuple[Node, list[Scores]]) -> None:
+    page, scores = everything
+    (heat,) = [node for node in page.all("table") if node.attributes.get("class") == "orders heat"]
+    names = [cell.text for cell in heat.one("thead").all("th")][1:]
+    rows = list(heat.one("tbody").all("tr"))
+    assert [row.one("th").text for row in rows] == [one.model for one in scores]
+    for row, one in zip(rows, scores, strict=True):
+        cells = dict(zip(names, row.all("td"), strict=True))
+        error = 100 * (1 - sum(one.sets[f"fog/{severity}"].accuracy for severity in range(1, 6)) / 5)
+        assert cells["fog"].text == f"{error:.0f}"
+        assert cells["fog"].attributes["class"] == f"heat-{int(error / 100 * 6)}"
+        levels = one.profiles["fade_black"]
+        fallen = [value for level, value in zip(levels.levels, levels.accuracy, strict=True) if level > 0]
+        assert cells["fade_black"].text == f"{100 - 100 * sum(fallen) / len(fallen):.0f}"
+
+
+def test_a_column_of_dashes_is_left_out() -> None:
+    columns = [Column("model", "text"), Column("mCE"), Column("CV")]
+    shown = page_table(Table("summary", "Summary", columns, [["a", None, 0.5], ["b", None, None]]))
+    assert [column.title for column in shown.columns] == ["model", "CV"]
+    assert [[text for text, _ in row] for row in shown.rows] == [["a", "50.00"], ["b", "-"]]
 
 
 def test_the_points_of_two_factors_lie_in_their_quadrants(everything: tuple[Node, list[Scores]]) -> None:

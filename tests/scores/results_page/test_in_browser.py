@@ -39,6 +39,13 @@ def visit(browser: Any, reports: dict[str, Path]) -> Iterator[Callable[..., Any]
         yield lambda name, **options: open_page(reports[name].as_uri(), **options)
 
 
+def unfolded(page: Any) -> Any:
+    """Open all that is folded, as a click does."""
+    for summary in page.locator("summary").all():
+        summary.click()
+    return page
+
+
 @pytest.mark.parametrize(
     ("name", "scheme", "width"),
     [
@@ -66,7 +73,7 @@ def column(page: Any, table: str, place: int) -> list[str]:
 
 
 def test_tables_sort_by_keyboard(visit: Callable[..., Any]) -> None:
-    page = visit("everything")
+    page = unfolded(visit("everything"))
     before = column(page, "table-sets", 4)
     head = page.locator("#table-sets thead th").nth(3)
     head.get_by_role("button").focus()
@@ -90,7 +97,7 @@ def test_tables_sort_by_keyboard(visit: Callable[..., Any]) -> None:
 
 
 def test_what_is_missing_stays_last(visit: Callable[..., Any]) -> None:
-    page = visit("everything")
+    page = unfolded(visit("everything"))
     for times in range(2):
         page.locator("#table-two_factor thead th").nth(1).get_by_role("button").click()
         assert column(page, "table-two_factor", 1)[-1] == "reference", times
@@ -102,7 +109,7 @@ def test_what_is_missing_stays_last(visit: Callable[..., Any]) -> None:
 
 
 def test_a_picture_opens_large_by_keyboard(visit: Callable[..., Any]) -> None:
-    page = visit("flips")
+    page = unfolded(visit("flips"))
     link = page.locator("#failures figure a.large").first
     link.focus()
     page.keyboard.press("Enter")
@@ -117,7 +124,7 @@ def test_a_picture_opens_large_by_keyboard(visit: Callable[..., Any]) -> None:
 
 
 def test_without_a_script_all_of_it_is_there(visit: Callable[..., Any]) -> None:
-    page = visit("everything", java_script_enabled=False)
+    page = unfolded(visit("everything", java_script_enabled=False))
     for selector in ("section", "figure", "table", "svg.curve", "svg.length"):
         shown = page.locator(selector).all()
         assert shown
@@ -128,7 +135,8 @@ def test_without_a_script_all_of_it_is_there(visit: Callable[..., Any]) -> None:
 def test_every_control_is_reached_and_seen(visit: Callable[..., Any]) -> None:
     page = visit("flips")
     expected = page.evaluate(
-        "[...document.querySelectorAll('a[href], button, [tabindex=\"0\"]')].filter(n => n.checkVisibility() && n.tabIndex >= 0).length"
+        "[...document.querySelectorAll('a[href], button, summary, [tabindex=\"0\"]')]"
+        ".filter(n => n.checkVisibility() && n.tabIndex >= 0).length"
     )
     reached = 0
     for _ in range(expected + 5):
