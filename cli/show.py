@@ -77,7 +77,7 @@ def _put_calibrations(rows: Rows) -> None:
     put_rows(["calibration", "short side", "corruptions", "source"], lines)
 
 
-METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "changed": ("changed", 3)}
+METRICS = {"PSNR": ("psnr", 2), "SSIM": ("ssim", 3), "MS-SSIM": ("ms_ssim", 3), "changed": ("changed", 3)}
 """Columns of a build's sets: heading -> field, decimals."""
 
 
@@ -203,11 +203,14 @@ def _put_build(record: Mapping[str, Any]) -> None:
     on_disk = "a part of them here" if record["bytes"] is None else f"{size(record['bytes'])} on disk"
     put(f"{len(sets)} sets of {samples}: {record['images']} images, {on_disk}")
     put()
-    columns = ["bytes", *METRICS]
-    _put_sets(sets, columns, [[size(s["bytes"]), *_metrics(s["metrics"])] for s in sets], right=columns)
+    fields = {title: one for title, one in METRICS.items() if title != "MS-SSIM" or any(_measured(s, "ms_ssim") for s in sets)}
+    columns = ["bytes", *fields]
+    _put_sets(sets, columns, [[size(s["bytes"]), *(_metric(s, *one) for one in fields.values())] for s in sets], right=columns)
     counts = sorted({s["metrics"]["images"] for s in sets if s["metrics"]})
     if counts:
         put(f"\nPSNR, SSIM and the fraction of pixels changed are means over {', '.join(map(str, counts))} images of a set.")
+    if any(_aim(s) for s in sets):
+        put("Behind MS-SSIM: how far it is from 0.9 at severity 1 and 0.5 at severity 5, by which ImageNet-C's authors chose severities.")
 
 
 def _printable(value: Any) -> Any:
@@ -219,10 +222,23 @@ def _printable(value: Any) -> Any:
     return [_printable(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _metrics(metrics: Mapping[str, Any] | None) -> list[str]:
-    """Return a set's metrics; ``-`` for one that it lacks: an infinite PSNR, another shape, or nothing measured."""
-    values = [(None if metrics is None else metrics[field], digits) for field, digits in METRICS.values()]
-    return ["-" if measured is None else f"{measured:.{digits}f}" for measured, digits in values]
+def _measured(entry: Mapping[str, Any], field: str) -> float | None:
+    return (entry["metrics"] or {}).get(field)
+
+
+def _metric(entry: Mapping[str, Any], field: str, digits: int) -> str:
+    """Return a metric of a set; ``-`` for one that it lacks: an infinite PSNR, another shape, or nothing measured."""
+    measured = _measured(entry, field)
+    return "-" if measured is None else f"{measured:.{digits}f}{_aim(entry) if field == 'ms_ssim' else ''}"
+
+
+def _aim(entry: Mapping[str, Any]) -> str:
+    """Return how far the MS-SSIM of a severity is from the one that it was chosen by; empty where there is no such one."""
+    from ..manifests.records.models import AIMED_AT
+
+    measured = _measured(entry, "ms_ssim")
+    aim = next((aim for severity, aim in AIMED_AT.items() if entry["id"].endswith(f"/{severity}")), None)
+    return "" if measured is None or aim is None else f" ({measured - aim:+.3f})"
 
 
 def _put_sets(sets: Sequence[Mapping[str, Any]], columns: Sequence[str], cells: Iterable[Sequence[str]], right: Sequence[str] = ()) -> None:

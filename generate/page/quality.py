@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ...manifests.records.models import Manifest, SetRecord
+from ...manifests.records.models import AIMED_AT, Manifest, SetRecord
 from ...pages.curves import Curve, Mark
 from ..pixels.ms_ssim import LEAST_SIDE
 from .blocks import Block
 
-AIMED_AT = {1: 0.9, 5: 0.5}
-"""Severity -> the MS-SSIM about which the 2018 preprint of ImageNet-C (there called ImageNet-D) chose it."""
 METRICS = (("psnr", "PSNR", " dB", 2), ("ssim", "SSIM", "", 3), ("ms_ssim", "MS-SSIM", "", 3), ("changed", "changed pixels", " %", 1))
 """Field, name, unit, decimals."""
 _RISE, _RISES = 0.005, 3

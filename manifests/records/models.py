@@ -51,6 +51,10 @@ class Spread(Record):
     ms_ssim: float | None = Field(default=None, exclude_if=_absent)
 
 
+AIMED_AT = {1: 0.9, 5: 0.5}
+"""Severity -> the MS-SSIM about which the 2018 preprint of ImageNet-C (there called ImageNet-D) chose it."""
+
+
 class Metrics(Record):
     """Means over a documented sample of a set's images against the clean ones."""
 

@@ -144,5 +144,19 @@ def test_a_finished_build_shows_metrics_of_every_set(run: Any, recipe: Path) -> 
     assert "means over 2 images" in done.out
 
 
+def test_a_build_says_where_severities_lie_against_the_ms_ssim_that_they_were_chosen_by(run: Any) -> None:
+    built = run("build", "imagenet-c", "--source", "sample", "--first", "2", "--sets", "fog/[135]", "--jobs", "1", "--no-page", "--json")
+    assert built.code == 0, built.err
+    metrics = {s["id"]: s["metrics"] for s in run("show", built.json["directory"], "--json").json["sets"]}
+    out = run("show", built.json["directory"]).out
+    rows = lines(out)
+    for name, aim in (("fog/1", 0.9), ("fog/5", 0.5)):
+        value = metrics[name]["ms_ssim"]
+        assert f"{value:.3f} ({value - aim:+.3f})" in rows[name]
+    assert f"{metrics['fog/3']['ms_ssim']:.3f} " in rows["fog/3"]
+    assert "(" not in rows["fog/3"]
+    assert "0.9 at severity 1 and 0.5 at severity 5" in out
+
+
 def test_a_corruption_without_published_severities_says_so(run: Any) -> None:
     assert "its parameters are always given" in run("show", "salt_pepper").out
