@@ -160,8 +160,9 @@ def _put_headlines(scores: Scores) -> None:
             show = _percent if name in PER_CENT else "{:.4f}".format
             rows.append([words, show(number), _interval(scores.intervals.get(name), show)])
     rows += [[f"{family} accuracy", _percent(accuracy), ""] for family, accuracy in scores.families.items()]
-    shown = {name: worst for name, worst in scores.worst_case.items() if name in ("all", "pgd")}
+    shown = {name: worst for name, worst in scores.worst_case.items() if name == "all" or name.startswith("pgd")}
     rows += [[f"right under {worst.sets} sets ({name})", _percent(worst.share), _interval(worst.interval)] for name, worst in shown.items()]
+    rows += [[f"greatest loss ({name})", f"{worst.loss:.4f}", ""] for name, worst in shown.items() if worst.loss is not None]
     put_table(["score", "value", "95 % interval"], rows, right=["value"])
 
 

@@ -138,6 +138,8 @@ class WorstCase(Record):
     interval: Interval
     mean_accuracy: Fraction
     """Over the same sets."""
+    loss: Annotated[float, Field(ge=0)] | None = Field(default=None, exclude_if=lambda loss: loss is None)
+    """Of the sets within an attack's radius: the mean over images of the greatest -ln p of the true class."""
 
     @model_validator(mode="after")
     def _is_no_better(self) -> WorstCase:
@@ -192,7 +194,8 @@ class Scores(Record):
     rb_index: float | None
     """How much of the clean accuracy is lost on them, on average."""
     worst_case: dict[str, WorstCase] = {}
-    """Over ``all`` sets to test on, each family of ImageNet-C's corruptions, and each corruption."""
+    """Over ``all`` sets to test on, each family of ImageNet-C's corruptions, each corruption, and all that an attack does within each of
+    its radii (``pgd within 4``), the clean images among it."""
     fragile: dict[str, Fragile]
     style: dict[str, Fraction]
     """Accuracy of each group of samples on the clean set (or the only set)."""

@@ -1,21 +1,28 @@
-"""The worst case over several sets: images that a model has right under every one of them, from predictions alone."""
+"""The worst case over several sets: images that a model has right under every one of them, and an attack's greatest loss, from predictions
+alone."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .estimates import interval_of, value
 from .evaluation import Evaluation
+from .outcomes import CLEAN
 from .published import FAMILIES, FAMILY_OF, SEVERITIES
 from .records import WorstCase
 
+_LEAST = float(np.finfo(np.float32).tiny)
+"""A probability of less counts as this, so that a loss is finite: 87.3 at most."""
 ALL = "all"
 """Over all sets to test on."""
 
 
 def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
-    """Return the worst case over all sets to test on, over each family of ImageNet-C's corruptions, and over each corruption's strengths.
+    """Return the worst case over all sets to test on, over each family of ImageNet-C's corruptions, over each corruption's strengths,
+    and over all that an attack does within each of its radii.
 
     Of one set alone it would be the accuracy, and there is none.
     """
@@ -27,7 +34,8 @@ def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
         groups.setdefault(stage.corruption, []).append(record.id)
         if stage.severity in SEVERITIES and stage.corruption in FAMILY_OF:
             groups[FAMILY_OF[stage.corruption]].append(record.id)
-    several = {name: ids for name, ids in groups.items() if len(ids) > 1}
+    within = _within(evaluation)
+    several = {name: ids for name, ids in groups.items() if len(ids) > 1} | within
     right: dict[str, NDArray[np.bool_]] = {}
     for name, ids in several.items():
         right[name] = np.ones(len(evaluation.data.samples), np.bool_)
@@ -40,6 +48,30 @@ def worst_cases(evaluation: Evaluation) -> dict[str, WorstCase]:
             share=value(shares[name]) or 0.0,
             interval=interval_of(shares[name]),
             mean_accuracy=float(np.mean([evaluation.accuracies[set_id][0] for set_id in ids])),
+            loss=_greatest_loss(evaluation, ids) if name in within else None,
         )
         for name, ids in several.items()
     }
+
+
+def _within(evaluation: Evaluation) -> dict[str, list[str]]:
+    """Return for each radius of an attack the sets that go no further, the clean images among them."""
+    attacks: dict[tuple[str, str], dict[str, float]] = {}
+    for record in evaluation.tests:
+        stage = record.stages[0]
+        if len(record.stages) == 1 and "eps" in stage.parameters:
+            attacks.setdefault((stage.corruption, stage.parameters.get("norm", "linf")), {})[record.id] = stage.parameters["eps"]
+    clean = [CLEAN] if CLEAN in evaluation.outcomes else []
+    return {
+        f"{name} within {radius:g}{'' if norm == 'linf' else f' ({norm})'}": [*clean, *(i for i, eps in radii.items() if eps <= radius)]
+        for (name, norm), radii in attacks.items()
+        for radius in sorted(set(radii.values()))
+    }
+
+
+def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
+    """Return the mean over images of the greatest loss; None where a set's predictions have no probabilities."""
+    probabilities = [evaluation.outcomes[set_id].probability for set_id in ids]
+    if any(one is None for one in probabilities):
+        return None
+    return evaluation.mean(-np.log(np.maximum(np.min(np.stack(probabilities), axis=0), _LEAST, dtype=np.float64)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -100,6 +101,30 @@ def test_the_worst_case_is_of_images_that_are_right_under_every_set(data, predic
     chosen = corruptset.score(data, predictions, condition="correct@clean").worst_case["all"].share
     of_right = [all(right[f"{name}/{s}"][i] for name in FIFTEEN for s in range(1, 6)) for i in np.flatnonzero(right["clean"])]
     assert chosen == pytest.approx(mean(of_right))
+
+
+def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_images(tmp_path):
+    attacked = unbuilt.data_set(tmp_path / "pgd", "pgd-5")
+    made = unbuilt.made_up(attacked)
+    outcomes = made.outcomes
+    scores = corruptset.score(attacked, made)
+    radii = {s.id: s.stages[0].parameters["eps"] for s in attacked.manifest.sets if s.stages}
+    assert len(set(radii.values())) > 1
+    for radius in set(radii.values()):
+        one = scores.worst_case[f"pgd within {radius:g}"]
+        ids = ["clean", *(set_id for set_id, eps in radii.items() if eps <= radius)]
+        every = np.all([outcomes[set_id].correct for set_id in ids], axis=0)
+        least = np.min([outcomes[set_id].probability for set_id in ids], axis=0).astype(float)
+        assert (one.sets, one.share) == (len(ids), pytest.approx(every.mean()))
+        assert one.loss == pytest.approx(np.mean([-math.log(p) for p in least]))
+    assert "loss" not in scores.as_json()["worst_case"]["all"]
+    shares = [scores.worst_case[f"pgd within {radius:g}"].share for radius in sorted(set(radii.values()))]
+    assert shares == sorted(shares, reverse=True)
+    bare = {name: replace(one, probability=None) for name, one in outcomes.items()}
+    assert corruptset.score(attacked, replace(made, outcomes=bare)).worst_case[f"pgd within {max(radii.values()):g}"].loss is None
+    certain = {name: replace(one, probability=np.zeros_like(one.probability)) for name, one in outcomes.items()}
+    impossible = corruptset.score(attacked, replace(made, outcomes=certain)).worst_case[f"pgd within {max(radii.values()):g}"]
+    assert impossible.loss == pytest.approx(87.336545, abs=1e-5)
 
 
 def test_replicates_are_the_formulas_over_resampled_images(data, predictions, scores):
