@@ -71,7 +71,7 @@ def _within(evaluation: Evaluation) -> dict[str, list[str]]:
 
 def _greatest_loss(evaluation: Evaluation, ids: Sequence[str]) -> float | None:
     """Return the mean over images of the greatest loss; None where a set's predictions have no probabilities."""
-    probabilities = [evaluation.outcomes[set_id].probability for set_id in ids]
-    if any(one is None for one in probabilities):
+    known = [one for set_id in ids if (one := evaluation.outcomes[set_id].probability) is not None]
+    if len(known) < len(ids):
         return None
-    return evaluation.mean(-np.log(np.maximum(np.min(np.stack(probabilities), axis=0), _LEAST, dtype=np.float64)))
+    return evaluation.mean(-np.log(np.maximum(np.min(np.stack(known), axis=0), _LEAST, dtype=np.float64)))
