@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 
 from .cache import add_on_folder, keep_file, kernel_folder
@@ -23,8 +23,11 @@ SUFFIX = ".kernel"
 _HASH_BYTES = 32
 
 
-class _Locator(UserProvidedCacheLocator):
+class _Locator:
     """Says where numba keeps a function: not by the path of its file, so that all installations share it."""
+
+    def __init__(self, line: int) -> None:
+        self._line = line
 
     def get_cache_path(self) -> str:
         return str(kernel_folder())
@@ -32,12 +35,16 @@ class _Locator(UserProvidedCacheLocator):
     def get_source_stamp(self) -> None:
         """Return nothing: the name of the folder stands for all sources."""
 
+    def get_disambiguator(self) -> str:
+        """Return what tells two functions of one name apart."""
+        return str(self._line)
+
     def ensure_cache_path(self) -> None:
         """Do nothing: `CompiledFiles` makes the folder where it can."""
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
-        return cls(py_func, py_file)
+        return cls(py_func.__code__.co_firstlineno)
 
 
 class _Impl(CompileResultCacheImpl):
