@@ -48,7 +48,7 @@ class _Locator:
 
 
 class _Impl(CompileResultCacheImpl):
-    _locator_classes = [_Locator]
+    _locator_classes: Any = [_Locator]  # whose base has another name in older releases
 
 
 class KernelCache(FunctionCache):
