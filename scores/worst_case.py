@@ -16,6 +16,8 @@ from .records import WorstCase
 
 _LEAST = float(np.finfo(np.float32).tiny)
 """A probability of less counts as this, so that a loss is finite: 87.3 at most."""
+ATTACKS = ("pgd",)
+"""Corruptions whose parameter `eps` is how far an image may go."""
 ALL = "all"
 """Over all sets to test on."""
 
@@ -59,8 +61,9 @@ def _within(evaluation: Evaluation) -> dict[str, list[str]]:
     attacks: dict[tuple[str, str], dict[str, float]] = {}
     for record in evaluation.tests:
         stage = record.stages[0]
-        if len(record.stages) == 1 and "eps" in stage.parameters:
-            attacks.setdefault((stage.corruption, stage.parameters.get("norm", "linf")), {})[record.id] = stage.parameters["eps"]
+        radius = stage.parameters.get("eps")
+        if len(record.stages) == 1 and stage.corruption in ATTACKS and isinstance(radius, int | float):
+            attacks.setdefault((stage.corruption, str(stage.parameters.get("norm", "linf"))), {})[record.id] = radius
     clean = [CLEAN] if CLEAN in evaluation.outcomes else []
     return {
         f"{name} within {radius:g}{'' if norm == 'linf' else f' ({norm})'}": [*clean, *(i for i, eps in radii.items() if eps <= radius)]

@@ -85,7 +85,7 @@ class PictureMaker:
 
     def _about(self) -> str:
         count = self.samples
-        return f"{count} image{'s' * (count != 1)} ({self._shown.names(count)})"
+        return f"{'one at a time of ' * (count > 1)}{count} image{'s' * (count != 1)} ({self._shown.names(count)})"
 
     def _picture(self, name: str, encoded: Encoded, alt: str, caption: str, filters: Mapping[str, str]) -> Picture:
         data, side = encoded

@@ -344,8 +344,7 @@ class Build(ABC):
             raise BuildError(
                 f"The model {surrogate.name} takes images of {surrogate.size[0]}x{surrogate.size[1]} (height x width), and there are "
                 f"images of {sizes}{' ...' * (len(other) > 4)}. Use "
-                'a recipe whose preprocessing makes that size, such as kind = "surrogate". '
-                "Nothing was written."
+                'a recipe whose preprocessing makes that size, such as kind = "surrogate". Nothing was written.'
             )
         samples = spread(self.samples, SHOWN_TO_SURROGATE)
         surrogate.check_accuracy(np.stack(list(map(self._clean, samples))), np.array([chosen.sample.label for chosen in samples]))

@@ -178,19 +178,17 @@ def sets_in_full(entries: Sequence[Entry]) -> Table:
 
 def _heat_map(entries: Sequence[Entry], errors: Lines, profiles: Lines) -> list[Matrix]:
     """Return the mean error of each model over the severities of each corruption, or the levels of each degradation."""
-    means = {name: {n: _mean_error(points) for n, points in own.items()} for name, own in errors.items()}
-    means |= {name: {n: 100 - _mean_error(points) for n, points in own.items()} for name, own in profiles.items()}
-    means = {name: own for name, own in means.items() if own}
-    rows = [[_heat(own.get(n)) for own in means.values()] for n in range(len(entries))]
-    label = (
-        "Error in per cent, mean over the severities of a corruption or the levels of a degradation: the stronger the colour, the higher"
-    )
-    return [Matrix(label, [entry.label for entry in entries], list(means), rows, "model")] if means else []
+    means = {name: _means(own) for name, own in errors.items()}
+    means |= {name: {n: 100 - accuracy for n, accuracy in _means(own).items()} for name, own in profiles.items()}
+    shown = {name: own for name, own in means.items() if own}
+    rows = [[_heat(own.get(n)) for own in shown.values()] for n in range(len(entries))]
+    return [Matrix("Mean error, %", [entry.label for entry in entries], list(shown), rows, "model")] if shown else []
 
 
-def _mean_error(points: Sequence[Point]) -> float:
-    """Return the mean over all places but 0, which is the clean images."""
-    return fmean(point.y for point in points if point.x > 0)
+def _means(points_of: Mapping[int, Sequence[Point]]) -> dict[int, float]:
+    """Return the mean of each model over all places but 0, which is the clean images; none of one that has no other."""
+    beyond = {n: [point.y for point in points if point.x > 0] for n, points in points_of.items()}
+    return {n: fmean(values) for n, values in beyond.items() if values}
 
 
 def _heat(error: float | None) -> tuple[str, str]:

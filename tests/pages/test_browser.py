@@ -128,6 +128,9 @@ def test_a_picture_opens_large_by_keyboard(visit: Callable[..., Any]) -> None:
     assert dialog.is_visible()
     assert page.locator("#large-name").text_content() == "contrast: severity 3"
     assert dialog.locator("figcaption").all_text_contents() == ["clean", "severity 3"]
+    sides = [dialog.locator(kind).bounding_box() for kind in ("svg", "img")]
+    assert all(box["width"] == pytest.approx(box["height"], abs=2) for box in sides)  # one sample, not all below each other
+    assert dialog.locator("img").evaluate("node => getComputedStyle(node).objectFit") == "cover"
     page.keyboard.press("ArrowRight")
     assert page.locator("#large-name").text_content() == "contrast: severity 4"
     page.keyboard.press("ArrowLeft")

@@ -127,6 +127,15 @@ def test_an_attack_within_a_radius_counts_what_goes_no_further_and_the_clean_ima
     assert impossible.loss == pytest.approx(87.336545, abs=1e-5)
 
 
+@pytest.mark.parametrize("eps", ["far", [1], None])
+def test_a_radius_that_is_no_number_is_none(tmp_path, eps):
+    attacked = unbuilt.data_set(tmp_path / "pgd", "pgd-5")
+    for record in attacked.manifest.sets:
+        for stage in record.stages:
+            stage.parameters["eps"] = eps
+    assert set(corruptset.score(attacked, unbuilt.made_up(attacked)).worst_case) == {"all", "pgd"}
+
+
 def test_replicates_are_the_formulas_over_resampled_images(data, predictions, scores):
     right, other = right_of(predictions), right_of(unbuilt.made_up(data, 1))
     assert (scores.resamples.seed, scores.resamples.units) == (0, 40)
