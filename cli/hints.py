@@ -1,4 +1,4 @@
-"""Mistakes in the use of a command that newcomers make, each with what was meant."""
+"""How a command explains itself: its help, in panels where it has many options, and what newcomers' mistakes meant."""
 
 from __future__ import annotations
 
@@ -27,8 +27,41 @@ OPTIONS = {
 """Options of other tools."""
 
 
+PANELS = {
+    "Selection": "samples first per-class ids per-super-category skip-bad any-shape labels split groups hold-out train images "
+    "disjoint-from",
+    "Sets and tables": "optimize view page calibration scale coupling metrics store frost-textures plugin",
+    "The recipe 'pairs'": "first-stages second-stages severities levels orders",
+    "Model": "surrogate device surrogate-batch",
+    "Machines": "scheduler part finish abandon",
+}
+"""Heading in the help of a command with many options -> names of options; all others stand under Options."""
+LONGEST = 26
+"""Characters of a name that has its meaning beside it in the help, not below."""
+MANY = 20
+"""Options from which a help has panels."""
+
+
 class HintedCommand(TyperCommand):
-    """A command whose usage errors say the next step."""
+    """A command whose help fits 80 columns, and whose usage errors say the next step."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help as click does: rich's tables leave 20 of 80 columns to what an option means, and cut its name."""
+        super(TyperCommand, self).format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, under the headings of `PANELS` where there are many."""
+        panel_of = {f"--{name}": panel for panel, names in PANELS.items() for name in names.split()} if len(self.params) > MANY else {}
+        rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in ("Arguments", "Options", *PANELS)}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                own = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                names, words = record
+                rows[panel_of.get(max(parameter.opts, key=len), own)].append((names, words.replace("  [x>=1]", "")))
+        for panel, found in rows.items():
+            if found:
+                with formatter.section(panel):
+                    formatter.write_dl(found, col_max=LONGEST)
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **options: Any) -> Any:
         """Parse the arguments; a usage error gets a hint."""

@@ -86,7 +86,7 @@ Source = Annotated[
     str,
     option(
         "--source SOURCE",
-        "Where the images come from: 'sample' (eight photographs, no download), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
+        "Where images come from: 'sample' (eight photographs), 'folder:PATH', 'imagenet:PATH', 'cifar10:PATH', ...",
         autocompletion=completion.sources,
     ),
 ]
@@ -115,7 +115,7 @@ Images = Annotated[
     str | None,
     option("--images NAME|PATTERN", "For hdf5 the dataset of images, by default images; for tree which files are images: 'val2017/*.jpg'."),
 ]
-Seed = Annotated[int, option("--seed N", "What the random draws start from: 0 to 2**53 - 1.")]
+Seed = Annotated[int, option("--seed N", "What random draws start from: 0 to 2**53 - 1.")]
 Jobs = Annotated[int | None, option("--jobs -j N", "Worker processes; by default one a core.", min=1)]
 Sets = Annotated[
     list[str] | None,
@@ -142,7 +142,7 @@ Coupling = Annotated[
 Scale = Annotated[
     Literal["none", "side"] | None, option("--scale", "'none': lengths as in the table; 'side': lengths grow with the image's short side.")
 ]
-FrostTextures = Annotated[Path | None, option("--frost-textures DIR", "Your own frost textures in place of corruptset's.")]
+FrostTextures = Annotated[Path | None, option("--frost-textures DIR", "Your own frost textures.")]
 AnyShape = Annotated[
     bool, option("--any-shape", "Take images of any size and channels, also where the recipe or the view is made for others.")
 ]

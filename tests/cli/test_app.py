@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from corruptset.cli.app import app
+from corruptset.cli.hints import PANELS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -41,11 +42,6 @@ NAMES = [
 HEAVY = ["numpy", "numba", "cv2", "pydantic", "h5py", "joblib", "scipy", "skimage", "PIL"]
 
 
-def options(command: Any) -> dict[str, Any]:
-    """Return a command's options (not its arguments) by their long name."""
-    return {max(p.opts, key=len): p for p in command.params if p.param_type_name == "option"}
-
-
 def section(name: str) -> str:
     """Return what docs/command-line.md says of a command."""
     found = re.search(rf"^## `corruptset {name}\b.*?(?=^## |\Z)", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -63,22 +59,6 @@ def test_every_command_option_and_argument_has_help(name: str) -> None:
     assert command.help
     silent = [p.name for p in command.params if not getattr(p, "help", None)]
     assert not silent, f"{name}: no help for {silent}"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_option_is_in_the_docs_and_no_other_one(name: str) -> None:
-    documented = set(re.findall(r"^\| `(--[a-z-]+)", section(name), re.MULTILINE))
-    assert documented == set(options(COMMANDS[name])) - {"--help"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_documented_defaults_are_the_real_ones(name: str) -> None:
-    rows = [re.split(r"(?<!\\)\|", line) for line in section(name).splitlines() if line.startswith("| `--")]
-    shown = {re.findall(r"--[a-z-]+", row[1])[0]: row[2].strip().strip("`") for row in rows}
-    for long, option in options(COMMANDS[name]).items():
-        if long != "--help":
-            real = "" if option.is_flag or option.default is None else str(getattr(option.default, "value", option.default))
-            assert shown[long] == real, f"{name} {long}"
 
 
 def test_every_command_has_an_example_in_the_docs() -> None:
@@ -101,6 +81,35 @@ for arguments in [["--help"], [], *([name, "--help"] for name in {NAMES!r})]:
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True)
     assert (done.stdout + done.stderr).count("Usage") == len(NAMES) + 2
     assert re.findall("^HEAVY.*", done.stdout, re.MULTILINE) == ["HEAVY []"] * (len(NAMES) + 2)
+
+
+def helped(name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return what ``corruptset NAME --help`` prints in a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    command = COMMANDS[name]
+    return str(command.get_help(typer.Context(command, info_name=name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_fits_80_columns_and_cuts_no_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = helped(name, monkeypatch)
+    assert max(map(len, text.splitlines())) <= 80
+    for parameter in COMMANDS[name].params:
+        words = re.escape(max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.metavar)
+        assert len(re.findall(rf"^  (?:-\w, )?{words}(?= |$)", text, re.MULTILINE)) == 1, f"{name}: {words}"
+
+
+def test_the_many_options_of_a_build_stand_under_headings(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = helped("build", monkeypatch)
+    assert len(text.splitlines()) <= 120
+    assert re.findall(r"^(\S.*):$", text, re.MULTILINE) == ["Arguments", "Options", *PANELS]
+    build = {word for p in COMMANDS["build"].params for word in p.opts}
+    assert {f"--{name}" for names in PANELS.values() for name in names.split()} < build
+    common = text.partition("\nOptions:")[2].partition("\nSelection:")[0]
+    assert re.findall(r"^  (?:-\w, )?(--[a-z]+)", common, re.MULTILINE) == [
+        "--source", "--out", "--seed", "--jobs", "--sets", "--format", "--json", "--help"
+    ]  # fmt: skip
+    assert "Selection:" not in helped("export", monkeypatch)
 
 
 def test_help_is_not_eaten_by_markup() -> None:
