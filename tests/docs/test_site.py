@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import corruptset
+from corruptset.cli.app import app
 from corruptset.corruptions.registry import corruption_names, get_corruption
 
 ROOT = Path(__file__).parents[2]
+CELLS = re.compile(r"<td>(?:<code>)?(.*?)(?:</code>.*?)?</td>", re.DOTALL)
+"""The beginnings of a table's cells."""
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +59,18 @@ def test_nothing_is_fetched_from_elsewhere(site):
         fetched += re.findall(r'<link[^>]*rel="(?:stylesheet|preconnect|icon)"[^>]*href="(https?:[^"]+)"', text)
         fetched += re.findall(r"""(?:@import|url\()\s*['"]?(https?:[^'")]+)""", text) if file.suffix == ".css" else []
         assert not fetched, f"{file.relative_to(site)} fetches {fetched}"
+
+
+@pytest.mark.ci
+def test_every_command_has_its_page_with_all_options_and_their_defaults(site):
+    commands = typer.main.get_command(app).commands
+    shared = (site / "command-line/index.html").read_text("utf-8")
+    for name, command in commands.items():
+        page = (site / "commands" / name / "index.html").read_text("utf-8")
+        rows = {row[0].split()[0]: row for row in (CELLS.findall(row) for row in page.split("<tr>")) if row and row[0].startswith("--")}
+        options = {max(p.opts, key=len): p for p in command.params if p.param_type_name == "option" and p.name != "help"}
+        assert rows.keys() == options.keys(), name
+        for word, option in options.items():
+            default = "" if option.is_flag or option.default is None else str(option.default)
+            assert rows[word][1] == default, f"{name} {word}"
+        assert f'href="../commands/{name}/"' in shared, name

@@ -1,4 +1,4 @@
-"""Print which test caught which variant: ``python tests/mutations/table.py FILE ...``, see docs/mutations.md."""
+"""Print which test caught which variant: ``python tests/mutations/table.py FILE ...``, see docs/reliability.md."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ``python -m pytest -m long tests/mutations`` takes an hour or two. Each variant is an edit of a copy of the package; the named tests are run
 against the copy and must fail, and must have passed on the unedited copy. A run that was stopped goes on where it was, as long as neither
-the package nor the tests change. How to print which test caught which variant is told in docs/mutations.md.
+the package nor the tests change. How to print which test caught which variant is told in docs/reliability.md.
 """
 
 from __future__ import annotations

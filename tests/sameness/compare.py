@@ -8,7 +8,7 @@ corruption with every calibration. Exits 1 where two digests differ, or a golden
 
 Rows that need another release of Python or of the libraries get a virtual environment of their own: ``oldest.txt`` pins the oldest
 allowed releases, ``newest.txt`` the newest that the tests have seen. ``aarch64 emulated`` needs ``--emulated ROOT``, a small arm64 system
-made as docs/records/reliability.md says.
+made as docs/reliability.md says.
 """
 
 from __future__ import annotations

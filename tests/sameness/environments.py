@@ -102,7 +102,7 @@ class Environments:
 
     def _unpacked(self, lock: str) -> tuple[list[str], dict[str, str]]:
         if self.emulated is None:
-            raise CannotRun("no root was given: --emulated ROOT, made as docs/records/reliability.md says")
+            raise CannotRun("no root was given: --emulated ROOT, made as docs/reliability.md says")
         version = self.emulated.version
         locked = hashlib.sha256((HERE / f"{lock}.txt").read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()[:12]
         site = self.folder / f"{lock}-aarch64-{version}-{locked}"
