@@ -107,12 +107,15 @@ class Writer:
 
     def tar(self, path: str, members: Iterable[tuple[str, bytes]]) -> None:
         """Write a tar that depends on names and bytes alone: no times, owners or modes of this machine."""
-        with self._hashed(path) as out, tarfile.TarFile(path, "w", fileobj=out, format=tarfile.GNU_FORMAT) as archive:  # type: ignore[arg-type]
+        with self._hashed(path) as out:
             for name, data in members:
                 _refuse_outside(name)
                 info = tarfile.TarInfo(name)
                 info.size, info.mode = len(data), 0o644
-                archive.addfile(info, io.BytesIO(data))
+                # what TarFile.addfile writes, without its copies: half the time of a large export
+                out.write(info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE))
+            out.write(bytes(2 * tarfile.BLOCKSIZE))
+            out.write(bytes(-out.written % tarfile.RECORDSIZE))
 
     @contextmanager
     def _hashed(self, path: str) -> Iterator[LargeFile]:

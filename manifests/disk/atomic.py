@@ -8,25 +8,29 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 
 from ...errors import VerificationError
 
 
-def inside(root: Path, path: str) -> Path:
+def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
     """Return where a file of a data set lies; its relative path was held to `safe_path`.
 
+    `known` receives folders that do not lead out of it, and those in it are not looked at again.
     VerificationError: a symbolic link on the way leads out of the data set; whoever made it would choose what is read.
     """
-    step = os.fspath(root)
-    for part in path.split("/"):
-        step = os.path.join(step, part)
-        if os.path.islink(step):
+    folder = path.rpartition("/")[0]
+    steps = [path] if known is not None and folder in known else accumulate(path.split("/"), "{}/{}".format)
+    for step in steps:
+        if os.path.islink(os.path.join(root, step)):
             top = os.path.realpath(root)
             if os.path.commonpath([os.path.realpath(root / path), top]) != top:
                 raise VerificationError(
-                    f"{step} is a symbolic link that leads out of the data set; it is not followed. Put the file there."
+                    f"{root / step} is a symbolic link that leads out of the data set; it is not followed. Put the file there."
                 )
+    if known is not None:
+        known.add(folder)
     return root / path
 
 

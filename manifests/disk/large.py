@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,10 @@ class LargeFile:
         """Add bytes or any other C-contiguous buffer; return how many bytes."""
         view = memoryview(data)
         self.sha256.update(view)
-        with self._named():
+        try:
             self._file.write(view)
+        except OSError as e:
+            raise self._named(e)  # noqa: B904  the same error
         self.written += view.nbytes
         return view.nbytes
 
@@ -45,21 +47,18 @@ class LargeFile:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
-                with self._named():
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        except OSError as e:
+            raise self._named(e)  # noqa: B904  the same error
         finally:
             with contextlib.suppress(OSError):  # of bytes that do not fit any more
                 self._file.close()
 
-    @contextlib.contextmanager
-    def _named(self) -> Iterator[None]:
+    def _named(self, error: OSError) -> OSError:
         """Let an error name the file; Python names none for a write."""
-        try:
-            yield
-        except OSError as e:
-            e.filename = e.filename or self._path
-            raise
+        error.filename = error.filename or self._path
+        return error
 
 
 def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:

@@ -82,6 +82,7 @@ class StoredImages:
         self._record = record
         self._prefer = prefer
         self._shards = ShardCache(directory)
+        self._folders: set[str] = set()
         self.encoding = encoding
 
     def __getstate__(self) -> dict[str, Any]:
@@ -106,7 +107,7 @@ class StoredImages:
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return where an image is stored, and its file or its row."""
         stored = self._choose(self.rows[index], prefer)
-        return stored, inside(self._directory, stored.path) if stored.row is None else self._row(stored)
+        return stored, self._file(stored) if stored.row is None else self._row(stored)
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
         """Yield images in the given order; neighbouring rows of a shard of pixels are read together."""
@@ -122,7 +123,7 @@ class StoredImages:
             if first.row is None or count == 1:
                 yield self._read(first)
             else:
-                path = inside(self._directory, first.path)
+                path = self._file(first)
                 with explained(path), self._shards.opened(first.path) as shard:
                     block = shard.block(first.row, first.row + count)
                 # a short block means a shard with fewer rows than recorded
@@ -148,8 +149,11 @@ class StoredImages:
             raise VerificationError(f"{self._directory}: image {row.index} of set {self._record.id} is stored nowhere, say its records.")
         return by_container.get(prefer) or next(iter(by_container.values()))
 
+    def _file(self, stored: StoredRecord) -> Path:
+        return inside(self._directory, stored.path, self._folders)
+
     def _read(self, stored: StoredRecord) -> Pixels:
-        path = inside(self._directory, stored.path)
+        path = self._file(stored)
         with explained(path):
             if stored.row is None:
                 return decode(read_regular(path, stored.bytes), stored_format(stored.path, self.encoding))
@@ -158,7 +162,7 @@ class StoredImages:
 
     def _row(self, stored: StoredRecord) -> Pixels:
         """Return a row as it is stored."""
-        with explained(inside(self._directory, stored.path)), self._shards.opened(stored.path) as shard:
+        with explained(self._file(stored)), self._shards.opened(stored.path) as shard:
             return shard.row(stored.row or 0)
 
 
