@@ -16,7 +16,7 @@ from .blocks import Block, blocks_of
 from .drawn_values import drawn_values
 from .known import OTHER, Known, known_corruption
 from .loaders import fitting_loaders
-from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, rises_of, value_of
+from .quality import METRICS, about_metrics, aimed_rows, cells_of, curves_of, most_psnr, rises_of, value_of
 from .region_pictures import region_pictures
 from .set_pictures import Picture, PictureMaker
 from .shown_samples import CleanOf, ShownSamples
@@ -83,6 +83,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     maker = PictureMaker(shown, [s for s in manifest.sets if s.id in pictured], len(manifest.sets) - len(pictured))
     first = data[data.set_ids[0]].single(shown.indices[0])
     ids_shown = [record.id for record in shown.records[: maker.samples]]
+    tops = {kind: most_psnr([block for block in blocks if block.kind == kind]) for kind in {block.kind for block in blocks}}
     values: dict[str, Any] = {
         "m": manifest,
         "title": manifest.recipe.get("title") or manifest.name,
@@ -91,7 +92,7 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
         "samples": shown.count,
         "images": sum(s.count for s in manifest.sets),
         "bytes": sum(s.bytes for s in manifest.sets),
-        "blocks": [_shown(manifest, block, maker, pictured, number, ids_shown) for number, block in enumerate(blocks)],
+        "blocks": [_shown(manifest, block, maker, pictured, number, ids_shown, tops[block.kind]) for number, block in enumerate(blocks)],
         "families": list(dict.fromkeys(_family(block) for block in blocks)),
         "corruptions": list(dict.fromkeys(name for block in blocks for name in block.corruptions)),
         "severities": _numbers(blocks),
@@ -106,7 +107,9 @@ def build_page(data: DataSet, clean_of: CleanOf | None = None) -> bytes:
     return render("build.html", __package__, **values)
 
 
-def _shown(manifest: Manifest, block: Block, maker: PictureMaker, pictured: set[str], number: int, ids: Sequence[str]) -> ShownBlock:
+def _shown(
+    manifest: Manifest, block: Block, maker: PictureMaker, pictured: set[str], number: int, ids: Sequence[str], top: float | None
+) -> ShownBlock:
     known = [known_corruption(name) for name in block.corruptions]
     pictures = {s.id: maker.of(s, _caption(block, s), _filters(block, s)) for s in block.sets if s.id in pictured}
     parameters = list(dict.fromkeys(name for s in block.sets for name in s.stages[0].parameters)) if _plain(block) else []
@@ -127,7 +130,7 @@ def _shown(manifest: Manifest, block: Block, maker: PictureMaker, pictured: set[
             drawn.setdefault(draw, []).append(f"{_caption(block, s)}: {values}")
     name = block.name if _plain(block) else f"{block.kind}-{number}"
     roles = ", ".join(dict.fromkeys(s.role for s in block.sets))
-    curves = curves_of(block) if _plain(block) else []
+    curves = curves_of(block, top) if _plain(block) else []
     spark = next((curve for title in _SPARKS for curve in curves if curve.title == title), None)
     rises = rises_of(spark) if spark is not None else ""
     return ShownBlock(

@@ -45,8 +45,14 @@ def cells_of(record: SetRecord, metrics: Sequence[tuple[str, str, str, int]] = M
     return cells
 
 
-def curves_of(block: Block) -> list[Curve]:
-    """Return the curves of a corruption's severities or levels; of a metric that no set has, none."""
+def most_psnr(blocks: Sequence[Block]) -> float | None:
+    """Return the greatest PSNR of any set, with its deviation: the top of an axis that curves share."""
+    values = [(value_of(s, "psnr"), spread_of(s, "psnr") or 0.0) for block in blocks for s in block.sets]
+    return max((value + spread for value, spread in values if value is not None), default=None)
+
+
+def curves_of(block: Block, most_psnr: float | None = None) -> list[Curve]:
+    """Return the curves of a corruption's severities or levels; of a metric that no set has, none. PSNR goes up to `most_psnr`."""
     x = [block.number(record) or 0 for record in block.sets]
     curves = []
     for field, name, unit, _ in METRICS:
@@ -54,7 +60,7 @@ def curves_of(block: Block) -> list[Curve]:
         if len(x) < 2 or all(value is None for value in y):
             continue
         marks = [Mark(aim, f"aim at {s}") for s, aim in AIMED_AT.items()] if field == "ms_ssim" and block.kind == "severities" else []
-        bounds = {"psnr": (0.0, None), "changed": (0.0, 100.0)}.get(field, (0.0, 1.0))
+        bounds = {"psnr": (0.0, most_psnr), "changed": (0.0, 100.0)}.get(field, (0.0, 1.0))
         number = "severity" if block.kind == "severities" else "level"
         spread = [spread_of(s, field) for s in block.sets]
         curves.append(Curve(name + (f" ({unit.strip()})" if unit else ""), number, x, y, spread, bounds, marks))

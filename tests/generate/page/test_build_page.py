@@ -55,6 +55,16 @@ def test_every_set_has_a_picture_and_a_row(build: Path) -> None:
     assert len(rows) == len(data.set_ids) - 1
 
 
+def test_curves_of_psnr_share_their_axis(plain: Path, levels: Path) -> None:
+    """So that two corruptions can be compared by eye: the ruled values stand at the same heights."""
+    for directory in (plain, levels):
+        charts = [node for node in page_of(directory).all("svg") if node.attributes.get("class") == "curve"]
+        psnr = [node for node in charts if node.attributes["aria-label"].startswith("PSNR")]
+        axes = {tuple((t.text, t.attributes["y"]) for t in node.all("text") if t.attributes["class"] == "y") for node in psnr}
+        assert len(psnr) > 1
+        assert len(axes) == 1
+
+
 def test_what_one_needs_to_know_is_there(build: Path) -> None:
     tree, manifest = page_of(build), DataSet(build).manifest
     text = tree.text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corruptset.generate.page.blocks import blocks_of
-from corruptset.generate.page.quality import about_metrics, aimed_rows, cells_of, curves_of, rises_of
+from corruptset.generate.page.quality import about_metrics, aimed_rows, cells_of, curves_of, most_psnr, rises_of
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import Manifest, Metrics, Spread
 from corruptset.pages.curves import Curve
@@ -42,6 +42,9 @@ def test_curves_of_a_block(plain: Path) -> None:
     assert list(curves["changed pixels (%)"].spread) == [50.0] * 5
     assert [mark.value for mark in curves["MS-SSIM"].marks] == [0.9, 0.5]
     assert [list(curves[name].marks) for name in ("SSIM", "PSNR (dB)")] == [[], []]
+    assert most_psnr(blocks_of(manifest_with(plain, spread=spread).sets)) == 21.0
+    assert curves_of(block, 21.0)[0].bounds == (0.0, 21.0)
+    assert most_psnr(blocks_of(manifest_with(plain, psnr=None).sets)) is None
     assert "MS-SSIM" not in {curve.title for curve in curves_of(blocks_of(manifest_with(plain).sets)[0])}
 
 
