@@ -187,7 +187,7 @@ def read_layout(path: str | Path) -> Layout:
     try:
         values = parse_toml(read_text(file), f"The layout {file}")
     except OSError as e:
-        raise BuildError(f"The layout {file} cannot be read: {reason(e)}. Expected a TOML file, as docs/own-layout.md describes.") from e
+        raise BuildError(f"The layout {file} cannot be read: {reason(e)}. Expected a TOML file, as docs/use-it-with.md describes.") from e
     return layout_of({"name": file.stem.lower(), **values}, f"The layout {file}")
 
 

@@ -40,7 +40,7 @@ MANY = re.compile(r"--recipe image-degrade-30")
 
 
 def test_pages_show_commands() -> None:
-    assert {"README.md", "two-factor.md", "gradual.md", "command-line.md", "sources.md", "archives.md"} <= {page for page, _ in CASES}
+    assert {"README.md", "two-factor.md", "command-line.md", "sources.md", "publishing.md"} <= {page for page, _ in CASES}
     assert len(CASES) > 70
     assert len(RUN) > 12
 

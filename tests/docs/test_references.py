@@ -53,5 +53,5 @@ def test_invented_titles_are_noticed():
 
 
 def test_the_docs_have_the_whole_list():
-    page = (ROOT / "docs/references.md").read_text("utf-8")
+    page = (ROOT / "docs/citing.md").read_text("utf-8")
     assert [line[2:] for line in page.splitlines() if line.startswith("* ")] == [f"{reference}." for reference in REFERENCES]

@@ -288,7 +288,7 @@ def test_a_source_travels_to_workers(tmp_path):
 
 
 def test_the_documented_rules_are_the_ones_in_force():
-    text = (Path(__file__).parents[3] / "docs" / "bad-input.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "sources.md").read_text(encoding="utf-8")
     words = set(re.findall(r"[\w$@+]+", text.lower()))
     for known in (listing.IMAGE_SUFFIXES, listing.DOCUMENT_SUFFIXES, listing.DOCUMENT_NAMES):
         assert {k for k in known if k not in words} <= {"licence"}

@@ -1,4 +1,4 @@
-"""A layout of one's own: docs/own-layout.md as it stands, other containers, and what is refused."""
+"""A layout of one's own: a section of docs/use-it-with.md as it stands, other containers, and what is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from corruptset.generate.views.layouts import IMAGE_WORDS, SET_WORDS, Layout, Te
 from corruptset.generate.views.view_check import check_view
 from corruptset.manifests.verify.views import verify_view
 
-PAGE = doc_pages.ROOT / "docs/own-layout.md"
+SECTION = (doc_pages.ROOT / "docs/use-it-with.md").read_text("utf-8").partition(doc_pages.OWN_LAYOUT)[2]
 ARRAYS = """
 container = "arrays"
 place = "all/{split}.npy"
@@ -41,10 +41,9 @@ def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
 
 
 def test_the_page_as_it_stands(tmp_path: Path) -> None:
-    text = PAGE.read_text("utf-8")
-    (layout,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (layout,) = re.findall(r"```toml\n(.*?)```", SECTION, re.DOTALL)
     write(tmp_path, layout, "by-class.toml")
-    (lines,) = [block for kind, block in doc_pages.blocks(PAGE) if kind == "sh"]
+    (lines,) = re.findall(r"```sh\n(.*?)```", SECTION, re.DOTALL)
     for line in lines.splitlines():
         doc_pages.shell(line, tmp_path)
     data = corruptset.open(tmp_path / "built/imagenet-c-1.1.0")
@@ -60,11 +59,12 @@ def test_the_page_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_key_and_word() -> None:
-    text = PAGE.read_text("utf-8")
-    keys = {key for row in re.findall(r"^\| (`.*?) \|", text.partition("## Words")[0], re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
+    keys = {
+        key for row in re.findall(r"^\| (`.*?) \|", SECTION.partition("## Words")[0], re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
+    }
     assert keys == set(Layout.model_fields)
-    assert all(f"`{key}`" in text for key in Text.model_fields)
-    assert set(re.findall(r"`\{(\w+)\}`", text.partition("## Words")[2])) == {*SET_WORDS, *IMAGE_WORDS}
+    assert all(f"`{key}`" in SECTION for key in Text.model_fields)
+    assert set(re.findall(r"`\{(\w+)\}`", SECTION.partition("## Words")[2])) == {*SET_WORDS, *IMAGE_WORDS}
 
 
 @pytest.mark.parametrize("text", [ARRAYS, TARS])
