@@ -23,11 +23,9 @@ _C2 = (0.03 * 255) ** 2
 
 
 def _gaussian() -> NDArray[np.float32]:
-    """Return the weights of the window's five pairs and half of its middle's, a pair of its own; exact decimals, so the same everywhere."""
+    """Return the first six of the eleven weights of the window, which is symmetric; exact decimals, so the same everywhere."""
     values = [(-(Decimal(k - 5) ** 2) / (2 * _SIGMA**2)).exp() for k in range(_WINDOW)]
-    weights = np.array([float(v / sum(values)) for v in values[:6]], np.float32)
-    weights[5] /= 2
-    return weights
+    return np.array([float(v / sum(values)) for v in values[:6]], np.float32)
 
 
 _HALF_WINDOW = _gaussian()
@@ -63,26 +61,27 @@ def compile_ms_ssim() -> None:
 @inner
 def _filtered_down(rows, first, weights, target):  # type: ignore[no-untyped-def]
     """Filter eleven rows, from `first` on, into one; after the last row comes the first."""
-    n = rows.shape[0]
-    for x in range(target.size):
-        target[x] = 0
-    for k in range(weights.size):
-        _add_pair(rows[(first + k) % n], rows[(first + _WINDOW - 1 - k) % n], weights[k], target)
+    n, k = rows.shape[0], first
+    a = rows[k % n], rows[(k + 1) % n], rows[(k + 2) % n], rows[(k + 3) % n], rows[(k + 4) % n], rows[(k + 5) % n]
+    b = rows[(k + 10) % n], rows[(k + 9) % n], rows[(k + 8) % n], rows[(k + 7) % n], rows[(k + 6) % n]
+    _add_pairs(a, b, weights, target)
 
 
 @inner
 def _filtered_across(row, channels, weights, target):  # type: ignore[no-untyped-def]
     """Filter a row, in which the channels of a pixel lie side by side."""
-    for x in range(target.size):
-        target[x] = 0
-    for k in range(weights.size):
-        _add_pair(row[k * channels :], row[(_WINDOW - 1 - k) * channels :], weights[k], target)
+    c = channels
+    a = row, row[c:], row[2 * c :], row[3 * c :], row[4 * c :], row[5 * c :]
+    _add_pairs(a, (row[10 * c :], row[9 * c :], row[8 * c :], row[7 * c :], row[6 * c :]), weights, target)
 
 
 @inner
-def _add_pair(a, b, weight, target):  # type: ignore[no-untyped-def]
+def _add_pairs(a, b, weights, target):  # type: ignore[no-untyped-def]
+    """Put the weighted sum of five pairs of rows and the middle one into a row; added one by one they would take twice as long."""
+    w0, w1, w2, w3, w4, w5 = weights[0], weights[1], weights[2], weights[3], weights[4], weights[5]
     for x in range(target.size):
-        target[x] += weight * (a[x] + b[x])
+        outer = w0 * (a[0][x] + b[0][x]) + w1 * (a[1][x] + b[1][x]) + w2 * (a[2][x] + b[2][x])
+        target[x] = outer + w3 * (a[3][x] + b[3][x]) + w4 * (a[4][x] + b[4][x]) + w5 * a[5][x]
 
 
 @inner
@@ -147,9 +146,14 @@ def _pairs(upper, lower, columns, out, channels):  # type: ignore[no-untyped-def
     for x in range(columns.size):
         columns[x] = upper[x] + lower[x]
     pairs = columns.size // (2 * channels)
-    for c in range(channels):
-        for x in range(c, pairs * channels, channels):
-            left = 2 * x - c
+    if channels == 3:  # without a loop over channels, which does not vectorise
+        for x in range(pairs):
+            out[3 * x] = quarter * (columns[6 * x] + columns[6 * x + 3])
+            out[3 * x + 1] = quarter * (columns[6 * x + 1] + columns[6 * x + 4])
+            out[3 * x + 2] = quarter * (columns[6 * x + 2] + columns[6 * x + 5])
+    else:
+        for x in range(pairs * channels):
+            left = 2 * x - x % channels
             out[x] = quarter * (columns[left] + columns[left + channels])
     for j in range(pairs * channels, out.size):  # the last column of an odd side counts twice
         last = columns[columns.size - out.size + j]
