@@ -75,7 +75,7 @@ def report(
         The HTML file, which is replaced where it is there. It stands alone: nothing is fetched, and it can be read without a script.
     predictions : sequence of path or Predictions, or mapping of str to them
         Of some of the models, by which the page shows the images that flip. A mapping names the models, and so does a str
-        ``NAME=PATH``; else the predictions do.
+        ``NAME=PATH``; else the predictions do. Those that lie in the folder of a model's scores file are found without it.
     sample : str, optional
         The id of the sample that stands under every degradation; by default the first that all models whose predictions are known have
         right when it is clean, or the first.

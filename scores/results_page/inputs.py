@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...errors import CorruptsetError, PredictionError, ScoreError, listed
 from ...manifests.reader import DataSet
 from ..comparison.entries import Entry, read_entries
 from ..outcomes import Predictions
+from ..prediction_files.head import HEAD
 from ..prediction_files.reading import read_predictions
 from ..records import Scores
 
@@ -23,7 +25,7 @@ _SAME = 1e-6
 def checked_inputs(
     data: DataSet, scores: Sequence[str | Path | Scores], predictions: GivenPredictions, tell: Callable[..., None]
 ) -> tuple[list[Entry], dict[str, Predictions]]:
-    """Return the models, and the predictions of those that have some by label.
+    """Return the models, and the predictions of those that have some by label: given, or in the folder of their scores.
 
     Raises
     ------
@@ -44,6 +46,13 @@ def checked_inputs(
             problems.append(f"the predictions of {entry.label!r} are there twice: give those of each model once")
         problems += _not_scored(entry, read)
         predicted[entry.label] = read
+    for entry in entries if not problems else ():
+        folder = Path(entry.file) if os.path.isdir(entry.file) else Path(entry.file).parent
+        if entry.label not in predicted and os.path.exists(entry.file) and (folder / HEAD).is_file():
+            with suppress(CorruptsetError):  # nobody asked for them: another model's, another data set's, damaged
+                read = _predictions_of(data, [entry], None, folder, tell)[1]
+                if not _not_scored(entry, read):
+                    predicted[entry.label] = read
     if problems:
         raise ScoreError(f"The report cannot be made:\n{listed(problems)}")
     return entries, {entry.label: predicted[entry.label] for entry in entries if entry.label in predicted}

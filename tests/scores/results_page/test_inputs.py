@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import made_scores
+import numpy as np
+import predictions
 import pytest
 from result_pages import scored, write_scores
 
@@ -39,3 +42,29 @@ def test_all_that_is_wrong_is_told_at_once(data: DataSet, tmp_path: Path) -> Non
         corruptset.report(data, scores, tmp_path / "r.html", predictions=[predictions[0], predictions[0]])
     with pytest.raises(ScoreError, match="no scores were given"):
         corruptset.report(data, [], tmp_path / "r.html")
+
+
+def test_predictions_beside_the_scores_are_found(data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = np.array([sample.label for sample in data.samples])
+    logits = np.random.default_rng(1).normal(size=(len(labels), len(data.classes)))
+    logits[::2, 0] += 9
+    sets = {name: {"logits": logits + 4 * (labels[:, None] == np.arange(len(data.classes))) * (name == "clean")} for name in data}
+    beside = predictions.write_folder(tmp_path / "net", sets)
+    (beside / "predictions.json").write_text(json.dumps({"model": "net", "digest": data.digest}))
+    scores = corruptset.score(data, beside, out=beside)
+    apart = tmp_path / "apart"
+    corruptset.score(data, beside, out=apart)
+    given = corruptset.report(data, [apart], tmp_path / "given.html", predictions=[beside])
+    for found in (beside, beside / "scores.json"):
+        assert corruptset.report(data, [found], tmp_path / "found.html").pictures == given.pictures
+        assert (tmp_path / "found.html").read_bytes() == (tmp_path / "given.html").read_bytes()
+
+    monkeypatch.chdir(beside)  # scores that come from no file have no neighbours
+    without = {corruptset.report(data, [one], tmp_path / "without.html").pictures for one in (apart, scores)}
+    changed = {name: {"logits": -arrays["logits"]} for name, arrays in sets.items()}
+    predictions.write_folder(beside, changed)
+    without.add(corruptset.report(data, [beside], tmp_path / "without.html").pictures)
+    (beside / "clean.npz").write_bytes(b"damaged")
+    without.add(corruptset.report(data, [beside], tmp_path / "without.html").pictures)
+    assert len(without) == 1
+    assert given.pictures > without.pop()
