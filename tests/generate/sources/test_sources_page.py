@@ -30,5 +30,7 @@ def test_the_commands_are_taken():
     for line in lines:
         _, name, *arguments = shlex.split(line)
         context = commands[name].make_context(name, arguments)
+        if name not in ("plan", "build"):
+            continue
         load_recipe(context.params["recipe"])
         assert context.params["source"].partition(":")[0] in SCHEMES
