@@ -28,7 +28,7 @@ def test_the_commands_are_taken():
     lines = [line for line in PAGE.split("\n") if line.startswith(("corruptset plan ", "corruptset build "))]
     assert len(lines) >= 7
     for line in lines:
-        _, name, *arguments = shlex.split(line)
+        _, name, *arguments = shlex.split(line, comments=True)
         context = commands[name].make_context(name, arguments)
         load_recipe(context.params["recipe"])
         assert context.params["source"].partition(":")[0] in SCHEMES
