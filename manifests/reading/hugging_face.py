@@ -27,14 +27,8 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
     names = class_names(samples.classes)
     label = {"label": ClassLabel(names=names)} if names else {}
     features = Features({"image": Image(), **label, "id": Value("string")})
-    made = Dataset.from_generator(
-        _rows,
-        features=features,
-        gen_kwargs={"images": images, "samples": samples, "stored": stored},
-        split=NamedSplit(images.record.role),
-    )
-    assert isinstance(made, Dataset)
-    return made
+    given = {"images": images, "samples": samples, "stored": stored}
+    return Dataset.from_generator(_rows, features=features, gen_kwargs=given, split=NamedSplit(images.record.role))
 
 
 def class_names(classes: Sequence[ClassRecord]) -> list[str]:

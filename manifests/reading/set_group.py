@@ -67,19 +67,16 @@ def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **as
     """Return the sets that `DataSet.select` selects; raises `UnknownCorruption` for values that no set has."""
     wanted = {name: _values(value) for name, value in asked.items() if value is not None}
 
-    def facts(record: SetRecord) -> list[dict[str, Any]]:
-        """Return what is true of a set and one of its stages, for each stage."""
+    def facts(record: SetRecord) -> Iterator[dict[str, Any]]:
+        """Yield what is true of a set and one of its stages, for each stage; of a set without stages, what is true of it."""
         whole = {"role": record.role, "stages": len(record.stages)}
-        return [
-            {
-                **whole,
-                **{name: getattr(stage, name) for name in ("corruption", "severity", "level")},
-                **({"family": family_of(stage.corruption)} if "family" in wanted else {}),
-            }
-            for stage in record.stages
-        ] or [whole]
+        for stage in record.stages:
+            family = {"family": family_of(stage.corruption)} if "family" in wanted else {}
+            yield {**whole, "corruption": stage.corruption, "severity": stage.severity, "level": stage.level, **family}
+        if not record.stages:
+            yield whole
 
-    table = [(record, facts(record)) for record in records]
+    table = [(record, list(facts(record))) for record in records]
     problems = []
     for name, values in wanted.items():
         known = {fact[name] for _, each in table for fact in each if fact.get(name) is not None}
