@@ -36,7 +36,8 @@ def _recipe(manifest: Manifest) -> Iterator[str]:
     for stage in (stage for record in manifest.sets for stage in record.stages):
         revisions[stage.corruption].add(stage.revision)
     if {name: {revision} for name, revision in manifest.revisions.items()} != revisions:
-        yield f"revisions says {manifest.revisions}, the stages of the sets say {({name: sorted(r) for name, r in sorted(revisions.items())})}"
+        of_stages = {name: sorted(r) for name, r in sorted(revisions.items())}
+        yield f"revisions says {manifest.revisions}, the stages of the sets say {of_stages}"
     for key in ("name", "version", "preprocessing"):
         stated = getattr(manifest, key)
         if manifest.recipe.get(key, stated) != stated:
