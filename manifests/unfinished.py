@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .disk.hashed import read_hashed, write_hashed
 from .layout import BUILD, WORK_FOLDER, set_of_rows, set_of_shard
@@ -46,16 +47,16 @@ def read_unfinished(directory: Path) -> Unfinished | None:
     return None if data is None else record_or_mistakes(Unfinished, data)[0]
 
 
-class SetFiles(NamedTuple):
+@dataclass(frozen=True)
+class SetFiles:
     """The files of some sets of an unfinished build, and the temporary files of a build."""
 
     sets: frozenset[str]
     places: frozenset[str]
     """Folders and arrays of their images."""
 
-    def __contains__(self, path: object) -> bool:
+    def __contains__(self, path: str) -> bool:
         """Return whether a relative path is one of these files."""
-        assert isinstance(path, str)
         if _TEMPORARY.fullmatch(path) or (set_of_rows(path) or set_of_shard(path)) in self.sets:
             return True
         return not self.places.isdisjoint(accumulate(path.split("/"), "{}/{}".format))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from ...digests import digits
@@ -112,7 +113,7 @@ def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iter
         return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
 
     for path, name, stated, compute in (
-        (SAMPLES, "source.digest", manifest.source.digest, lambda: source_digest(rows)),
+        (SAMPLES, "source.digest", manifest.source.digest, partial(source_digest, rows)),
         (MANIFEST, "digest", manifest.digest, whole),
     ):
         try:
