@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -106,3 +106,23 @@ def empty_folders(listing: Listing, recorded: Iterable[str]) -> Iterator[Problem
     """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are named instead."""
     above = {step for path in recorded for step in _steps(path)[:-1]} if listing.empty else set()
     return (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)
+
+
+def file_problems(
+    listing: Listing, recorded: Mapping[str, int | None], *, sizes: bool, known: Container[str] = (), folders: bool = True
+) -> Iterator[Problem]:
+    """Yield where a listing is not what records say: files that are missing, of another size (None: any), or unexpected; empty `folders`.
+
+    `known` are files that may be there, and need not.
+    """
+    for path, size in sorted(recorded.items()):
+        found = listing.files.get(path)
+        if found is None and not listing.hides(path):
+            yield Problem(path, "missing", "a record names this file")
+        elif sizes and found is not None and size not in (None, found):
+            yield Problem(path, "size", f"has {found} bytes, recorded are {size}")
+    for path in sorted(listing.files.keys() - recorded.keys()):
+        if path not in known:
+            yield Problem(path, "unexpected", "no record names this file")
+    if folders:
+        yield from empty_folders(listing, recorded)

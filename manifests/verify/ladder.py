@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
-from ..disk.listing import empty_folders, list_files, read_small
+from ..disk.listing import file_problems, list_files, read_small
 from ..disk.remote import data_folder
 from ..images.pictures import own_path
 from ..layout import (
@@ -121,26 +121,20 @@ class _Ladder:
         report.add(listing.problems, Counter(files=len(listing.files)))
         if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
             self._check_work_folder(extension)
-        recorded = {f.path: f for f in manifest.files}
-        for path in sorted({*recorded, SHA256SUMS} - listing.files.keys() - absent):
-            if not listing.hides(path) and not path.startswith(IMAGES):
-                self._note(path, "missing", "the manifest names this file")
-        present = [record for path, record in sorted(recorded.items()) if path in listing.files]
-        wrong = {r.path for r in present if listing.files[r.path] != r.bytes} if self.level != "structure" else set()
-        for path in sorted(wrong):
-            self._note(path, "size", f"has {listing.files[path]} bytes, recorded are {recorded[path].bytes}")
-        known = recorded.keys() | {MANIFEST, SHA256SUMS} | ({PARTIAL} if report.partial else set())
-        for path in sorted(listing.files.keys() - known):
-            if extension is None or path not in extension:
-                self._note(path, "unexpected", "no record names this file")
-        if extension is None:  # an extension makes folders before the files in them
-            report.add(empty_folders(listing, recorded))
+        recorded: dict[str, int | None] = {f.path: f.bytes for f in manifest.files if not f.path.startswith(IMAGES)}
+        recorded |= {MANIFEST: None, SHA256SUMS: None, **({PARTIAL: None} if report.partial else {})}
+        for path in absent - listing.files.keys():
+            recorded.pop(path, None)
+        # an extension makes folders before the files in them
+        sizes = self.level != "structure"
+        report.add(file_problems(listing, recorded, sizes=sizes, known=extension or (), folders=extension is None))
         if SHA256SUMS in listing.files:
             sums = read_small(root, SHA256SUMS, SUMS_CAP)
             report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, self.sha256, sums))
         self._check_samples(listing.files)
         if self.level in ("hashes", "pixels"):
-            self._check_hashes([record for record in present if record.path not in wrong], jobs, progress)
+            whole = [record for record in manifest.files if listing.files.get(record.path) == record.bytes]
+            self._check_hashes(whole, jobs, progress)
             report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
 
     def _absent(self) -> frozenset[str]:

@@ -19,7 +19,7 @@ from ...digests import digits
 from ...pixels import pixel_digest
 from ...processes import loky_workers_starting
 from ..disk.jsonl import BadLine, R, scan_jsonl
-from ..disk.listing import Listing, empty_folders, list_files, plain_file
+from ..disk.listing import Listing, file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
@@ -154,29 +154,29 @@ class SetCheck:
         containers = self.manifest.encoding["containers"]
         if containers == ["view"]:
             containers = ["hdf5" if self.arrays else "folder"]
-        named: Counter[tuple[str, int | None]] = Counter()
-        readable: set[str] = set()
+        files: dict[str, int] = {}
+        taken: dict[str, set[int]] = {path: set() for path in self.shards}
         for row in rows:
             if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(containers):
                 self._wrong(row, f"is not stored once in each of {', '.join(containers)}")
             if self.form == "jpeg" and len({f.sha256 for f in row.files}) > 1:
                 self._note(self.rows_path, "records", f"the containers of row {row.index} hold different bytes")
             for f in row.files:
-                named[f.path, f.row] += 1
-                if named[f.path, f.row] > 1:
-                    self._wrong(row, f"is in {f.path}{'' if f.row is None else f' at row {f.row}'}, as is another")
-                elif f.row is None and self._is_there(row, f, listing):
-                    readable.add(f.path)
-                elif f.row is not None and f.path not in self.shards:
+                if f.row is None:
+                    if expected := self._misplaced(f.path, row.index):
+                        self._wrong(row, f"is in {f.path}; expected is {expected}")
+                    if f.path in files:
+                        self._wrong(row, f"is in {f.path}, as is another")
+                    files.setdefault(f.path, f.bytes)
+                elif f.path not in taken:
                     self._wrong(row, f"is in {f.path}, which is not a shard of this set in the manifest")
-        files = [path for path, number in named if number is None]
-        taken: dict[str, set[int]] = {path: set() for path in self.shards}
-        for path, number in named:
-            if number is not None and path in taken:
-                taken[path].add(number)
-        for path in sorted(listing.files.keys() - files) if whole else ():
-            self._note(path, "unexpected", f"no row of set {self.record.id} names this file")
-        self.problems += empty_folders(listing, files) if whole else ()
+                elif f.row in taken[f.path]:
+                    self._wrong(row, f"is in {f.path} at row {f.row}, as is another")
+                else:
+                    taken[f.path].add(f.row)
+        sizes = self._climbs("sizes")
+        below = {path: size for path, size in files.items() if path.startswith(f"{self.folder}/")}
+        self.problems += file_problems(listing, below, sizes=sizes, known=() if whole else listing.files, folders=whole)
         for path, numbers in taken.items():
             self.checked["images"] += len(numbers)
             # an array holds several sets one after the other
@@ -185,21 +185,8 @@ class SetCheck:
                 self._note(path, "unexpected", f"no row of set {self.record.id} is in this shard")
             elif whole and numbers != set(range(start, start + len(numbers))):
                 self._note(self.rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}")
-        return readable
-
-    def _is_there(self, row: ImageRecord, stored: StoredRecord, listing: Listing) -> bool:
-        """Check where a single file is; return whether it is there with the recorded size."""
-        path, size = stored.path, listing.files.get(stored.path)
-        if expected := self._misplaced(path, row.index):
-            self._wrong(row, f"is in {path}; expected is {expected}")
-        if size is None:
-            if path.startswith(f"{self.folder}/") and not listing.hides(path):
-                self._note(path, "missing", f"image {row.index} of set {self.record.id}")
-            return False
-        self.checked["images"] += 1
-        if wrong := self._climbs("sizes") and size != stored.bytes:
-            self._note(path, "size", f"has {size} bytes, recorded are {stored.bytes}")
-        return not wrong
+        self.checked["images"] += len(files.keys() & listing.files.keys())
+        return {path for path, size in files.items() if listing.files.get(path) == size}
 
     def _label(self, index: int) -> int | None:
         return int(self.labels[index]) if self.labels is not None and index < len(self.labels) else None
