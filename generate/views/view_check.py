@@ -21,7 +21,8 @@ from pydantic import Field
 
 from ...digests import digits
 from ...errors import CorruptsetError
-from ...manifests.disk.listing import Listing, empty_folders, list_files, read_small
+from ...manifests.checksums import hash_problem
+from ...manifests.disk.listing import Listing, file_problems, list_files, read_small
 from ...manifests.images.arrays import ArrayFile, NotAShard
 from ...manifests.images.pictures import NotAPicture, decode
 from ...manifests.layout import MANIFEST
@@ -133,50 +134,51 @@ def verify_view(directory: Path | str, *, progress: Progress | None = None) -> V
     report, record, listing = _opened(directory)
     if record is None:
         return report
-    entries: list[FileRecord | FolderRecord] = [*record.files, *record.folders]
-    present: dict[str, dict[str, int]] = {entry.path: {} for entry in entries}
-    for path, size in listing.files.items():
-        owner = path
-        while owner and owner not in present:
+    files, folders = {f.path: f for f in record.files}, {f.path: f for f in record.folders}
+    inside: dict[str, dict[str, int]] = {path: {} for path in folders}
+    for path in listing.files.keys() - files.keys():
+        owner = path.rpartition("/")[0]
+        while owner and owner not in inside:
             owner = owner.rpartition("/")[0]
         if owner:
-            present[owner][path] = size
-        elif path != VIEW:
-            report.add([Problem(path, "unexpected", f"{VIEW} names no such file")])
-    report.add(empty_folders(listing, [f.path for f in record.files]))
-    sound: set[str] = set()
-    for done, entry in enumerate(entries):
-        progress("files", done, len(entries))
-        if not present[entry.path] and isinstance(entry, FileRecord) and listing.hides(entry.path):
-            continue
-        problem = _entry_problem(root, entry, present[entry.path], report)
-        report.add([problem] if problem is not None else [])
-        sound |= {entry.path} if problem is None else set()
+            inside[owner][path] = listing.files[path]
+    known = {VIEW}.union(*inside.values())
+    problems = list(file_problems(listing, {path: f.bytes for path, f in files.items()}, sizes=True, known=known))
+    sound = {path for path, f in files.items() if listing.files.get(path) == f.bytes}
+    for done, path in enumerate((*sorted(sound), *folders)):
+        progress("files", done, len(sound) + len(folders))
+        if path in folders:
+            problem = _folder_problem(root, folders[path], inside[path])
+            report.add([], Counter(bytes=sum(inside[path].values()), images=len(inside[path])))
+        else:
+            problem = hash_problem(root, files[path])
+            report.add([], Counter(bytes=files[path].bytes))
+        if problem is not None:
+            problems.append(problem)
+            sound.discard(path)
     for done, part in enumerate(record.sets):
         progress("sets", done, len(record.sets))
         if part.pixel_digest is not None and part.row is not None and part.path in sound:
             report.add(_pixel_problems(root, part, part.row), Counter(images=part.count))
-    report.problems = sorted(set(report.problems))
+    report.problems = sorted({*report.problems, *problems})
     return report
 
 
-def _entry_problem(root: Path, record: FileRecord | FolderRecord, sizes: Mapping[str, int], report: VerificationReport) -> Problem | None:
-    """Return what is wrong with a file, or with a folder of images, from path and size of what is there."""
-    path, total, folder = record.path, sum(sizes.values()), isinstance(record, FolderRecord)
-    images = record.images if isinstance(record, FolderRecord) else 1
-    if len(sizes) != images:
-        return Problem(path, "missing" if len(sizes) < images else "unexpected", f"{len(sizes)} files are there, recorded are {images}")
-    if total != record.bytes:
-        return Problem(path, "size", f"has {total} bytes, recorded are {record.bytes}")
-    report.add([], Counter(bytes=total, images=images * folder))
+def _folder_problem(root: Path, record: FolderRecord, sizes: Mapping[str, int]) -> Problem | None:
+    """Return what is wrong with a folder of images, from path and size of what is there."""
+    if (count := len(sizes)) != record.images:
+        kind = "missing" if count < record.images else "unexpected"
+        return Problem(record.path, kind, f"holds {count} images, recorded are {record.images}")
     try:
-        hashes = [(file, sha256_file(root / file), size) for file, size in sizes.items()]
+        found = folder_record(record.path, ((path, sha256_file(root / path), size) for path, size in sizes.items()))
     except OSError as e:
-        return Problem(path, "unreadable", f"{e.strerror}")
-    sha256 = folder_record(path, hashes).sha256 if folder else hashes[0][1]
-    if sha256 == record.sha256:
-        return None
-    return Problem(path, "hash", f"has {sha256}, recorded is {record.sha256}: check it against its build (--view)")
+        return Problem(record.path, "unreadable", f"{e.strerror}")
+    if found.bytes != record.bytes:
+        return Problem(record.path, "size", f"its images have {found.bytes} bytes, recorded are {record.bytes}")
+    if found.sha256 != record.sha256:
+        detail = f"its images have {found.sha256}, recorded is {record.sha256}: check it against its build (--view)"
+        return Problem(record.path, "hash", detail)
+    return None
 
 
 def _pixel_problems(root: Path, part: ViewSetRecord, start: int) -> Iterator[Problem]:
@@ -230,10 +232,8 @@ def check_view(directory: str | Path, view: str | Path, *, progress: Progress | 
         report.add([Problem(VIEW, "records", f"does not describe a view of this build: {e}")])
         return report
     report.add(listing.problems)
-    expected, present = set(paths(made)), listing.files.keys() - {VIEW}
-    report.add(Problem(p, "unexpected", "the view has no such file") for p in present - expected)
-    report.add(Problem(p, "missing", "the view has this file") for p in expected - present if not listing.hides(p))
-    report.add(empty_folders(listing, expected))
+    expected, present = dict.fromkeys(paths(made)), listing.files.keys() - {VIEW}
+    report.add(file_problems(listing, expected, sizes=False, known={VIEW}))
     done: list[str] = []
     for set_id, index, where, stored in _images(made, root, present):
         if progress is not None and set_id not in done[-1:]:

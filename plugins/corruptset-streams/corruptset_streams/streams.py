@@ -28,7 +28,7 @@ from corruptset.generate.views.writer import tar_pieces
 from corruptset.generate.work import environment, warm_up
 from corruptset.manifests.checksums import parse_sha256sums, sha256sums_bytes
 from corruptset.manifests.disk import atomic, remote
-from corruptset.manifests.disk.large import write_large
+from corruptset.manifests.disk.atomic import write_large
 from corruptset.manifests.records import digests, models
 from corruptset.pixels import pixel_digest
 from corruptset.progress import shows_progress, told

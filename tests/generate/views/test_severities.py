@@ -135,9 +135,7 @@ def test_names_that_differ_in_capitals_alone_are_refused(chains: Path, tmp_path:
     assert {p.name.removesuffix(".npy") for p in done.top.iterdir()} - {"labels"} == {"contrast"}
     if view == "cifar-c":
         for name in ("labels", "Labels"):
-            with pytest.raises(
-                BuildError, match="cifar-10-c/labels.npy: two images, .*\nName the set otherwise"
-            ):
+            with pytest.raises(BuildError, match=r"cifar-10-c/labels.npy: two images, .*\nName the set otherwise"):
                 export(view, chains, tmp_path / "other", severities={name: DIAGONAL})
     assert [p.name for p in tmp_path.iterdir()] == ["view"]
 
