@@ -140,8 +140,8 @@ def _outline(images, weights, low, high):  # type: ignore[no-untyped-def]
     reference=f"{MU_2019}; released corruptions.py, canny_edges (skimage.feature.canny)",
     parameters=(
         Parameter("sigma", low=0.1, high=100.0, length=True, at_least=0.1, about="pixels, of the gaussian before"),
-        Parameter("low", low=0.0, high=10.0, about="gradient above which an edge goes on"),
-        Parameter("high", low=0.0, high=10.0, about="gradient above which an edge begins"),
+        Parameter("low", float, 0.0, 10.0, "gradient above which an edge goes on"),
+        Parameter("high", float, 0.0, 10.0, "gradient above which an edge begins"),
     ),
     deterministic=True,
 )

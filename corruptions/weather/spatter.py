@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import inlined, kernel, portions
+from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Images, Parameter, corruption, given_array
-from ..rounding import ROUNDING, half
+from ..registry import Draw, Given, Images, Parameter, Shape, corruption
 from ..separable import band_rows, block_rows, half_gaussian, weigh
 from .edges import canny
 from .water import deepen
@@ -25,8 +25,6 @@ _WATERY, _MUDDY, _SPLASH = 0, 1, 2
 _FAINTEST = 0.8
 # Beyond this the nine fixed-point distances of a 3x3 mean would not fit in 32 bits.
 _LARGEST_SCALE = 180.0
-# What a pixel passes through on its way, in doubles
-_BUFFERS = 8
 _ZERO, _ONE, _FULL = np.float32(0.0), np.float32(1.0), np.float32(255.0)
 # Pale turquoise and mud brown; in grey images the luma of each (BT.601)
 _WATER = {3: (175 / 255.0, 238 / 255.0, 238 / 255.0), 1: (219.163 / 255.0,)}
@@ -91,14 +89,11 @@ def _mixed(level, strength, color, keep, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-untyped-def]
-    """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1.
-
-    One layer of strengths serves all images, or each has its own.
-    """
+    """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1."""
     count, height, width, channels = images.shape
     first = color[0]
     for i in range(count):
-        line = strengths[i if strengths.shape[0] > 1 else 0].reshape(-1)
+        line = strengths[i].reshape(-1)
         source = images[i].reshape(-1)
         target = out[i].reshape(-1)
         if channels == 3:
@@ -114,16 +109,30 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
                 target[x] = _mixed(source[x], line[x], first, keep, half)
 
 
+def _magnification(liquid_scale: float) -> float:
+    return min(float(liquid_scale), _LARGEST_SCALE)
+
+
+def _grain(parameters: Given) -> float:
+    """Return the standard deviation of the layer."""
+    return float(parameters["std"]) * _magnification(parameters.get("liquid_scale", 1.0))
+
+
+def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+    """Draw each image's layer, with its mean and standard deviation."""
+    layers = normal_layers(*shape[:2], float(parameters["mean"]), _grain(parameters), *keys, NORMALS_STREAM, normal_table())
+    return np.asarray(layers)
+
+
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, spatter (extra)",
     parameters=(
-        Parameter("mean", low=-10.0, high=10.0, about="mean of the liquid layer's normals"),
-        Parameter("std", low=0.0, high=10.0, about="their standard deviation"),
+        Parameter("mean", float, -10.0, 10.0, "mean of the liquid layer's normals"),
+        Parameter("std", float, 0.0, 10.0, "their standard deviation"),
         Parameter("sigma", low=0.0, high=200.0, length=True, about="by which the layer is smoothed, pixels"),
-        Parameter("threshold", low=0.0, high=10.0, about="below which there is no liquid"),
-        Parameter("intensity", low=0.0, high=20.0, about="water: its opacity; mud: by which it is smoothed, pixels"),
-        Parameter("mud", kind=int, low=0, high=1, about="0 water, 1 mud"),
+        Parameter("threshold", float, 0.0, 10.0, "below which there is no liquid"),
+        Parameter("intensity", float, 0.0, 20.0, "water: its opacity; mud: by which it is smoothed, pixels"),
+        Parameter("mud", int, 0, 1, "0 water, 1 mud"),
         Parameter(
             "liquid_scale",
             low=0.02,
@@ -140,9 +149,14 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
         Draw(
             "normals",
             "the liquid layer as standard normals (H, W), before mean and std",
-            given_array(lambda shape, _: shape[:2], np.float64, -1e6, 1e6),
+            _draw_layers,
+            lambda shape, _: shape[:2],
+            low=-1e6,
+            high=1e6,
+            check=lambda normals, _, parameters: np.asarray(parameters["mean"] + _grain(parameters) * normals),
         ),
     ),
+    held=8,
     role="validation",
 )
 def spatter(
@@ -158,7 +172,7 @@ def spatter(
     liquid_scale: float = 1.0,
     grey_mud: float = 45.771,
     rounding: str = "floor",
-    normals: NDArray[np.float64] | None = None,
+    normals: NDArray[np.float64],
 ) -> Images:
     """Spatter water, pale turquoise and added, or mud, brown and covering, over images.
 
@@ -181,27 +195,18 @@ def spatter(
     ----------
     Borgefors 1986, Distance Transformations in Digital Images.
     """
-    count, height, width, channels = images.shape
-    magnified = min(float(liquid_scale), _LARGEST_SCALE)
-    grain = float(std) * magnified
+    magnified = _magnification(liquid_scale)
     weights = half_gaussian(float(sigma))
-    softness = half_gaussian(float(intensity) * magnified) if mud else weights
-    color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[channels], np.float32)
-    more = np.float32(half(rounding))
+    color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[images.shape[3]], np.float32)
+    liquids, strengths = np.empty(normals.shape, np.uint8), np.empty(normals.shape, np.float32)
+    _smooth(normals, weights, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
+    if mud:
+        softness = half_gaussian(float(intensity) * magnified)
+        _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
+    else:
+        edges = np.empty_like(liquids)
+        canny(liquids, 50, 150, edges)
+        strengths = deepen(liquids, edges, _REACH * magnified, float(intensity))
     out = np.empty_like(images)
-    for batch in portions(count, _BUFFERS * height * width) if normals is None else (slice(0, count),):
-        if normals is None:
-            layers = normal_layers(height, width, float(mean), grain, keys.stage, keys.samples[batch], NORMALS_STREAM, normal_table())
-        else:
-            layers = np.ascontiguousarray(mean + grain * normals)[None]
-        liquids = np.empty(layers.shape, np.uint8)
-        strengths = np.empty(layers.shape, np.float32)
-        _smooth(layers, weights, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
-        if mud:
-            _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
-        else:
-            edges = np.empty_like(liquids)
-            canny(liquids, 50, 150, edges)
-            strengths = deepen(liquids, edges, _REACH * magnified, float(intensity))
-        _add_liquid(images[batch], strengths, color, np.float32(mud), more, out[batch])
+    _add_liquid(images, strengths, color, np.float32(mud), np.float32(half(rounding)), out)
     return out
