@@ -127,8 +127,9 @@ class Draw:
             want = self.size(shape, parameters) if self.size is not None else array.shape
             if array.shape != want:
                 raise ValueError(f"got shape {array.shape}, expected {want or 'one finite number'}")
-            if array.dtype.kind not in ("iu" if np.dtype(self.dtype).kind in "iu" else "iuf"):
-                raise ValueError(f"got dtype {array.dtype}, expected {np.dtype(self.dtype)}")
+            whole = np.dtype(self.dtype).kind in "iu"
+            if array.dtype.kind not in ("iu" if whole else "iuf"):
+                raise ValueError(f"got dtype {array.dtype}, expected {'whole numbers' if whole else np.dtype(self.dtype)}")
             if not np.isfinite(array).all():
                 raise ValueError("got values that are not finite")
             beyond = array.size and (

@@ -54,7 +54,7 @@ def ends_of(keys, level, height, width):
     return draw_ends(keys, (height, width, 3), {"level": level})
 
 
-def rectangles_of(keys, level, count, least, most, height, width):
+def drawn_rectangles(keys, level, count, least, most, height, width):
     parameters = {"level": level, "density": count / (height + width), "least": least, "most": most}
     return draw_rectangles(keys, (height, width, 3), parameters)
 
@@ -134,7 +134,7 @@ def test_rectangles_are_uniform(name, which, least, most):
     row = ladder(which)[name].parameters
     assert (row["least"], row["most"]) == (least, most)
     height, width = 24, 31
-    boxes = rectangles_of(many(1000), 4, 44, row["least"], row["most"], height, width)
+    boxes = drawn_rectangles(many(1000), 4, 44, row["least"], row["most"], height, width)
     assert boxes.shape == (1000, 44, 4)
     x, y, wide, high = boxes.reshape(-1, 4).T
     assert uniform(wide, least, most)
@@ -147,7 +147,7 @@ def test_rectangles_are_uniform(name, which, least, most):
 
 
 def test_rectangles_fit_into_small_images():
-    boxes = rectangles_of(many(500), 1, 16, 2, 10, 8, 9)
+    boxes = drawn_rectangles(many(500), 1, 16, 2, 10, 8, 9)
     x, y, wide, high = boxes.reshape(-1, 4).T
     assert (wide.max(), high.max()) == (9, 8)
     assert (x + wide).max() == 9
@@ -175,7 +175,7 @@ def test_boxes_are_black(channels):
     np.testing.assert_array_equal(step("random_boxes", images, 2, boxes=boxes), want)
     # and those that are drawn are blackened too
     keys = many(2)
-    drawn = rectangles_of(keys, 2, 7, 3, 6, 30, 41)
+    drawn = drawn_rectangles(keys, 2, 7, 3, 6, 30, 41)
     want = images.copy()
     for image, found in zip(want, drawn, strict=True):
         for x, y, wide, high in found:
@@ -270,7 +270,7 @@ def test_local_blur_of_the_text_takes_the_mean(channels):
 def test_local_blur_uses_what_it_draws():
     images = np.stack([painted(30, 41), painted(30, 41, which=1)])
     keys = many(2)
-    drawn = rectangles_of(keys, 3, 71, 2, 10, 30, 41)
+    drawn = drawn_rectangles(keys, 3, 71, 2, 10, 30, 41)
     out = step("local_blur", images, 3, keys)
     for image, found, got in zip(images, drawn, out, strict=True):
         boxes = np.stack([found] * 3)
