@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from ..published import EXTRA, FIFTEEN
 from ..records import FragileRate, Interval, Scores
-from .correlations import pearson, spearman
-from .curves import profile_names, profiles_of, two_factor_spots
+from .correlations import pearson, quadrant, spearman
 from .differences import Difference, point_scores
-from .entries import Entry
+from .entries import Entry, reference_of
+from .figures import profile_names, profiles_of
 from .tables import Cell, Column, Kind, Table, texts
 
 MODEL = Column("model", "text")
@@ -160,8 +160,7 @@ def changes(entries: Sequence[Entry]) -> Table:
 
 def two_factor(entries: Sequence[Entry]) -> Table:
     """Return accuracy and its variation over sets (Dai & Berleant 2021)."""
-    spots, reference = two_factor_spots(entries)
-    where = {spot.label: spot.where for spot in spots}
+    reference = reference_of(entries)
     columns = [MODEL, Column("clean accuracy"), Column("names", "whole"), *_with_ends(Column("mean accuracy"))]
     columns += [*_with_ends(Column("CV %", "number")), Column("sets", "whole"), Column("mean accuracy of sets")]
     columns += [Column("CV % of sets", "number"), Column("quadrant", "text")]
@@ -170,7 +169,8 @@ def two_factor(entries: Sequence[Entry]) -> Table:
         if (t := e.scores.two_factor) is not None:
             means = [t.names or None, t.mean_accuracy, *_ends(t.mean_accuracy_interval), t.cv_percent, *_ends(t.cv_percent_interval)]
             of_sets = [t.distinct, t.distinct_mean_accuracy, t.distinct_cv_percent] if t.distinct else [None] * 3  # not in printed tables
-            rows.append([e.label, e.clean, *means, *of_sets, where.get(e.label)])
+            where = None if t.cv_percent is None or reference is None else quadrant(t.cv_percent, t.mean_accuracy, reference[:2])
+            rows.append([e.label, e.clean, *means, *of_sets, where])
     if reference is not None:
         rows.append(["reference point", None, None, reference[1], None, None, reference[0], *[None] * 6])
     point = "mean of the models" if reference is None else reference.words
