@@ -24,7 +24,7 @@ from ..comparison.figures import (
     severity_charts,
 )
 from ..comparison.layouts import by_model, tables
-from ..comparison.tables import Column, Kind, Table, texts
+from ..comparison.tables import Column, Kind, Table, texts, with_ends
 from .page_tables import PageTable, page_table
 
 MOST_STAGES = 24
@@ -104,17 +104,11 @@ def _of_charts(
 
 def sets_in_full(entries: Sequence[Entry]) -> Table:
     """Return a row for each set and model, with all that scores have of it."""
-    fields = {
-        "n": Column("images", "whole"),
-        "accuracy": Column("accuracy"),
-        "low": Column("accuracy, low", end="low"),
-        "high": Column("accuracy, high", end="high"),
-        "top5": Column("top-5 accuracy"),
-        "rank": Column("rank of the true class", "number"),
-        "probability": Column("probability of the true class"),
-    }
+    fields = ("n", "accuracy", "low", "high", "top5", "rank", "probability")
+    columns = [Column("images", "whole"), *with_ends(Column("accuracy")), Column("top-5 accuracy")]
+    columns += [Column("rank of the true class", "number"), Column("probability of the true class")]
     rows = [(entry.label, row) for entry in entries for row in entry.scores.rows()]
     order = {name: place for place, name in enumerate(dict.fromkeys(row["set"] for _, row in rows))}
     rows.sort(key=lambda one: order[one[1]["set"]])
     cells = [[row["set"], label, *(row[name] for name in fields)] for label, row in rows]
-    return Table("sets", "Every set and model in full", [*texts("set", "model"), *fields.values()], cells)
+    return Table("sets", "Every set and model in full", [*texts("set", "model"), *columns], cells)
