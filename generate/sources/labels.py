@@ -1,7 +1,8 @@
-"""Labels and the classes that they number: of a flat folder's CSV (``file,label``), of arrays, and of lists of names."""
+"""Labels and the classes that they number: of a CSV beside images, of arrays, and of lists of names."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,67 +10,117 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import SourceError
+from ...errors import SourceError, listed, suggest
+from ...files import read_text, reason
 from ...manifests.records.models import ClassRecord
-from .image_csv import read_column, refuse_column
-from .naming import find_equal, name_problem
+from .naming import find_equal, name_problem, normal
 
 MAX_LABEL = 99_999
+MAX_CSV_BYTES = 512 * 2**20
+Row = tuple[int, str, str]
+"""(line, path on disk, value)"""
+
+
+def read_column(path: Path, column: str, images: Sequence[str]) -> tuple[list[Row], list[str]]:
+    """Return the rows without a mistake of a CSV ``file,<column>``, and the mistakes of the others.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8, with or without a byte-order mark.
+    column : str
+        What it says of an image.
+    images : sequence of str
+        Paths below the folder. They are compared in Unicode's normal form C, in which a value is returned, too.
+
+    Raises
+    ------
+    SourceError
+        It cannot be read, or has another header.
+    """
+    try:
+        reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
+    except OSError as e:
+        raise SourceError(f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}.") from None
+    on_disk = {normal(image): image for image in images}
+    rows: list[Row] = []
+    problems: list[str] = []
+    seen: dict[str, int] = {}
+    head: list[str] = []
+    try:
+        for row in filter(None, reader):
+            line = reader.line_num
+            if not head:
+                head = row
+                continue
+            if len(row) != 2:
+                problems.append(f"line {line}: has {len(row)} columns; expected file,{column}")
+                continue
+            name, value = normal(row[0].strip().replace("\\", "/").removeprefix("./")), normal(row[1].strip())
+            if name not in on_disk:
+                near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
+                problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
+            elif name in seen:
+                problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
+            elif not value:
+                problems.append(f"line {line}: {row[0]!r} has no {column}")
+            else:
+                rows.append((line, on_disk[name], value))
+            seen.setdefault(name, line)
+    except csv.Error as e:
+        problems.append(f"line {reader.line_num}: {e}")
+    if [c.strip() for c in head] != ["file", column]:
+        raise SourceError(f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line 'file,{column}'.")
+    return rows, problems
+
+
+def refuse_column(path: Path, column: str, problems: Sequence[str], rows: Sequence[Row], expected: str) -> None:
+    """Raise `SourceError` with every mistake of a CSV, or where it has no row; `expected` says what a value is."""
+    if problems:
+        raise SourceError(
+            f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
+            f"Expected one line 'file,{column}' an image: the file as a path below the folder, {expected}."
+        )
+    if not rows:
+        raise SourceError(f"The {column}s {path} have a header and no rows.")
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tuple[ClassRecord, ...]]:
     """Return the label of every file that a CSV names, by the path as it is on disk, and the classes.
 
     Labels are whole numbers, kept as they are (their classes' folders are the numbers with leading zeros, so that they
-    sort), or class names, numbered in their sorted order. A name is taken in Unicode's normal form C.
-
-    Parameters
-    ----------
-    path : Path
-        UTF-8, with or without a byte-order mark.
-    images : sequence of str
-        Paths below the folder.
+    sort), or class names, numbered in their sorted order.
 
     Raises
     ------
     SourceError
         Every mistake at once, with its line.
     """
-    given, problems = read_column(path, "label", images)
-    classes = _classes([label for _, _, label in given], problems)
-    refuse_column(path, "label", problems, given, "the label a whole number or a class name")
+    rows, problems = read_column(path, "label", images)
+    names = sorted({label for _, _, label in rows})
+    numbers = [name for name in names if name.isascii() and name.isdigit()]
+    classes: tuple[ClassRecord, ...] = ()
+    if numbers and len(numbers) < len(names):
+        other = next(name for name in names if name not in numbers)
+        problems.append(f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind")
+    elif numbers:
+        most = max(map(int, numbers))
+        problems += [f"the label {most} is above {MAX_LABEL}"] * (most > MAX_LABEL)
+        classes = numbered_classes(min(most, MAX_LABEL))
+    else:
+        wrong = find_equal({name: name for name in names}) | {name: why for name in names if (why := _folder_problem(name)) is not None}
+        problems += [f"the class name {name!r} {why}" for name, why in wrong.items()]
+        classes = tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names)) if not wrong else ()
+    refuse_column(path, "label", problems, rows, "the label a whole number or a class name")
     index_of = {c.name: c.index for c in classes}
-    numbers = all(_whole(label) for _, _, label in given)
-    return {file: int(label) if numbers else index_of[label] for _, file, label in given}, classes
-
-
-def _whole(label: str) -> bool:
-    return label.isascii() and label.isdigit()
-
-
-def _classes(labels: Sequence[str], problems: list[str]) -> tuple[ClassRecord, ...]:
-    names = sorted(set(labels))
-    numbers = [name for name in names if _whole(name)]
-    other = [name for name in names if not _whole(name)]
-    if numbers and other:
-        problems.append(f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other[0]}, ...); use one kind")
-        return ()
-    if numbers:
-        values = sorted({int(name) for name in numbers})
-        problems += [f"the label {v} is above {MAX_LABEL}" for v in values if v > MAX_LABEL]
-        return () if problems else numbered_classes(values[-1])
-    problems += [f"the class name {name!r} {problem}" for name in names if (problem := _folder_problem(name)) is not None]
-    same = find_equal({name: name for name in names})
-    problems += [f"the class name {name!r} {reason}" for name, reason in same.items()]
-    return tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names))
+    return {file: int(label) if numbers else index_of[label] for _, file, label in rows}, classes
 
 
 def _folder_problem(name: str) -> str | None:
     """Return why a class's name cannot be its folder's, or None."""
-    if (problem := name_problem(name)) is not None:
-        return problem
-    unfit = not name or "/" in name or name.startswith(".") or len(name.encode()) > 200
-    return "cannot be a folder's name; use letters, digits, spaces, - and _" if unfit else None
+    if not name or "/" in name or name.startswith(".") or len(name.encode("utf-8", "replace")) > 200:
+        return "cannot be a folder's name; use letters, digits, spaces, - and _"
+    return name_problem(name)
 
 
 def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
@@ -79,8 +130,19 @@ def whole_labels(given: Any, count: int, where: str) -> NDArray[np.int64]:
     if len(given) != count:
         raise SourceError(f"{where} has {len(given)} labels for {count} images; expected one an image. Do the two files belong together?")
     values: NDArray[np.int64] = np.asarray(given[()]).astype(np.int64)
-    check_labels(values, 0, MAX_LABEL, where)
+    check_labels(values, MAX_LABEL, where)
     return values
+
+
+def check_labels(labels: NDArray[np.int64], high: int, where: str) -> None:
+    """Refuse labels outside 0 .. ``high``."""
+    wrong = np.flatnonzero((labels < 0) | (labels > high))
+    if len(wrong):
+        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
+        raise SourceError(
+            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected 0 to {high}. "
+            "Download it again, or make it again."
+        )
 
 
 def numbered_classes(last: int) -> tuple[ClassRecord, ...]:
@@ -101,7 +163,7 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     Raises
     ------
     SourceError
-        A name is empty, given twice, or cannot be a folder's.
+        A name is given twice, or cannot be a folder's.
 
     Examples
     --------
@@ -109,21 +171,9 @@ def named_classes(names: Sequence[str], where: str) -> tuple[ClassRecord, ...]:
     (['cat', 'dog'], ['0_dog', '1_cat'])
     """
     problems = [f"class {i}, {name!r}, {problem}" for i, name in enumerate(names) if (problem := _folder_problem(name)) is not None]
-    if not problems and len({n.casefold() for n in names}) < len(names):
-        problems = ["a class name is given twice"]
+    if len({n.casefold() for n in names}) < len(names):
+        problems.append("a class name is given twice")
     if problems or not names:
         raise SourceError(f"{where} does not hold class names: {'; '.join(problems[:5]) or 'it has none'}. Download it again.")
-    sorts = list(names) == sorted(names)
-    width = len(str(len(names) - 1))
-    return tuple(ClassRecord(index=i, name=n, folder=n if sorts else f"{i:0{width}d}_{n}") for i, n in enumerate(names))
-
-
-def check_labels(labels: NDArray[np.int64], low: int, high: int, where: str) -> None:
-    """Refuse labels outside ``low`` .. ``high``."""
-    wrong = np.flatnonzero((labels < low) | (labels > high))
-    if len(wrong):
-        rows = ", ".join(f"row {i}: {labels[i]}" for i in wrong[:5])
-        raise SourceError(
-            f"{where} has {len(wrong)} label{'s' * (len(wrong) > 1)} out of range ({rows}); expected {low} to {high}. "
-            "Download it again, or make it again."
-        )
+    width = 0 if list(names) == sorted(names) else len(str(len(names) - 1))
+    return tuple(ClassRecord(index=i, name=n, folder=f"{i:0{width}d}_{n}" if width else n) for i, n in enumerate(names))

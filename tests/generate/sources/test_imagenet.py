@@ -112,15 +112,15 @@ def test_devkits_that_are_not_the_right_one(tmp_path):
         (
             (
                 a.devkit(year="2010"),
-                r"has no data/ILSVRC2012_validation_ground_truth.txt. It has ILSVRC2010_\S+: it is the devkit of another year",
+                r"has no data/ILSVRC2012_validation_ground_truth.txt; is it the devkit of another year\?",
             ),
             (
                 right | {meta: a.devkit(year="2011")["ILSVRC2011_devkit_t12/data/meta.mat"]},
-                "has no ILSVRC2012_ID. It has ILSVRC2011_ID: .* another year",
+                "cannot be read as a MATLAB file with the synsets of ILSVRC2012.*ILSVRC2012_ID",
             ),
             (a.devkit(a.truth()[:-1]), "holds 7 images, and .* says the classes of 6"),
             (a.devkit([*a.truth(), 1]), "holds 7 images, and .* says the classes of 8"),
-            (a.devkit([*a.truth()[:-1], 4]), "1 lines that are no ids from 1 to 3:\n  line 7: '4'"),
+            (a.devkit([*a.truth()[:-1], 4]), "lines that are no ids from 1 to 3:\n  line 7: '4'"),
             (a.devkit([*a.truth()[:-1], 0]), "line 7: '0'"),
             (a.devkit([]), "has no line"),
             (right | {truth: b"cat\n" * 7}, "line 1: 'cat'"),
