@@ -27,7 +27,6 @@ above 89,478,485 pixels, or above 512 MiB      listed before a pixel is decoded
 
 from __future__ import annotations
 
-import codecs
 import io
 import threading
 import warnings
@@ -130,8 +129,9 @@ def _opened(data: bytes) -> Image.Image:
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         raise BadSample(_TOO_LARGE) from None
     except UnidentifiedImageError:
-        kind = "text" if _is_text(data[:512]) else "not an image that corruptset reads"
-        raise BadSample(f"is {kind} by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it") from None
+        raise BadSample(
+            f"is not an image by its bytes, whatever its name says; expected {', '.join(FORMATS)}: replace it or remove it"
+        ) from None
     width, height = picture.size
     if width * height > MAX_PIXELS:  # Pillow's own limit may have been changed by others
         raise BadSample(_TOO_LARGE)
@@ -158,11 +158,3 @@ def _eight_bit(picture: Image.Image) -> Image.Image:
     if mode in _CONVERTED:
         return picture.convert(_CONVERTED[mode])
     raise BadSample(f"has pixels of Pillow's mode {mode}, whose range is not known: save it as 8-bit RGB or grey, or 16-bit grey")
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(data)  # the end may cut a letter in two
-    except UnicodeDecodeError:
-        return False
-    return all(c >= " " or c in "\t\n\r\f" for c in text)

@@ -25,7 +25,6 @@ from ...files import read_text
 from .tarred import MOST_BYTES, named_files
 
 WNID = re.compile(r"n\d{8}")
-VAL = re.compile(r"ILSVRC2012_val_(\d{8})")
 META = "meta.mat"
 TRUTH = "ILSVRC2012_validation_ground_truth.txt"
 NAMES = ("ILSVRC2012_devkit_t12.tar.gz", "ILSVRC2012_devkit_t12")
@@ -95,29 +94,22 @@ def _wnids(data: bytes | bytearray, path: Path) -> list[str]:
 def _read_labels(path: Path) -> Truth:
     """Read labels from text: a wnid a line, ``file,label`` with wnids, or Kaggle's ``ImageId,PredictionString``."""
     try:
-        rows = [row for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True) if row]
+        rows = [[cell.strip() for cell in row] for row in csv.reader(read_text(path, MOST_BYTES).splitlines(), strict=True) if row]
     except (OSError, csv.Error) as e:
         raise SourceError(f"The labels {path} cannot be read: {e}. Expected a line an image.") from None
-    head = [c.strip() for c in rows[0]] if rows else []
-    if head in (["file", "label"], ["ImageId", "PredictionString"]):
-        named = [(i, row[0].strip().rpartition("/")[2].removesuffix(".JPEG"), row[1:]) for i, row in enumerate(rows[1:], 2)]
-    elif head and WNID.fullmatch(head[0]):
-        named = [(i, f"ILSVRC2012_val_{i:08d}", row) for i, row in enumerate(rows, 1)]
-    else:
+    if rows and WNID.fullmatch(rows[0][0]):
+        rows = [["file", "label"], *([f"ILSVRC2012_val_{i:08d}", *row] for i, row in enumerate(rows, 1))]
+    if not rows or rows[0] not in (["file", "label"], ["ImageId", "PredictionString"]):
         raise SourceError(
-            f"The labels {path} begin with {','.join(head)[:80]!r}. Expected a header line 'file,label' or 'ImageId,PredictionString' "
+            f"The labels {path} begin with {','.join(*rows[:1])[:80]!r}. Expected a header line 'file,label' or 'ImageId,PredictionString' "
             "(Kaggle's LOC_val_solution.csv), or a wnid a line; or give the devkit."
         )
     wnid_of: dict[str, str] = {}
-    problems = [] if named else ["they have no row"]
-    for i, stem, cells in named:
-        wnid = cells[0].strip().partition(" ")[0] if len(cells) == 1 else ""
-        if not WNID.fullmatch(wnid):
-            problems.append(f"line {i}: {wnid!r} is no wnid such as n01440764")
-        if not VAL.fullmatch(stem):
-            problems.append(f"line {i}: {stem!r} is not a validation image's name (ILSVRC2012_val_00000001)")
-        if stem in wnid_of:
-            problems.append(f"line {i}: {stem} was given before")
+    problems = [] if rows[1:] else ["they have no row"]
+    for i, (name, *cells) in enumerate(rows[1:], 2):
+        stem, wnid = name.rpartition("/")[2].removesuffix(".JPEG"), cells[0].partition(" ")[0] if len(cells) == 1 else ""
+        if not WNID.fullmatch(wnid) or stem in wnid_of:
+            problems.append(f"line {i}: {stem} was given before" if stem in wnid_of else f"line {i}: {wnid!r} is no wnid such as n01440764")
         wnid_of[stem] = wnid
     if problems:
         raise SourceError(f"The labels {path} have mistakes:\n{listed(problems)}")

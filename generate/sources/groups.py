@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import SourceError, first_few, listed, suggest
-from .labels import read_column, refuse_column
+from .labels import read_column
 from .naming import name_problem
 from .source import Sample, Source
 
@@ -110,6 +110,10 @@ def group_problem(name: str) -> str | None:
     return (name_problem(name) or "").partition(":")[0] or None
 
 
+def _group_problems(groups: Sequence[str]) -> list[str]:
+    return [f"the group {group!r} {problem}" for group in groups if (problem := group_problem(group)) is not None]
+
+
 def add_groups(source: Source, csv: Path) -> None:
     """Give the samples of a source of image files the groups of a CSV; an image without one becomes a note.
 
@@ -120,10 +124,7 @@ def add_groups(source: Source, csv: Path) -> None:
     """
     csv = csv.expanduser()
     paths = [str(s.path) for s in source.samples]
-    rows, problems = read_column(csv, "group", [*paths, *(path for path, _ in source.notes)])
-    problems += [f"line {line}: the group {group!r} {problem}" for line, _, group in rows if (problem := group_problem(group)) is not None]
-    refuse_column(csv, "group", problems, rows, "the group a name")
-    group_of = {path: group for _, path, group in rows}
+    group_of = read_column(csv, "group", [*paths, *(path for path, _ in source.notes)], _group_problems, "the group a name")
     kept = [s for s in source.samples if s.path in group_of]
     if not kept:
         raise SourceError(f"The groups {csv} name no image of the source.")

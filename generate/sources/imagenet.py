@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...errors import SourceError, first_few, listed
+from ...errors import SourceError, listed
 from ...manifests.records.models import ClassRecord
-from .devkit import NAMES, VAL, WNID, Truth, find_devkit, read_truth
+from .devkit import NAMES, WNID, Truth, find_devkit, read_truth
 from .listing import Listing, list_images
 from .naming import shown
 from .source import Source
@@ -46,31 +46,27 @@ def open(path: Path, *, labels: str | None = None) -> Source:
 
     # `tar cf x.tar val` puts a folder in front that is no class
     listing = list_images(path, beside, lambda image: "/" in image and not WNID.fullmatch(image.partition("/")[0]))
-    flat = [image for image in listing.images if "/" not in image]
     if not listing.images:
         raise listing.refuse("holds no image")
-    if flat and len(flat) < len(listing.images):
-        raise SourceError(
-            f"The source imagenet: {path} holds {len(flat)} images of its own beside {len(listing.images) - len(flat)} "
-            "in folders. Expected all flat, or all in wnid folders."
-        )
+    flat = any("/" not in image for image in listing.images)
     kit = kit or (find_devkit(path, path.parent) if flat else None)
     if flat and kit is None:
         raise SourceError(
-            f"The source imagenet: {path} holds {len(flat)} images without class folders, so their labels must come from elsewhere. Put "
-            f"the devkit ({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give the devkit or a file of labels "
-            "with --labels."
+            f"The source imagenet: {path} holds images without class folders, so their labels must come from elsewhere. Put the devkit "
+            f"({NAMES[0]}, which lies beside the images on image-net.org) beside it, or give it or a file of labels with --labels."
         )
     truth = read_truth(kit) if kit is not None else None
-    wnid_of = _of_devkit(flat, truth, path) if flat and truth is not None else _of_folders(listing, truth)
+    wnid_of = _classes_of(listing, truth)
+    if truth is not None and truth.complete and flat and len(wnid_of) != len(truth.wnid_of):
+        raise SourceError(
+            f"{path} holds {len(wnid_of)} images, and {truth.path} says the classes of {len(truth.wnid_of)}. Both must be of the whole "
+            "validation set: download what is cut, or give labels for just these images with --labels CSV."
+        )
     wnids = sorted({*listing.folders, *(truth.wnids if truth is not None else ())})
     label_of = {wnid: i for i, wnid in enumerate(wnids)}
-    source = listing.source(
-        "imagenet",
-        {image: label_of[wnid] for image, wnid in wnid_of.items()},
-        _stem,
-        [ClassRecord(index=i, name=wnid, folder=wnid) for i, wnid in enumerate(wnids)],
-    )
+    listing.note_empty_folders()
+    labelled = {image: label_of[wnid] for image, wnid in wnid_of.items()}
+    source = listing.source("imagenet", labelled, _stem, [ClassRecord(index=i, name=n, folder=n) for i, n in enumerate(wnids)])
     source.root = source.root and given
     return source
 
@@ -79,34 +75,19 @@ def _stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
 
 
-def _of_devkit(images: list[str], truth: Truth, path: Path) -> dict[str, str]:
-    """Return path -> wnid of flat images."""
-    if odd := [shown(image) for image in images if not VAL.fullmatch(_stem(image))]:
+def _classes_of(listing: Listing, truth: Truth | None) -> dict[str, str]:
+    """Return path -> wnid of images: what devkit or labels say, or else the folder; refuse images where both say another."""
+    problems = [f"{shown(f)}/: is not called by a wnid such as n01440764" for f in listing.folders if not WNID.fullmatch(f)]
+    wnid_of: dict[str, str] = {}
+    for image in [] if problems else listing.images:
+        folder, slash, _ = image.partition("/")
+        wnid_of[image] = wnid = truth.wnid_of.get(_stem(image), "") if truth is not None else folder
+        if truth is not None and (not wnid or (slash and folder != wnid)):
+            problems.append(f"{shown(image)}: {truth.path} {f'says {wnid}' if wnid else 'has no line for it'}")
+    if problems:
         raise SourceError(
-            f"{path} holds {len(odd)} images whose names are not those of ILSVRC2012's validation images "
-            f"(ILSVRC2012_val_00000001.JPEG):\n{listed(odd, 5)}\nIs it another year's, or another part?"
+            f"The source imagenet: {listing.path} holds {len(listing.images)} images, and these cannot be ILSVRC2012's validation images "
+            f"(ILSVRC2012_val_00000001.JPEG) with their classes:\n{listed(problems, 10)}\nAre they another year's, or cut? Any other image "
+            f"folder, or a tar of one, is folder:{listing.path}."
         )
-    lacking = [image for image in images if _stem(image) not in truth.wnid_of]
-    if lacking or (truth.complete and len(images) != len(truth.wnid_of)):
-        extra = f" {len(lacking)} images have no line in it, {lacking[0]} the first." if lacking else ""
-        raise SourceError(
-            f"{path} holds {len(images)} images, and {truth.path} says the classes of {len(truth.wnid_of)}.{extra} "
-            "Both must be of the whole validation set: download what is cut, or give labels for just these images with --labels CSV."
-        )
-    return {image: truth.wnid_of[_stem(image)] for image in images}
-
-
-def _of_folders(listing: Listing, truth: Truth | None) -> dict[str, str]:
-    """Return path -> wnid of images in wnid folders; empty folders become notes of the listing."""
-    if odd := [shown(folder) for folder in listing.folders if not WNID.fullmatch(folder)]:
-        raise SourceError(
-            f"The source imagenet: {listing.path} has {len(odd)} folders that are not called by a wnid such as n01440764: "
-            f"{first_few(odd)}. Another image folder, or a tar of one, is folder:{listing.path}."
-        )
-    listing.note_empty_folders()
-    wnid_of = {path: path.partition("/")[0] for path in listing.images}
-    if truth is not None:
-        expected = {path: truth.wnid_of.get(_stem(path), "not named") for path in wnid_of}
-        if wrong := [f"{path}: {expected[path]}" for path, wnid in wnid_of.items() if expected[path] != wnid]:
-            raise SourceError(f"{len(wrong)} images lie in other folders than {truth.path} says:\n{listed(wrong, 10)}\nSort them again.")
     return wnid_of

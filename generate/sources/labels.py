@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from .naming import find_equal, name_problem, normal
 
 MAX_LABEL = 99_999
 MAX_CSV_BYTES = 512 * 2**20
-Row = tuple[int, str, str]
-"""(line, path on disk, value)"""
 
 
-def read_column(path: Path, column: str, images: Sequence[str]) -> tuple[list[Row], list[str]]:
-    """Return the rows without a mistake of a CSV ``file,<column>``, and the mistakes of the others.
+def read_column(
+    path: Path, column: str, images: Sequence[str], judge: Callable[[Sequence[str]], Sequence[str]], expected: str
+) -> dict[str, str]:
+    """Return what a CSV ``file,<column>`` says of each image that it names, by the path as it is on disk.
 
     Parameters
     ----------
@@ -32,18 +32,22 @@ def read_column(path: Path, column: str, images: Sequence[str]) -> tuple[list[Ro
         What it says of an image.
     images : sequence of str
         Paths below the folder. They are compared in Unicode's normal form C, in which a value is returned, too.
+    judge : callable
+        From all values, sorted, to what is wrong with them.
+    expected : str
+        What a value is, in words.
 
     Raises
     ------
     SourceError
-        It cannot be read, or has another header.
+        It cannot be read, has another header, or has mistakes: all of them are listed.
     """
     try:
         reader = csv.reader(read_text(path, MAX_CSV_BYTES).splitlines(keepends=True), strict=True)
     except OSError as e:
         raise SourceError(f"The {column}s {path} cannot be read: {reason(e)}. Expected a CSV with the columns file,{column}.") from None
     on_disk = {normal(image): image for image in images}
-    rows: list[Row] = []
+    said: dict[str, str] = {}
     problems: list[str] = []
     seen: dict[str, int] = {}
     head: list[str] = []
@@ -60,29 +64,25 @@ def read_column(path: Path, column: str, images: Sequence[str]) -> tuple[list[Ro
             if name not in on_disk:
                 near = suggest(name, on_disk) if len(on_disk) < 5000 else ""
                 problems.append(f"line {line}: there is no image {row[0]!r} in the folder.{near}")
-            elif name in seen:
+            elif seen.setdefault(name, line) != line:
                 problems.append(f"line {line}: {row[0]!r} was given on line {seen[name]} already")
             elif not value:
                 problems.append(f"line {line}: {row[0]!r} has no {column}")
             else:
-                rows.append((line, on_disk[name], value))
-            seen.setdefault(name, line)
+                said[on_disk[name]] = value
     except csv.Error as e:
         problems.append(f"line {reader.line_num}: {e}")
     if [c.strip() for c in head] != ["file", column]:
         raise SourceError(f"The {column}s {path} begin with {','.join(head or ['nothing'])!r}; expected the header line 'file,{column}'.")
-    return rows, problems
-
-
-def refuse_column(path: Path, column: str, problems: Sequence[str], rows: Sequence[Row], expected: str) -> None:
-    """Raise `SourceError` with every mistake of a CSV, or where it has no row; `expected` says what a value is."""
+    problems += judge(sorted(set(said.values())))
     if problems:
         raise SourceError(
             f"The {column}s {path} have {len(problems)} mistake{'s' * (len(problems) > 1)}:\n{listed(problems)}\n"
             f"Expected one line 'file,{column}' an image: the file as a path below the folder, {expected}."
         )
-    if not rows:
+    if not said:
         raise SourceError(f"The {column}s {path} have a header and no rows.")
+    return said
 
 
 def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tuple[ClassRecord, ...]]:
@@ -96,24 +96,28 @@ def read_labels(path: Path, images: Sequence[str]) -> tuple[dict[str, int], tupl
     SourceError
         Every mistake at once, with its line.
     """
-    rows, problems = read_column(path, "label", images)
-    names = sorted({label for _, _, label in rows})
-    numbers = [name for name in names if name.isascii() and name.isdigit()]
-    classes: tuple[ClassRecord, ...] = ()
+    label_of = read_column(path, "label", images, _label_problems, "the label a whole number or a class name")
+    names = sorted(set(label_of.values()))
+    if _numbers(names):
+        return {file: int(label) for file, label in label_of.items()}, numbered_classes(max(map(int, names)))
+    index_of = {name: i for i, name in enumerate(names)}
+    classes = tuple(ClassRecord(index=i, name=name, folder=name) for name, i in index_of.items())
+    return {file: index_of[label] for file, label in label_of.items()}, classes
+
+
+def _numbers(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.isascii() and name.isdigit()]
+
+
+def _label_problems(names: Sequence[str]) -> list[str]:
+    numbers = _numbers(names)
     if numbers and len(numbers) < len(names):
         other = next(name for name in names if name not in numbers)
-        problems.append(f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind")
-    elif numbers:
-        most = max(map(int, numbers))
-        problems += [f"the label {most} is above {MAX_LABEL}"] * (most > MAX_LABEL)
-        classes = numbered_classes(min(most, MAX_LABEL))
-    else:
-        wrong = find_equal({name: name for name in names}) | {name: why for name in names if (why := _folder_problem(name)) is not None}
-        problems += [f"the class name {name!r} {why}" for name, why in wrong.items()]
-        classes = tuple(ClassRecord(index=i, name=name, folder=name) for i, name in enumerate(names)) if not wrong else ()
-    refuse_column(path, "label", problems, rows, "the label a whole number or a class name")
-    index_of = {c.name: c.index for c in classes}
-    return {file: int(label) if numbers else index_of[label] for _, file, label in rows}, classes
+        return [f"the labels mix whole numbers ({numbers[0]}, ...) and class names ({other}, ...); use one kind"]
+    if numbers:
+        return [f"the label {name} is above {MAX_LABEL}" for name in numbers if len(name) > 20 or int(name) > MAX_LABEL]
+    wrong = find_equal({name: name for name in names}) | {name: why for name in names if (why := _folder_problem(name)) is not None}
+    return [f"the class name {name!r} {why}" for name, why in wrong.items()]
 
 
 def _folder_problem(name: str) -> str | None:

@@ -52,9 +52,6 @@ def open(path: Path, *, split: str | None = None) -> Source:
 def _pairs(path: Path) -> tuple[Pair, ...]:
     """Return the files of every split, test first."""
     folder, prefix = (path, None) if path.is_dir() else (path.parent, path.name.rstrip("-"))
-    if path.is_file() or not folder.is_dir():
-        what = "is a file, not the folder that it lies in" if path.is_file() else "is not there"
-        raise SourceError(f"The source mnist: {path} {what}. {EXPECTED}")
     sets: dict[str, dict[tuple[str, str], Path]] = defaultdict(dict)
     for place in (folder, folder / "raw", folder / "MNIST" / "raw"):
         # An extracted file comes before its own .gz in the order of names, and is faster to read.
@@ -63,8 +60,7 @@ def _pairs(path: Path) -> tuple[Pair, ...]:
             if match and file.is_file() and prefix in (None, match["prefix"]):
                 sets[match["prefix"]].setdefault(("train" if match["split"] == "train" else "test", match["kind"]), file.resolve())
     if not sets:
-        what = "is not there, nor does the name of an IDX file begin so" if prefix else "has no IDX files"
-        raise SourceError(f"The source mnist: {path} {what}. {EXPECTED}")
+        raise SourceError(f"The source mnist: {path} is no folder with IDX files, nor do names of IDX files begin so. {EXPECTED}")
     if len(sets) > 1:
         names = ", ".join(f"mnist:{folder / name}" for name in sorted(sets))
         raise SourceError(f"The source mnist:{path} holds {len(sets)} data sets; say which one: {names}.")

@@ -87,10 +87,9 @@ def pixels(value: Any) -> NDArray[np.uint8]:
 def _column(value: Any) -> list[Any]:
     values = value.values if isinstance(value, Array) else value
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.nbytes <= MOST_COLUMN:
-        try:
-            values = values.tolist()
-        except SystemError:  # letters that there are not
-            values = None
+        if values.dtype.kind == "U":  # numpy itself takes letters that there are not, which crash Python
+            values.tobytes().decode("utf-32-be" if values.dtype.str.startswith(">") else "utf-32-le")
+        values = values.tolist()
     if not isinstance(values, list):
         raise Refused(f"it has {getattr(values, 'shape', type(values).__name__)} where a column of names or numbers was expected")
     return values

@@ -82,7 +82,7 @@ def test_the_classes_of_emnist(tmp_path):
     with pytest.raises(SourceError, match=r"holds 2 data sets; say which one: mnist:.*emnist-digits, mnist:.*emnist-mnist"):
         open_source(f"mnist:{several}")
     assert len(open_source(f"mnist:{several}/emnist-digits").samples) == 40
-    with pytest.raises(SourceError, match="emnist-letters is not there, nor does the name of an IDX file begin so"):
+    with pytest.raises(SourceError, match="emnist-letters is no folder with IDX files, nor do names of IDX files begin so"):
         open_source(f"mnist:{several}/emnist-letters")
 
 
@@ -110,7 +110,7 @@ BAD = [
     (changed(images=a.idx(np.zeros((40, 4, 28)))), "H and W at least 8"),
     (changed(labels=a.idx(np.full(40, 62))), r"40 labels out of range \(row 0: 62.*expected 0 to 61"),
     (changed(labels=None), "without the labels or images that belong to it"),
-    ({"x.txt": b""}, "has no IDX files"),
+    ({"x.txt": b""}, "is no folder with IDX files"),
 ]
 
 
@@ -138,8 +138,8 @@ def test_paths_that_are_wrong(tmp_path):
     a.write(tmp_path, files())
     for text, said in (
         ("mnist", "needs a path"),
-        (f"mnist:{tmp_path}/nothing/x", "is not there"),
-        (f"mnist:{tmp_path}/t10k-images-idx3-ubyte.gz", "is a file, not the folder"),
+        (f"mnist:{tmp_path}/nothing/x", "is no folder with IDX files"),
+        (f"mnist:{tmp_path}/t10k-images-idx3-ubyte.gz", "is no folder with IDX files"),
     ):
         with pytest.raises(SourceError, match=said):
             open_source(text)
