@@ -4,30 +4,43 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from io import BytesIO
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
-from urllib.parse import quote
+from typing import Any
 
 from ...digests import digits
 from ...errors import CorruptsetError, MachineError, ReleaseError
 from ..checksums import is_file_as
-from ..disk.atomic import replacing
-from ..disk.remote import Sent, Store, url_of
+from ..disk.large import write_large
+from ..disk.remote import Store, url_of
 from ..disk.space import check_space
 from ..release.archives import CHUNK
-from ..release.release_index import INDEX, IndexedArchive, IndexedFile
-from .layouts import PublishedFile
+from ..release.release_index import INDEX, IndexedFile
+from .addresses import hub_address
 
-SCHEME = "hf://"
-_ADDRESS = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)(?:@([\w./-]+?))?/?")
+Sent = Callable[[int], None]
+"""Told how many bytes are sent by now."""
 
 
-Recorded = IndexedFile | IndexedArchive | PublishedFile
-"""A file whose size and hash are known."""
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file at its place: its path there, its record, and its bytes or the file that has them."""
+
+    path: str
+    bytes: int
+    sha256: str
+    content: bytes | Path
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield its bytes."""
+        if isinstance(self.content, bytes):
+            yield self.content
+            return
+        with self.content.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                yield chunk
 
 
 class FolderPlace:
@@ -36,7 +49,7 @@ class FolderPlace:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def differing(self, files: Sequence[Recorded]) -> dict[str, bool]:
+    def differing(self, files: Sequence[PublishedFile] | Sequence[IndexedFile]) -> dict[str, bool]:
         """Return path -> whether it differs, of files that are there; hashes are compared where sizes are equal."""
         found = [(f, self.root / f.path) for f in files if os.path.lexists(self.root / f.path)]
         return {f.path: not is_file_as(path, f.bytes, f.sha256) for f, path in found}
@@ -45,37 +58,38 @@ class FolderPlace:
         """Copy files; each is renamed to its name when it is on the disk."""
         check_space(self.root, sum(f.bytes for f in files), "the release", "Free some space, or choose another --to.")
         done = 0
+
+        def counted(chunks: Iterator[bytes]) -> Iterator[bytes]:
+            nonlocal done
+            for chunk in chunks:
+                yield chunk
+                done += len(chunk)
+                sent(done)
+
         for f in files:
             target = self.root / f.path
             target.parent.mkdir(parents=True, exist_ok=True)
             for stray in target.parent.glob(".*.part"):  # of a call that was killed
                 stray.unlink()
-            with replacing(target) as part, part.open("xb") as out, _opened(f) as content:
-                while chunk := content.read(CHUNK):
-                    out.write(chunk)
-                    done += len(chunk)
-                    sent(done)
-                out.flush()
-                os.fsync(out.fileno())
+            write_large(target, counted(f.chunks()))
 
 
 class ObjectStore:
     """A folder in an object store, such as ``s3://bucket/prefix``.
 
-    The digest that is kept beside an object is believed, as reading a large release takes long. With `replace` it is believed only where
-    the store's own checksum (ETag) is that of the file; that of an object in several parts, or encrypted, never is.
+    The digest that is kept beside an object is believed, as reading a large release takes long; with `replace` objects are read.
     """
 
     def __init__(self, url: str, *, replace: bool = False) -> None:
         self._store, self._replace = Store(url_of(url) or url), replace
 
     def differing(self, files: Sequence[PublishedFile]) -> dict[str, bool]:
-        """Return path -> whether it differs, by size and sha256; an object is read where what is kept beside it does not say so."""
+        """Return path -> whether it differs, by size and sha256."""
         there = self._store.versions()
-        return {f.path: there[f.path][0] != f.bytes or self._differs(f, there[f.path][1]) for f in files if f.path in there}
+        return {f.path: there[f.path][0] != f.bytes or self._differs(f) for f in files if f.path in there}
 
-    def _differs(self, file: PublishedFile, etag: str) -> bool:
-        if self._store.kept_sha256(file.path) == file.sha256 and not (self._replace and etag.strip('"') != _md5(file)):
+    def _differs(self, file: PublishedFile) -> bool:
+        if not self._replace and self._store.kept_sha256(file.path) == file.sha256:
             return False
         return self._store.sha256(file.path, file.bytes) != file.sha256
 
@@ -83,54 +97,9 @@ class ObjectStore:
         """Send files, large ones in several parts that become one object at the end."""
         done = 0
         for f in files:
-
-            def told(now: int, before: int = done) -> None:
-                sent(before + now)
-
-            self._store.put(f.path, f.content, sha256=digits(f.sha256), sent=told)
+            self._store.put(f.path, f.content, digits(f.sha256), lambda now, before=done: sent(before + now))  # type: ignore[misc]
             done += f.bytes
             sent(done)
-
-
-def _md5(file: PublishedFile) -> str:
-    with _opened(file) as content:
-        return hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()  # type: ignore[arg-type]
-
-
-def _opened(file: PublishedFile) -> IO[bytes]:
-    return BytesIO(file.content) if isinstance(file.content, bytes) else file.content.open("rb")
-
-
-class HubAddress(NamedTuple):
-    """A data set on the hub."""
-
-    repository: str
-    revision: str
-
-    @property
-    def files(self) -> str:
-        """The URL that its files lie below."""
-        endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
-        return f"{endpoint}/datasets/{self.repository}/resolve/{quote(self.revision, safe='')}"
-
-
-def hub_address(url: str) -> HubAddress:
-    """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``.
-
-    Examples
-    --------
-    >>> hub_address("hf://datasets/someone/imagenet-c@v1")
-    HubAddress(repository='someone/imagenet-c', revision='v1')
-
-    Raises
-    ------
-    ReleaseError
-        The URL has another form.
-    """
-    match = _ADDRESS.fullmatch(url)
-    if match is None:
-        raise ReleaseError(f"{url} is not hf://datasets/USER/NAME, or hf://datasets/USER/NAME@REVISION.")
-    return HubAddress(match[1], match[2] or "main")
 
 
 class HubPlace:
@@ -196,6 +165,7 @@ def _same(file: PublishedFile, there: Any) -> bool:
         return False
     if there.lfs is not None:
         return file.sha256 == f"sha256:{there.lfs.sha256}"
-    content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
-    blob = b"blob %d\0" % len(content) + content
-    return bool(there.blob_id == hashlib.sha1(blob, usedforsecurity=False).hexdigest())
+    blob = hashlib.sha1(b"blob %d\0" % file.bytes, usedforsecurity=False)
+    for chunk in file.chunks():
+        blob.update(chunk)
+    return bool(there.blob_id == blob.hexdigest())

@@ -13,8 +13,9 @@ from ...progress import shows_progress, told
 from ...quantities import size
 from ..records.digests import sha256_file
 from ..records.report import Progress
-from .layouts import LAYOUTS, Attribution, LayoutName, PublishedFile, ReleaseFolder, limit_notes, open_release_folder, published_files
-from .places import SCHEME, FolderPlace, HubPlace, ObjectStore
+from .addresses import HUB
+from .layouts import LAYOUTS, LayoutName, ReleaseFolder, limit_notes, open_release_folder, published_files
+from .places import FolderPlace, HubPlace, ObjectStore, PublishedFile
 
 
 @dataclass(frozen=True)
@@ -124,15 +125,20 @@ def publish(
     """
     if layout is not None and layout not in LAYOUTS:
         raise ValueError(f"layout is {layout!r}; expected one of {LAYOUTS}.")
-    target = str(to)
+    target, shown = str(to), told(progress)
     release = open_release_folder(directory)
-    layout = layout or ("huggingface" if target.startswith(SCHEME) else "plain")
+    layout = layout or ("huggingface" if target.startswith(HUB) else "plain")
     if layout == "zenodo" and "://" in target:
         raise ReleaseError(f"A Zenodo record is made from a folder, and {target} is none. Give a folder, then upload what is in it.")
+    if url is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", url):
+        raise ReleaseError(
+            f"--url is {url!r}; expected the http(s) URL of the folder with the files, such as https://example.org/imagenet-c."
+        )
     place = _place(target, Path(directory), private=private, replace=replace)
-    files = published_files(release, layout, Attribution(creators, license, _url(url, place), _day(date)))
-    told_progress = told(progress)
-    told_progress("comparing", 0, 0)
+    if url is None and isinstance(place, HubPlace):
+        url = place.address.files
+    files = published_files(release, layout, creators=creators, license=license, url=url, date=date and _day(date))
+    shown("comparing", 0, 0)
     there = {path: "differs" if differs else "same" for path, differs in place.differing(files).items()}
     publication = Publication(target, release.index.digest, layout, go, files, there, limit_notes(files, layout))
     differing = [path for path, state in there.items() if state == "differs"]
@@ -142,37 +148,28 @@ def publish(
             "them with --replace (replace=True)."
         )
     if go:
-        _check_archives(release, files, told_progress)
+        _check_archives(release, files, shown)
         total = sum(f.bytes for f in publication.to_send)
         if publication.to_send:
-            place.put(publication.to_send, lambda done: told_progress("bytes", min(done, total), total))
+            place.put(publication.to_send, lambda done: shown("bytes", min(done, total), total))
     return publication
 
 
-def _url(given: str | None, place: FolderPlace | ObjectStore | HubPlace) -> str | None:
-    if given is not None and not re.fullmatch(r"https?://[^\s/?#]+[^\s?#]*", given):
-        raise ReleaseError(
-            f"--url is {given!r}; expected the http(s) URL of the folder with the files, such as https://example.org/imagenet-c."
-        )
-    return place.address.files if given is None and isinstance(place, HubPlace) else given
-
-
-def _day(given: str | None) -> str | None:
+def _day(given: str) -> str:
     try:
-        return given and datetime.date.fromisoformat(given).isoformat()
+        return datetime.date.fromisoformat(given).isoformat()
     except ValueError:
         raise ReleaseError(f"--date is {given!r}; expected a day such as 2026-11-23.") from None
 
 
 def _place(target: str, directory: Path, *, private: bool, replace: bool) -> FolderPlace | ObjectStore | HubPlace:
-    if target.startswith(SCHEME):
+    if target.startswith(HUB):
         return HubPlace(target, private=private)
     if "://" in target:
         return ObjectStore(target, replace=replace)
-    root = Path(target)
-    if root.resolve() == directory.resolve() or directory.resolve() in root.resolve().parents:
-        raise ReleaseError(f"{root} is inside the release. Choose another --to.")
-    return FolderPlace(root)
+    if directory.resolve() in (Path(target) / "x").resolve().parents:
+        raise ReleaseError(f"{target} is inside the release. Choose another --to.")
+    return FolderPlace(Path(target))
 
 
 def _check_archives(release: ReleaseFolder, files: Sequence[PublishedFile], progress: Progress) -> None:

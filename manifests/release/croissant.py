@@ -16,11 +16,12 @@ from ...digests import digits
 from ...errors import VerificationError
 from ..disk.jsonl import read_jsonl
 from ..images.pictures import FORMATS
-from ..layout import SAMPLES, own_names, set_path, set_places
+from ..layout import SAMPLES, own_names, set_path
 from ..records.digests import sha256_bytes, sha256_file
 from ..records.models import ImageRecord, Manifest, SampleRecord
-from .bag import PackedArchive, title
-from .division import Contents, top_folder
+from .bag import title
+from .contents import Contents, top_folder
+from .release_index import IndexedArchive
 
 CROISSANT = "croissant.json"
 TABLE = "croissant-samples.json"
@@ -122,7 +123,7 @@ def joined_field(field: str, **more: str) -> Source:
     return {key: {"field": {"@id": field_id}} for key, field_id in {"source": field, **more}.items()}
 
 
-def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedArchive]) -> dict[str, bytes]:
+def packed_croissant(root: Path, contents: Contents, archives: Sequence[IndexedArchive]) -> dict[str, bytes]:
     """Return the files that describe packed archives, by name: croissant.json, and the table of samples that it reads.
 
     The images of a set lie in archives sorted by path. A record set joins them with the table of samples, which has the labels and the
@@ -134,12 +135,12 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedAr
         A record of the build, in the folder `root`, has another hash than its manifest says.
     """
     manifest = contents.manifest
-    places = {set_id: paths[0] for set_id, paths in set_places(manifest).items() if contents.in_single_files(set_id)}
+    places = {set_id: paths[0] for set_id, paths in contents.places.items() if contents.in_single_files(set_id)}
     table = _table(root, manifest, places)
     text = json.dumps(table, ensure_ascii=False).encode() + b"\n"
     document = CroissantDocument(manifest)
     for a in archives:
-        document.add_file(a.file.path, a.path, "application/x-tar", a.file.sha256, contentSize=f"{a.file.bytes} B")
+        document.add_file(a.name, a.path, "application/x-tar", a.sha256, contentSize=f"{a.bytes} B")
     document.add_file(TABLE, TABLE, "application/json", sha256_bytes(text))
     columns = {name: {"source": {"fileObject": {"@id": TABLE}, "extract": {"jsonPath": f"$.{name}[*]"}}} for name in table}
     document.add_records("samples", "The samples in their order, which is that of the images of every set.", columns)
@@ -148,7 +149,7 @@ def packed_croissant(root: Path, contents: Contents, archives: Sequence[PackedAr
         about = "Label, class and the name of its folder."
         document.add_records("classes", about, {"index": {}, "name": {}, "folder": {}}, data=rows)
     for record in manifest.sets:
-        holding = [a.file.path for a in archives if record.id in a.sets]
+        holding = [a.name for a in archives if record.id in a.sets]
         if record.id in places and holding:
             _add_set(document, record.id, record.count, f"{top_folder(manifest)}/", places[record.id], holding)
     return {CROISSANT: document.encode(f"{len(manifest.sets)} sets of corrupted images"), TABLE: text}

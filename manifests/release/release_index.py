@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -12,11 +12,12 @@ from pydantic import Field
 from ...errors import VerificationError, first_few, listed
 from ..records.digests import sha256_bytes
 from ..records.fields import Count, SetId, Sha256
-from ..records.models import Manifest, Record
+from ..records.models import FileRecord, Record
 from ..records.parsing import record_or_mistakes
-from .bag import PAYLOAD, PackedArchive
 
 INDEX = "archives.json"
+PAYLOAD = "data"
+"""The folder of archives."""
 INDEX_CAP = 64 << 20
 """Bytes of an index; one of 10,000 archives has some 3 MB."""
 
@@ -28,21 +29,23 @@ class IndexedFile(Record):
     bytes: Count
     sha256: Sha256
 
-
-class IndexedArchive(Record):
-    """An archive of a release, and the sets that it has images of."""
-
-    path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
-    """Beside the index, or in ``data/``."""
-    bytes: Count
-    sha256: Sha256
-    sets: list[SetId]
-    """None in the archive of records."""
-
     @property
     def name(self) -> str:
         """The file's own name."""
         return self.path.rpartition("/")[2]
+
+
+class IndexedArchive(IndexedFile):
+    """An archive of a release, and the sets that it has images of: none in the archive of records."""
+
+    path: Annotated[str, Field(pattern=r"^(data/)?[a-z0-9][0-9A-Za-z._+-]*$", max_length=255)]
+    """Beside the index, or in ``data/``."""
+    sets: tuple[SetId, ...]
+
+    @property
+    def file(self) -> FileRecord:
+        """The file by itself, under its own name."""
+        return FileRecord(path=self.name, bytes=self.bytes, sha256=self.sha256)
 
 
 class ReleaseIndex(Record):
@@ -63,28 +66,14 @@ class ReleaseIndex(Record):
         """What the unpacked data set's folder is called: ``<name>-<version>``."""
         return f"{self.name}-{self.version}"
 
-
-def release_index(manifest: Manifest, archives: Sequence[PackedArchive], texts: Mapping[str, bytes]) -> ReleaseIndex:
-    """Return the index of archives and the small files beside them."""
-    return ReleaseIndex(
-        schema_version=1,
-        name=manifest.name,
-        version=manifest.version,
-        digest=manifest.digest,
-        aliases={s.id: list(s.aliases) for s in manifest.sets if s.aliases},
-        files=indexed_files(texts),
-        archives=[IndexedArchive(path=a.path, bytes=a.file.bytes, sha256=a.file.sha256, sets=list(a.sets)) for a in archives],
-    )
+    def encode(self) -> bytes:
+        """Return the bytes of archives.json."""
+        return json.dumps(self.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def indexed_files(texts: Mapping[str, bytes]) -> list[IndexedFile]:
     """Return the records of small files, by path."""
     return [IndexedFile(path=path, bytes=len(data), sha256=sha256_bytes(data)) for path, data in sorted(texts.items())]
-
-
-def index_bytes(index: ReleaseIndex) -> bytes:
-    """Return the bytes of archives.json."""
-    return json.dumps(index.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def parse_index(data: bytes, where: str) -> ReleaseIndex:
@@ -98,7 +87,7 @@ def parse_index(data: bytes, where: str) -> ReleaseIndex:
     index, mistakes = record_or_mistakes(ReleaseIndex, data)
     if index is None:
         raise VerificationError(f"{where} is not an index that `corruptset pack` writes:\n{listed(mistakes)}")
-    names = [INDEX, PAYLOAD, *(file.path.casefold() for file in index.files), *(a.name.casefold() for a in index.archives)]
+    names = [INDEX, PAYLOAD, *(file.name.casefold() for file in (*index.files, *index.archives))]
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise VerificationError(
             f"{where} names a file twice, itself or the folder {PAYLOAD} as a file (capitals aside): {first_few(twice)}. "
