@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...corruptions.calibrations import SHIPPED, shipped
@@ -21,7 +21,7 @@ from ..pixels.preprocessing import parse_preprocessing
 from ..plan.builds import Build
 from ..plan.job import CheckedSample, load_clean
 from ..plan.recipe_build import mean_size
-from ..plan.region_samples import RegionSamples
+from ..plan.regions import RegionSamples, RegionStore
 from ..plan.resources import load_resources
 from ..plan.tree import SetMaker
 from ..recipes.choice import choose_sets
@@ -48,63 +48,7 @@ PROBED = 8
 """Clean images that are made before anything is written: another release of Pillow shows on the first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecordedBuild(Build):
-    """A build as its manifest and its samples have it: the same sets, the same selection, whatever recipes are shipped today."""
-
-    data: DataSet
-
-    @property
-    def stored_table(self) -> RegionTable | None:
-        """The regions that regions.jsonl lists."""
-        return recorded_table(self.data.manifest, "table")
-
-    @property
-    def plugin_records(self) -> list[dict[str, Any]]:
-        """The manifest's own, which those that are here are equal to."""
-        return [record.as_json() for record in self.data.manifest.plugins]
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """The manifest's own."""
-        return identity_of(self.data.manifest)
-
-    def recorded(self, index: int) -> CheckedSample:
-        """Return a sample as it is recorded."""
-        record = self.data.samples[index]
-        return CheckedSample(self.selected[index], record.sha256, record.width, record.height)
-
-    def clean(self, index: int) -> Images:
-        """Return the clean image of a sample, (H, W, C)."""
-        return load_clean(self.source, self.recorded(index), self.preprocessing)
-
-    def accept(self, found: Checked) -> list[tuple[str, str]]:
-        """Hold the checked samples against the records, then a few clean images: both before anything is written."""
-        bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
-        problems: list[str] = []
-        for sample, record in zip(self.selected, self.data.samples, strict=True):
-            if record.id not in good:
-                problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
-            else:
-                problems += differing(record, sample, good[record.id])
-        refuse_unrecorded_source(self.data, problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good])
-        picks = spread(range(len(self.selected)), PROBED)
-        digests = {i: pixel_digest(self.clean(i)) for i in picks}
-        others = [
-            f"{record.id}: the clean pixels are {digests[record.index]}, recorded is {record.pixels}"
-            for record in map(self.data.sample, picks)
-            if digests[record.index] != record.pixels
-        ]
-        if others:
-            raise VerificationError(
-                f"The source is the one that {self.data.path} names, byte for byte, and its images are decoded or resized differently here "
-                f"({len(others)} of the {len(picks)} looked at):\n{listed(others)}\n"
-                f"{library_advice(self.data.manifest, 'pillow')} Nothing was written."
-            )
-        return [(e.path, e.reason) for e in self.data.manifest.excluded]
-
-
-def recorded_build(data: DataSet, source: Source, options: RemakeOptions, *, sets: Sequence[str] | None = None) -> RecordedBuild:
+def recorded_build(data: DataSet, source: Source, options: RemakeOptions, *, sets: Sequence[str] | None = None) -> Build:
     """Return the build of a data set's records, so that it can be made from `source`, the one that the options name (`opened_source`).
 
     Raises
@@ -128,13 +72,17 @@ def recorded_build(data: DataSet, source: Source, options: RemakeOptions, *, set
         )
     preprocessing, recorded_sets = parse_preprocessing(manifest.preprocessing), specs_of(manifest)
     asked = choose_sets(recorded_sets, sets)
-    return RecordedBuild(
+    # groups may come from a CSV that the user does not have
+    selected = tuple(s if s.group is not None else replace(s, group=r.group) for r in data.samples for s in (by_id[r.id],))
+    samples = [CheckedSample(s, r.sha256, r.width, r.height) for s, r in zip(selected, data.samples, strict=True)]
+    table, identity = recorded_table(manifest, "table"), identity_of(manifest)
+    return Build(
         name=manifest.name,
         version=manifest.version,
         source=source,
         classes=tuple(manifest.classes),  # a source in another form may have other folders
-        # groups may come from a CSV that the user does not have
-        selected=tuple(s if s.group is not None else replace(s, group=r.group) for r in data.samples for s in (by_id[r.id],)),
+        selected=selected,
+        samples=samples,
         sets=tuple(recorded_sets),
         asked=tuple(s.id for s in asked),
         preprocessing=preprocessing,
@@ -142,12 +90,43 @@ def recorded_build(data: DataSet, source: Source, options: RemakeOptions, *, set
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
         maker=maker_of(data, options, asked),
-        metrics=identity_of(manifest)["metrics"],
+        plugins=[record.as_json() for record in manifest.plugins],
+        metrics=identity["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in data.samples]),
         workers=options.workers,
+        accept=lambda found, _: _accept(data, selected, lambda i: load_clean(source, samples[i], preprocessing), found),
+        identity=identity,
+        regions=None if table is None else RegionStore(table, "table"),
         page=any(file.path == PAGE for file in manifest.files),
-        data=data,
     )
+
+
+def _accept(
+    data: DataSet, selected: Sequence[Sample], clean_of: Callable[[int], Images], found: Checked
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Hold the checked samples against the records, then a few clean images: both before anything is written."""
+    bad, good = dict(found.bad), {sample.id: sha256 for sample, sha256, *_ in found.good}
+    problems: list[str] = []
+    for sample, record in zip(selected, data.samples, strict=True):
+        if record.id not in good:
+            problems.append(f"{record.id}: {bad.get(sample.path or sample.id, 'cannot be used')}")
+        else:
+            problems += differing(record, sample, good[record.id])
+    refuse_unrecorded_source(data, problems, [(s.id, s.label, sha256) for s, sha256, *_ in found.good])
+    picks = spread(range(len(selected)), PROBED)
+    digests = {i: pixel_digest(clean_of(i)) for i in picks}
+    others = [
+        f"{record.id}: the clean pixels are {digests[record.index]}, recorded is {record.pixels}"
+        for record in map(data.sample, picks)
+        if digests[record.index] != record.pixels
+    ]
+    if others:
+        raise VerificationError(
+            f"The source is the one that {data.path} names, byte for byte, and its images are decoded or resized differently here "
+            f"({len(others)} of the {len(picks)} looked at):\n{listed(others)}\n"
+            f"{library_advice(data.manifest, 'pillow')} Nothing was written."
+        )
+    return [(e.path, e.reason) for e in data.manifest.excluded], []
 
 
 def maker_of(data: DataSet, options: RemakeOptions, sets: Sequence[SetSpec], side: int | None = None) -> SetMaker:

@@ -18,6 +18,7 @@ from ...manifests.records.digests import sha256_bytes, sha256_file
 from ...manifests.records.models import Manifest
 from ...manifests.records.report import Problem, Progress, printable
 from ...workers import Workers
+from ..plan.builds import Build
 from ..plan.job import Job
 from ..plan.parts import Part
 from ..sinks.containers import Kind
@@ -25,7 +26,7 @@ from ..sources.source import Source
 from ..work.pool import run
 from ..work.worker import PartDone
 from .agreement import library_advice, matched
-from .from_manifest import RecordedBuild, opened_source, recorded_build
+from .from_manifest import opened_source, recorded_build
 from .remake_options import RemakeOptions
 
 
@@ -61,11 +62,10 @@ class Mending:
         return opened_source(self.data, self.options)
 
     @cached_property
-    def build(self) -> RecordedBuild:
+    def build(self) -> Build:
         """The build, with all its sets, and the samples as they are recorded."""
         matched(self.data, self.source)
-        build = recorded_build(self.data, self.source, self.options)
-        return replace(build, samples=[build.recorded(i) for i in range(len(self.data.samples))])
+        return recorded_build(self.data, self.source, self.options)
 
     @cached_property
     def job(self) -> Job:

@@ -25,11 +25,12 @@ from ...manifests.records.report import Progress
 from ...manifests.release.release import has_rows, read_release
 from ...pixels import pixel_digest
 from ...progress import shows_progress, told
+from ..plan.builds import Build
 from ..plan.parts import batches
 from ..plan.tree import Node
 from ..sources.source import Source
 from .agreement import PIXEL_LIBRARIES, differing, library_advice, matched, refuse_unrecorded_code, refuse_unrecorded_source
-from .from_manifest import RecordedBuild, opened_source, recorded_build, specs_of
+from .from_manifest import opened_source, recorded_build, specs_of
 from .release_folder import release_folder
 from .remake_options import RemakeOptions
 
@@ -107,7 +108,7 @@ class VirtualImages:
         return DataSet(self.path)
 
     @cached_property
-    def build(self) -> RecordedBuild:
+    def build(self) -> Build:
         """The build that the records are of."""
         manifest = self.data.manifest
         refuse_unrecorded_code(self.data)

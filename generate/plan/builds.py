@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...corruptions.models.surrogate import Surrogate
 from ...corruptions.plugins import plugins_of
@@ -28,15 +28,17 @@ from ..pixels.preprocessing import Preprocessing
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import region_rows
+from ..regions.region_source import RegionSource
 from ..sinks.containers import Format, Sink, make_sinks
 from ..sinks.sink import Run
-from ..sources.check import Checked
+from ..sources.check import Checked, Judge
 from ..sources.selection import spread
 from ..sources.source import Sample, Source
 from ..views.layouts import get_layout
 from ..views.view import view_of_build
 from .job import CheckedSample, Job, load_clean
 from .parts import groups, runs
+from .regions import RegionSamples, RegionStore
 from .resources import refuse_small_textures, texture_notes
 from .tree import SetMaker, walk_order
 
@@ -49,9 +51,16 @@ SHOWN_TO_SURROGATE = 64
 """Clean images, spread evenly, that a surrogate's accuracy is measured on before anything is written."""
 
 
+Accept = Callable[[Checked, bool], tuple[list[tuple[str, str]], list[str]]]
+"""(what a check found, whether it saw only a few images) -> (path, reason) of what is left out, and what the recipe did not expect.
+
+Raises where that cannot be built.
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Build(ABC):
-    """What is to be built, of a recipe (`RecipeBuild`) or as a manifest has it (`RecordedBuild`)."""
+class Build:
+    """What is to be built, of a recipe (`prepare`) or as a manifest has it (`recorded_build`)."""
 
     name: str
     version: str
@@ -68,49 +77,59 @@ class Build(ABC):
     """None for a view."""
     view: str | None
     maker: SetMaker
+    plugins: list[dict[str, Any]]
+    """Records of the plugins that all sets come from, whichever were asked for: so sets can be added later."""
     metrics: int | Literal["all"] | None
     image_size: tuple[int, int]
     """(width, height) of a clean image: the mean of a few, where they differ."""
     workers: int
+    accept: Accept
+    identity: Mapping[str, Any]
+    """The manifest's fields that say what the build is (`commit.identity.IDENTITY`), but for its sets; whole once the source is checked."""
+    regions: RegionStore | None = None
+    """Of a recipe whose samples are regions of images, and whose source has the images."""
+    remarks: tuple[str, ...] = ()
+    """What a user should know beside the notes of the view and the textures."""
     disjoint_from: Sequence[str | Path] = ()
     page: bool = True
     """Whether there is to be an index.html."""
     scheduler: Client | None = None
     """The Dask client whose workers make the parts; None for processes of this machine."""
     samples: Sequence[CheckedSample] = ()
-    """Those that it is made of; none before the source is checked (`checked`)."""
-    excluded: Sequence[tuple[str, str]] = ()
-    """(path, reason) of bad images that are left out."""
-
-    @abstractmethod
-    def accept(self, found: Checked) -> list[tuple[str, str]]:
-        """Return what is left out, as (path, reason); raise where the images that were checked cannot be built from."""
+    """Those that it is made of; of a recipe, none before the source is checked (`checked`)."""
 
     @property
-    @abstractmethod
-    def identity(self) -> dict[str, Any]:
-        """What the build is, but for its sets and textures (`commit.identity.IDENTITY`)."""
-
-    @property
-    def loader(self) -> Source:
-        """What the samples are loaded from."""
-        return self.source
+    def region_table(self) -> RegionTable | None:
+        """The regions that samples become, each stored as an image."""
+        return self.regions.table if self.regions is not None and self.regions.store == "images" else None
 
     @property
     def stored_table(self) -> RegionTable | None:
-        """The regions that regions.jsonl lists, where they are not stored as images; else None."""
-        return None
+        """The regions that regions.jsonl lists, where they are not stored as images."""
+        return self.regions.table if self.regions is not None and self.regions.store == "table" else None
+
+    @cached_property
+    def loader(self) -> Source:
+        """What the samples are loaded from."""
+        return self.source if self.region_table is None else RegionSource(self.source, self.region_table)
 
     def samples_of(self, images: Sequence[CheckedSample]) -> Sequence[CheckedSample]:
-        """Return the samples of the build, of images that were checked."""
-        return images
+        """Return the samples of the build, of images that were checked: they, or their regions."""
+        return images if self.region_table is None else RegionSamples(images, self.region_table, self.maker.seed)
 
-    def checked(self, found: Checked) -> Self:
+    def checked(self, found: Checked) -> Build:
         """Return the build with its samples, which are final; raise `CorruptsetError` where it cannot be made of what a check found."""
-        excluded = self.accept(found)
+        excluded, unexpected = self.accept(found, False)
         images = tuple(CheckedSample(*entry) for entry in found.good)
         self._refuse_overlap(images)
-        build = replace(self, samples=self.samples_of(images), excluded=excluded)
+        build = replace(self, samples=self.samples_of(images))
+        told = {"recipe": {**self.identity["recipe"], "unexpected": unexpected}} if unexpected else {}
+        checked = {
+            "source": {**self.identity["source"], "digest": build.source_digest},
+            "excluded": [{"path": path, "reason": reason} for path, reason in excluded],
+            "metrics": build.metrics_images(len(build.samples)),
+        }
+        build = replace(build, identity={**self.identity, **told, **checked})
         refuse_small_textures(build.maker, build.chosen(build.asked), build.shapes)
         build._refuse_several_shapes()
         if build.surrogate is not None:
@@ -144,12 +163,10 @@ class Build(ABC):
         wanted = set(ids)
         return [s for s in self.sets if s.id in wanted]
 
-    def size_problem(self, width: int, height: int) -> str | None:
-        """Return why an image of this size cannot be used, or None."""
-        problem = self.preprocessing.problem(width, height)
-        if problem is None and min(self.preprocessing.size(width, height)) < LEAST_SIDE:
-            return f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a recipe that resizes"
-        return problem
+    @property
+    def size_problem(self) -> Judge:
+        """What says why an image of a size cannot be used; workers get no more of the build."""
+        return partial(size_problem, self.preprocessing, self.regions)
 
     @cached_property
     def made_of(self) -> list[tuple[str, int | None, str]]:
@@ -262,20 +279,12 @@ class Build(ABC):
                     "its file with --surrogate to add to them."
                 )
             surrogates = [self.surrogate.record()]
-        return {"textures": textures, "surrogates": surrogates, "plugins": self.plugin_records if "plugins" in fields else []}
-
-    @property
-    def plugin_records(self) -> list[dict[str, Any]]:
-        """The records of the plugins that all sets come from, whichever were asked for: so sets can be added later."""
-        used = {stage.corruption for one in self.sets for stage in one.stages}
-        return [
-            {"module": p.module, "version": p.version, "sha256": p.sha256, "corruptions": sorted(used.intersection(p.corruptions))}
-            for p in plugins_of(sorted(used))
-        ]
+        return {"textures": textures, "surrogates": surrogates, "plugins": self.plugins if "plugins" in fields else []}
 
     def notes(self) -> tuple[str, ...]:
-        """Return what a user should know of the view and the frost textures that were asked for."""
-        return (*(note for sink in self.asked_sinks for note in sink.notes), *texture_notes(self.own_textures, self.chosen(self.asked)))
+        """Return what a user should know of the view, the frost textures and the rest that was asked for."""
+        sinks = (note for sink in self.asked_sinks for note in sink.notes)
+        return (*sinks, *texture_notes(self.own_textures, self.chosen(self.asked)), *self.remarks)
 
     def job(self, directory: Path, sets: Sequence[str]) -> Job:
         """Return what workers need to know to make sets."""
@@ -324,14 +333,15 @@ class Build(ABC):
                     f"overlap:\n{listed(lines, 10)}\nNothing was written. Choose another --split, or pick samples with --ids."
                 )
 
-    def _clean(self, chosen: CheckedSample) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        return load_clean(self.loader, chosen, self.preprocessing)
+    def clean(self, index: int) -> NDArray[np.uint8]:
+        """Return the clean image of a sample, (H, W, C)."""
+        return load_clean(self.loader, self.samples[index], self.preprocessing)
 
     def _try_plugins(self) -> None:
         """Make one sample in the sets of plugins: `PluginError` before anything is written, for a mended plugin is another build."""
         first = self.samples[0]
         sets = [one for one in self.chosen(self.asked) if any(get_corruption(stage.corruption).family == PLUGIN for stage in one.stages)]
-        for _ in self.maker.images(self.maker.tree(sets), self._clean(first)[None], [first.sample.id], [first.sample.label]):
+        for _ in self.maker.images(self.maker.tree(sets), self.clean(0)[None], [first.sample.id], [first.sample.label]):
             pass
 
     def _refuse_poor_surrogate(self, surrogate: Surrogate) -> None:
@@ -346,5 +356,24 @@ class Build(ABC):
                 f"images of {sizes}{' ...' * (len(other) > 4)}. Use "
                 'a recipe whose preprocessing makes that size, such as kind = "surrogate". Nothing was written.'
             )
-        samples = spread(self.samples, SHOWN_TO_SURROGATE)
-        surrogate.check_accuracy(np.stack(list(map(self._clean, samples))), np.array([chosen.sample.label for chosen in samples]))
+        shown = spread(range(len(self.samples)), SHOWN_TO_SURROGATE)
+        surrogate.check_accuracy(np.stack(list(map(self.clean, shown))), np.array([self.samples[i].sample.label for i in shown]))
+
+
+def size_problem(preprocessing: Preprocessing, regions: RegionStore | None, width: int, height: int) -> str | None:
+    """Return why an image of this size cannot be used, or None."""
+    if regions is not None and ((problem := regions.table.problem(width, height)) is not None or regions.store == "images"):
+        return problem
+    problem = preprocessing.problem(width, height)
+    if problem is None and min(preprocessing.size(width, height)) < LEAST_SIDE:
+        return f"is {width}x{height}; corruptions need at least {LEAST_SIDE}x{LEAST_SIDE}: leave it out, or use a recipe that resizes"
+    return problem
+
+
+def plugin_records(sets: Iterable[SetSpec]) -> list[dict[str, Any]]:
+    """Return the records of the plugins that sets come from."""
+    used = {stage.corruption for one in sets for stage in one.stages}
+    return [
+        {"module": p.module, "version": p.version, "sha256": p.sha256, "corruptions": sorted(used.intersection(p.corruptions))}
+        for p in plugins_of(sorted(used))
+    ]

@@ -14,14 +14,17 @@ from ...signatures import showing
 from ..recipes.recipe import Recipe
 from ..recipes.set_spec import SetSpec
 from ..sinks.containers import containers_of
+from ..sinks.sink import stored_bytes
+from ..sources.check import Checked
 from ..sources.source import Source
+from .builds import Build
 from .disk_estimate import DiskEstimate, disk_estimate
 from .job import CheckedSample
 from .measured import MOST_SAMPLES, measure
 from .options import BuildKeywords, BuildOptions
 from .parts import BATCH_BYTES, ROWS_BYTES, runs
-from .recipe_build import RecipeBuild, clean_sizes, prepare, probe
-from .region_store import Store
+from .recipe_build import clean_sizes, prepare, probe
+from .regions import Store, table_bytes
 from .source_fit import moving
 from .tree import buffers, stages_applied, stages_naive
 
@@ -138,15 +141,14 @@ def plan(
     return plan_of(prepare(recipe, source, BuildOptions(**options)))
 
 
-def plan_of(spec: RecipeBuild) -> Plan:
+def plan_of(spec: Build) -> Plan:
     """Return the plan of what was prepared."""
     sets = tuple(spec.chosen(spec.asked))
-    count = spec.sample_count(len(spec.selected))
+    total = len(spec.selected)
+    count = total if spec.regions is None else spec.regions.samples(total)
     images = count * len(sets)
     probed = probe(spec.source, spec.selected, None if spec.regions is None else spec.size_problem)
-    if not probed.good:
-        probed.raise_for_bad(spec.source.notes)
-    spec.refuse_other(probed, all_seen=True)
+    spec.accept(probed, True)
     sizes = sorted(clean_sizes(spec.preprocessing, probed), key=lambda size: (size[0] * size[1], size))
     width, height = spec.image_size
     clean = width * height * 3
@@ -159,12 +161,12 @@ def plan_of(spec: RecipeBuild) -> Plan:
     decoding = DECODED_COPIES * 3 * max(w * h for _, _, w, h, _ in probed.good)
     jobs = min(spec.workers, len(groups) * len(all_runs))
     few = spec.samples_of(tuple(CheckedSample(*entry) for entry in probed.good))
-    samples = [one.sample for one in few[:MOST_SAMPLES]] if spec.in_regions else spec.selected
+    samples = [one.sample for one in few[:MOST_SAMPLES]] if spec.region_table is not None else spec.selected
     measured = measure(spec, sets, samples, few[0].sample)
     memory = BASE_MEMORY + spec.source.held_bytes
     if spec.surrogate is not None and any(one.needs_surrogate for one in sets):
         memory += MODEL_MEMORY + spec.surrogate.memory
-    stores = spec.store_bytes(probed)
+    stores = _store_bytes(spec, probed)
     disk = disk_estimate(spec, sets, all_runs, measured) if spec.regions is None else DiskEstimate(stores[spec.regions.store])
     return Plan(
         recipe=spec.name,
@@ -181,7 +183,7 @@ def plan_of(spec: RecipeBuild) -> Plan:
         encoding=spec.encoding.as_json(containers_of(spec.asked_sinks)),
         size=sizes[len(sizes) // 2],
         other_sizes=len(set(sizes)) - 1,
-        calibration=spec.resolved.table.name,
+        calibration=spec.identity["recipe"]["calibration"],
         seed=spec.maker.seed,
         stages_applied=applied,
         stages_naive=stages_naive(sets),
@@ -195,3 +197,13 @@ def plan_of(spec: RecipeBuild) -> Plan:
         store=None if spec.regions is None else spec.regions.store,
         stores=stores,
     )
+
+
+def _store_bytes(spec: Build, probed: Checked) -> dict[Store, int]:
+    """Return about what either way to store regions takes; empty where samples are whole images."""
+    if spec.regions is None:
+        return {}
+    stored = spec.stored_bytes if spec.regions.store == "images" else stored_bytes(spec.regions.encoding, (spec.regions.table.size,) * 2)
+    as_images = spec.regions.per_image * len(spec.asked) * stored
+    as_table = table_bytes(spec.regions.grids_per_image, probed)
+    return {"images": round(as_images * len(spec.selected)), "table": round(as_table * len(spec.selected))}

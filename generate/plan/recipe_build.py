@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ...corruptions.plugins import load_plugins, plugins_of
 from ...errors import BuildError, SourceError
@@ -14,12 +12,9 @@ from ...manifests.records.models import SCHEMA_VERSION
 from ..pixels.encoding import PngEncoding, encoding_of
 from ..pixels.preprocessing import Preprocessing, SurrogateInput
 from ..recipes.choice import CLEAN, choose_sets
-from ..recipes.recipe import Recipe, ResolvedRecipe, load_recipe
-from ..recipes.region_table import RegionTable
+from ..recipes.recipe import Recipe, load_recipe
 from ..recipes.set_spec import SetSpec
-from ..regions.region_source import RegionSource
 from ..sinks.containers import containers_of, default_format
-from ..sinks.sink import stored_bytes
 from ..sources.check import Checked, Judge, check
 from ..sources.groups import HoldOut, held_groups
 from ..sources.selection import select, selection_record
@@ -27,11 +22,9 @@ from ..sources.source import GROUPED_SOURCES, Sample, Source, open_source
 from ..views.fits import placed
 from ..views.layouts import get_layout
 from ..views.view import refuse_regions
-from .builds import Build
-from .job import CheckedSample
+from .builds import Build, plugin_records
 from .options import BuildOptions
-from .region_samples import RegionSamples, images_of
-from .region_store import RegionStore, Store, region_store, table_bytes
+from .regions import region_store
 from .resources import load_resources, refuse_small_textures
 from .source_fit import moving, notes_on_annotations, refuse_labels, refuse_other_source
 from .tree import SetMaker
@@ -39,123 +32,7 @@ from .tree import SetMaker
 _PROBED = 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class RecipeBuild(Build):
-    """What is to be built of a recipe."""
-
-    resolved: ResolvedRecipe
-    """With the sets of the recipe: no clean set that only the user named."""
-    options: BuildOptions
-    hold_out: HoldOut | None = None
-    regions: RegionStore | None = None
-    """Of a recipe whose samples are regions of images."""
-
-    def size_problem(self, width: int, height: int) -> str | None:
-        """Return why an image of this size cannot be used, or None."""
-        if self.regions is not None and (problem := self.regions.table.problem(width, height)) is not None:
-            return problem
-        return None if self.in_regions else super().size_problem(width, height)
-
-    @property
-    def _table(self) -> RegionTable | None:
-        """The regions that samples are, each stored as an image."""
-        return self.regions.table if self.regions is not None and self.regions.store == "images" else None
-
-    @property
-    def in_regions(self) -> bool:
-        """Whether samples are regions, each stored as an image."""
-        return self._table is not None
-
-    @property
-    def stored_table(self) -> RegionTable | None:
-        """The regions that regions.jsonl lists."""
-        return self.regions.table if self.regions is not None and self.regions.store == "table" else None
-
-    def samples_of(self, images: Sequence[CheckedSample]) -> Sequence[CheckedSample]:
-        """Return the samples of the build: the images, or their regions."""
-        return images if self._table is None else RegionSamples(images, self._table, self.maker.seed)
-
-    @property
-    def loader(self) -> Source:
-        """What the samples are loaded from."""
-        return self.source if self._table is None else RegionSource(self.source, self._table)
-
-    def sample_count(self, images: int) -> int:
-        """Return how many samples so many images make (estimate)."""
-        return images if self.regions is None else self.regions.samples(images)
-
-    def store_bytes(self, probed: Checked) -> dict[Store, int]:
-        """Return about what either way to store regions takes; empty where samples are whole images."""
-        if self.regions is None:
-            return {}
-        stored = self.stored_bytes if self.in_regions else stored_bytes(self.resolved.recipe.encoding, (self.regions.table.size,) * 2)
-        as_images, as_table = self.regions.per_image * len(self.asked) * stored, table_bytes(self.regions.grids_per_image, probed)
-        return {"images": round(as_images * len(self.selected)), "table": round(as_table * len(self.selected))}
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what a user should know: also of regions, and of groups that a recipe holds out and the source has not."""
-        regions = () if self.regions is None else self.regions.notes
-        annotated = notes_on_annotations(self) if any(s.own_names for s in self.asked_sinks) else ()
-        return (*super().notes(), *annotated, *regions, *(() if self.hold_out is None else self.hold_out.notes(self.source.samples)))
-
-    def accept(self, found: Checked) -> list[tuple[str, str]]:
-        """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
-        if not self.options.skip_bad or not found.good:
-            found.raise_for_bad(self.source.notes)
-        self.refuse_other(found, all_seen=True)
-        return sorted([*self.source.notes, *found.bad])
-
-    def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
-        """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
-        if not self.options.any_shape:
-            named = [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in found.good]
-            refuse_other_source(self.resolved.recipe, self.view, named, all_seen=all_seen)
-
-    @cached_property
-    def identity(self) -> dict[str, Any]:
-        """What the build is, but for its sets and textures."""
-        sinks = self.asked_sinks
-        # annotations, which images keep their names for, may say where content is
-        moves = {"moves_content": moving(self.sets)} if any(sink.own_names for sink in sinks) else {}
-        views = [record | moves for sink in sinks if (record := sink.view_record()) is not None]
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "name": self.name,
-            "version": self.version,
-            "seed": self.maker.seed,
-            "coupling": self.maker.coupling,
-            "scale": self.maker.scale,
-            "recipe": self._recipe_record(),
-            "source": {"name": self.source.scheme, "digest": self.source_digest, "license": self.source.license},
-            "preprocessing": self.preprocessing.as_json(),
-            "encoding": self.encoding.as_json(containers_of(sinks)),
-            "classes": [c.as_json() for c in self.classes],
-            "excluded": [{"path": path, "reason": reason} for path, reason in self.excluded],
-            "selection": selection_record(
-                self.source.samples,
-                self.selected,
-                **self.options.selection,
-                hold_out=self.hold_out,
-                grouping=self.source.grouping,
-                pattern=self.source.pattern,
-            ),
-            "views": views,
-            "metrics": self.metrics_images(len(self.samples)),
-        }
-
-    def _recipe_record(self) -> dict[str, Any]:
-        """Return what the manifest says of the recipe, and what it did not expect of the source and the user insisted on."""
-        record = self.resolved.record | {"preprocessing": self.preprocessing.as_json()}
-        if self.regions is not None:
-            record["regions"] = self.regions.record
-        if (expects := self.resolved.recipe.expects) is not None:
-            images = images_of(self.samples)
-            if problems := expects.problems([(c.sample.id, (c.width, c.height, c.channels)) for c in images]):
-                record["unexpected"] = problems
-        return record
-
-
-def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> RecipeBuild:
+def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOptions) -> Build:
     """Bring a recipe, a source and options together; nothing is written and no image but a few is looked at.
 
     Raises
@@ -213,7 +90,8 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
     plugins = plugins_of(dict.fromkeys(stage.corruption for spec in resolved.sets for stage in spec.stages))
     count = len(selected) if regions is None else regions.samples(len(selected))
     form = options.format or default_format(encoding, sizes, size, len(resolved.sets) * count)
-    spec = RecipeBuild(
+    seen = _Seen(recipe, view, source.notes, skip_bad=options.skip_bad, any_shape=options.any_shape)
+    build = Build(
         name=recipe.name,
         version=recipe.version,
         source=source,
@@ -226,22 +104,79 @@ def prepare(recipe: str | Path | Recipe, source: str | Source, options: BuildOpt
         format=None if view is not None else form,
         view=view,
         maker=SetMaker(resolved.table.side, options.seed, options.coupling, options.scale or recipe.scale, resources, plugins),
+        plugins=plugin_records(resolved.sets),
         metrics=options.metrics,
         image_size=size,
         workers=options.workers,
+        accept=seen.accept,
+        identity={},
+        regions=regions,
         page=options.page,
         disjoint_from=options.disjoint_from,
-        resolved=resolved,
-        options=options,
-        hold_out=hold_out,
-        regions=regions,
     )
-    if spec.in_regions and view is not None:
+    if view is not None and build.region_table is not None:
         refuse_regions(get_layout(view))
-    _ = spec.asked_sinks  # refuses what does not fit into a view before any image is looked at
-    spec.refuse_other(probed, all_seen=False)
-    refuse_small_textures(spec.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
-    return spec
+    sinks = build.asked_sinks  # refuses what does not fit into a view before any image is looked at
+    seen.refuse_other(probed, all_seen=False)
+    refuse_small_textures(build.maker, chosen, [(h, w) for w, h in dict.fromkeys(sizes)])
+    own_names = any(sink.own_names for sink in sinks)
+    # annotations, which images keep their names for, may say where content is
+    moves = {"moves_content": moving(build.sets)} if own_names else {}
+    identity = {
+        "schema_version": SCHEMA_VERSION,
+        "name": recipe.name,
+        "version": recipe.version,
+        "seed": options.seed,
+        "coupling": options.coupling,
+        "scale": build.maker.scale,
+        "recipe": {
+            **resolved.record,
+            "preprocessing": preprocessing.as_json(),
+            **({} if regions is None else {"regions": regions.record}),
+        },
+        "source": {"name": source.scheme, "digest": "", "license": source.license},
+        "preprocessing": preprocessing.as_json(),
+        "encoding": encoding.as_json(containers_of(sinks)),
+        "classes": [c.as_json() for c in source.classes],
+        "excluded": [],
+        "selection": selection_record(
+            source.samples, selected, **options.selection, hold_out=hold_out, grouping=source.grouping, pattern=source.pattern
+        ),
+        "views": [record | moves for sink in sinks if (record := sink.view_record()) is not None],
+        "metrics": 0,
+    }
+    remarks = (
+        *(notes_on_annotations(build) if own_names else ()),
+        *(() if regions is None else regions.notes),
+        *(() if hold_out is None else hold_out.notes(source.samples)),
+    )
+    return replace(build, identity=identity, remarks=remarks)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What may be built of images that were looked at."""
+
+    recipe: Recipe
+    view: str | None
+    notes: Sequence[tuple[str, str]]
+    skip_bad: bool
+    any_shape: bool
+
+    def accept(self, found: Checked, few: bool = False) -> tuple[list[tuple[str, str]], list[str]]:
+        """Refuse bad images, unless they are to be left out, and images that the recipe or the view is not made for."""
+        if not found.good or not (few or self.skip_bad):
+            found.raise_for_bad(self.notes)
+        self.refuse_other(found, all_seen=True)
+        expects = self.recipe.expects
+        unexpected = [] if expects is None else expects.problems([(s.id, (w, h, c)) for s, _, w, h, c in found.good])
+        return sorted([*self.notes, *found.bad]), unexpected
+
+    def refuse_other(self, found: Checked, *, all_seen: bool) -> None:
+        """Raise for images that the recipe or the view is not made for, unless the user insists on them."""
+        if not self.any_shape:
+            named = [(sample.path or sample.id, (width, height, channels)) for sample, _, width, height, channels in found.good]
+            refuse_other_source(self.recipe, self.view, named, all_seen=all_seen)
 
 
 def _hold_out(recipe: Recipe, options: BuildOptions) -> HoldOut | None:

@@ -11,7 +11,7 @@ from corruptset.cli.options import BUILD_OPTIONS, REMAKE_OPTIONS
 from corruptset.corruptions.stages import Coupling, Scale
 from corruptset.generate.again.remake_options import RemakeKeywords, RemakeOptions
 from corruptset.generate.plan.options import BuildKeywords, BuildOptions, Split
-from corruptset.generate.plan.region_store import Store
+from corruptset.generate.plan.regions import Store
 from corruptset.generate.sinks.containers import Format
 
 

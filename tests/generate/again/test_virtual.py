@@ -19,10 +19,10 @@ from PIL import Image
 import corruptset
 from corruptset.corruptions.registry import _registered
 from corruptset.errors import ParameterError, SourceError, UnknownCorruption, VerificationError
-from corruptset.generate.again import from_manifest, release_folder, virtual
+from corruptset.generate.again import release_folder, virtual
 from corruptset.generate.build import Built, build
 from corruptset.generate.pixels.encoding import ImageEncoding
-from corruptset.generate.plan import tree
+from corruptset.generate.plan import builds, tree
 from corruptset.manifests.reader import DataSet
 
 Stored = tuple[Path, str]
@@ -149,8 +149,8 @@ def test_beginnings_are_kept(
     stored: Callable[[str], Stored], monkeypatch: pytest.MonkeyPatch, applied: list[str], release: Callable[..., Path]
 ) -> None:
     loaded: list[str] = []
-    real = from_manifest.load_clean
-    monkeypatch.setattr(from_manifest, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p))
+    real = builds.load_clean
+    monkeypatch.setattr(builds, "load_clean", lambda source, chosen, p: loaded.append(chosen.sample.id) or real(source, chosen, p))
     pairs = corruptset.open(release(stored("two-factor-imagenet-c")[0]), source="sample", check="never")
     levels = corruptset.open(release(stored("image-degrade-30")[0]), source="sample", check="never")
     first, second = pairs["clean"].ids
@@ -321,8 +321,8 @@ def test_which_images_are_checked(whole: Built, wrong: Callable[[], None], monke
 
 
 def test_other_clean_pixels_are_called_so(whole: Built, release: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    real = from_manifest.load_clean
-    monkeypatch.setattr(from_manifest, "load_clean", lambda *args: real(*args) ^ np.uint8(1))
+    real = builds.load_clean
+    monkeypatch.setattr(builds, "load_clean", lambda *args: real(*args) ^ np.uint8(1))
     for digests in ("images", "sets"):
         data = corruptset.open(release(whole.directory, digests), source="sample")
         with pytest.raises(VerificationError, match=r"of clean is blake3:\w+, made again; .*pillow"):

@@ -1,21 +1,25 @@
-"""How the regions of a build are stored: each as an image, or the whole images once and a table of regions."""
+"""The regions of a build: how they are stored, and which samples the images of a source become."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import accumulate
+from typing import Any, Literal, overload
 
 from ...errors import BuildError
-from ...manifests.regions.grids import regions_of
+from ...manifests.regions.grids import Regions, regions_of
 from ..pixels.encoding import Encoding, PngEncoding
 from ..pixels.preprocessing import Preprocessing, Unchanged
 from ..recipes.recipe import Recipe
 from ..recipes.region_table import RegionTable
 from ..recipes.set_spec import SetSpec
 from ..regions.block_draws import grids_of
+from ..regions.region_source import samples_of
 from ..sinks.sink import stored_bytes
 from ..sources.check import Checked
+from .job import CheckedSample
 from .options import BuildOptions
 
 Store = Literal["images", "table"]
@@ -31,16 +35,18 @@ ROW_BYTES = 250
 
 @dataclass(frozen=True)
 class RegionStore:
-    """The regions of a build before its images are checked."""
+    """The regions of a build; the estimates are of its images before they are checked."""
 
     table: RegionTable
     store: Store
-    per_image: float
+    per_image: float = 0.0
     """Regions of an image: the mean of a few."""
-    grids_per_image: float
+    grids_per_image: float = 0.0
     """Rows of regions.jsonl of an image: likewise."""
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     """What a user should know of them."""
+    encoding: Encoding = PngEncoding()  # noqa: RUF009  it is frozen
+    """The recipe's, of regions that are images."""
 
     @property
     def record(self) -> dict[str, Any]:
@@ -96,7 +102,7 @@ def region_store(
         what = f"the view {options.view}" if options.view is not None else "sets of corrupted regions"
         raise BuildError(f"--store table holds whole images and which regions to cut from them, not {what}. Use --store images.")
     notes = [BY_ITSELF] * (store == "table" and options.store is None)
-    return RegionStore(recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)))
+    return RegionStore(recipe.regions, store, per_image, grids, (*notes, *_notes(recipe.regions, probed)), recipe.encoding)
 
 
 def table_bytes(grids: float, probed: Checked) -> float:
@@ -121,3 +127,61 @@ def _notes(table: RegionTable, probed: Checked) -> list[str]:
     if even and table.kind == "crop":
         notes.append(f"Sides {', '.join(even)} are even: such regions have no middle pixel, unlike those of fractions, which are odd.")
     return notes
+
+
+class RegionSamples(Sequence[CheckedSample]):
+    """The regions of images, image by image; those of the last image are kept.
+
+    A worker gets the images and their numbers of regions: hundreds of thousands of records would take longer to send than to make again.
+
+    Parameters
+    ----------
+    images : sequence of CheckedSample
+    table : RegionTable
+    seed : int
+    """
+
+    def __init__(self, images: Sequence[CheckedSample], table: RegionTable, seed: int) -> None:
+        self.images = images
+        self.table = table
+        self.seed = seed
+        self._held: tuple[int, Regions] | None = None
+        self._firsts = [0, *accumulate(len(self._regions(number)) for number in range(len(images)))]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_held": None}
+
+    def __len__(self) -> int:
+        return self._firsts[-1]
+
+    @overload
+    def __getitem__(self, index: int) -> CheckedSample: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[CheckedSample]: ...
+    def __getitem__(self, index: int | slice) -> CheckedSample | list[CheckedSample]:
+        if isinstance(index, slice):
+            first, stop, _ = index.indices(len(self))
+            return list(self._between(first, stop))
+        number = range(len(self))[index]
+        return next(self._between(number, number + 1))
+
+    def __iter__(self) -> Iterator[CheckedSample]:
+        return self._between(0, len(self))
+
+    def _between(self, first: int, stop: int) -> Iterator[CheckedSample]:
+        """Yield consecutive regions."""
+        while first < stop:
+            number = bisect_right(self._firsts, first) - 1
+            begin, end = self._firsts[number], min(stop, self._firsts[number + 1])
+            image, regions = self.images[number], self._regions(number)
+            for sample in samples_of(begin, image.sample, regions, first - begin, end - begin):
+                side = sample.side if self.table.kind == "crop" else self.table.size
+                yield CheckedSample(sample, image.sha256, side, side, image.channels)
+            first = end
+
+    def _regions(self, number: int) -> Regions:
+        if self._held is None or self._held[0] != number:
+            image = self.images[number]
+            grids = grids_of(self.table, self.seed, image.sample.id, image.width, image.height)
+            self._held = number, regions_of(image.sample.id, grids)
+        return self._held[1]
