@@ -11,8 +11,8 @@ from ...corruptions.cache import cache_root
 from ...digests import digits
 from ...manifests.layout import MANIFEST
 from ...manifests.records.digests import sha256_file
+from ...manifests.release.bag import PAYLOAD
 from ...manifests.release.division import METADATA
-from ...manifests.release.release_index import PAYLOAD
 from ...manifests.release.unpack import unpack
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from ...errors import MachineError, ParameterError, StoreError
 from ...files import NUL
 from ..records.digests import sha256_pieces
-from .large import write_large
+from .atomic import write_large
 
 T = TypeVar("T")
 

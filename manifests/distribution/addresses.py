@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from ...errors import MachineError, ReleaseError
 from ..disk.remote import Store, url_of
 from ..release.archives import CHUNK
-from ..release.release_index import INDEX
+from ..release.bag import INDEX
 
 SILENCE_S = 60.0
 """How long a server may say nothing before the connection counts as cut."""
@@ -59,17 +59,12 @@ class HubAddress(NamedTuple):
 
 
 def hub_address(url: str) -> HubAddress:
-    """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``.
+    """Return the repository and revision of ``hf://datasets/USER/NAME[@REVISION]``, or raise ReleaseError.
 
     Examples
     --------
     >>> hub_address("hf://datasets/someone/imagenet-c@v1")
     HubAddress(repository='someone/imagenet-c', revision='v1')
-
-    Raises
-    ------
-    ReleaseError
-        The URL has another form.
     """
     match = _HUB_ADDRESS.fullmatch(url)
     if match is None:
@@ -78,13 +73,7 @@ def hub_address(url: str) -> HubAddress:
 
 
 def remote_of(address: str) -> HttpRemote | StoreRemote:
-    """Return the release at a URL: that of its folder or of its archives.json.
-
-    Raises
-    ------
-    ReleaseError
-        It is no URL, or one of a kind that cannot be read.
-    """
+    """Return the release at a URL, that of its folder or of its archives.json; ReleaseError: it is no URL."""
     if "://" not in address:
         raise ReleaseError(f"{address} is no URL. Of a release on this machine, name its folder: corruptset unpack {address} --out DIR")
     if address.startswith(HUB):
@@ -119,15 +108,7 @@ class HttpRemote:
 
     @contextmanager
     def open(self, path: str, start: int = 0) -> Iterator[Reply]:
-        """Open a file at a byte.
-
-        Raises
-        ------
-        Unreachable
-            Another try may succeed.
-        ReleaseError
-            The file is not there, or may not be read.
-        """
+        """Open a file at a byte; Unreachable: another try may succeed, ReleaseError: it is not there, or may not be read."""
         where = f"{self.name}/{path}"
         # compressed on the way, a file would have other bytes and no ranges
         headers = {"Accept-Encoding": "identity", "User-Agent": "corruptset"}
@@ -163,13 +144,10 @@ def _named(where: str) -> Iterator[None]:
         if e.code in _AGAIN:
             seconds = float(wait) if wait.isascii() and wait.isdigit() else 0.0
             raise Unreachable(f"{where}: the server answers {e.code}", wait=seconds) from None
-        why = {
-            404: f"is not there. Check the address: it is that of the folder with {INDEX}.",
-            401: "may not be read. A private data set of the hub needs a token in HF_TOKEN.",
-            3: "is redirected without end, or to what is no web address. Check the address.",
-        }
-        kind = {410: 404, 403: 401}.get(e.code, 3 if e.code < 400 else e.code)
-        raise ReleaseError(f"{where} {why.get(kind, 'cannot be read.')} (The server answers {e.code}.)") from None
+        raise ReleaseError(
+            f"{where} cannot be read: the server answers {e.code} ({e.reason}). Check the address, that of the folder with {INDEX}; a "
+            "private data set of the hub needs a token in HF_TOKEN."
+        ) from None
     except (URLError, OSError, http.client.HTTPException) as e:
         reason = e.reason if isinstance(e, URLError) else e
         if isinstance(reason, ssl.SSLCertVerificationError):

@@ -15,7 +15,7 @@ from typing import TypeVar
 from ...digests import digest_of
 from ...errors import VerificationError
 from ..release.archives import CHUNK
-from ..release.release_index import IndexedFile
+from ..release.bag import IndexedFile
 from .addresses import HttpRemote, StoreRemote, Unreachable
 
 ATTEMPTS = 6
@@ -71,14 +71,8 @@ class Part:
 def download(remote: Remote, file: IndexedFile, path: Path, counted: Counted, stop: threading.Event) -> None:
     """Bring a file to `path`; what is there already is kept if it is the beginning of the file.
 
-    Raises
-    ------
-    VerificationError
-        The server has other bytes than recorded; they are removed.
-    Unreachable
-        It failed `ATTEMPTS` times in a row; what is here stays for the next call.
-    ReleaseError
-        It refuses.
+    VerificationError: the server has other bytes than recorded; they are removed. Unreachable: it failed `ATTEMPTS` times in a row; what is
+    here stays for the next call. ReleaseError: it refuses.
     """
     where = f"{remote.name}/{file.path}"
     failures = most = 0

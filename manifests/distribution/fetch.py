@@ -15,6 +15,7 @@ from pathlib import Path
 from ...digests import digits
 from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, suggest
 from ...progress import shows_progress, told
+from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
@@ -23,12 +24,11 @@ from ..layout import MANIFEST, PARTIAL, UNPACK_STATE
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
-from ..release.release_index import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
+from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
 from ..verify.ladder import verify_directory
 from .addresses import remote_of
 from .download import AHEAD, F, Remote, download_all, small_file
-from .places import FolderPlace
 
 CONNECTIONS = 4
 """Files that are fetched at the same time."""
@@ -188,10 +188,9 @@ class _Fetcher:
         """Fetch archives and what lies beside them, the index last."""
         archives = [a for a in self.index.archives if whole or set(a.sets) & chosen]
         files: list[IndexedFile] = [*archives, *self.index.files]
-        there = FolderPlace(self.out).differing(files)
-        if differing := [path for path, differs in there.items() if differs]:
+        missing = [f for f in files if not is_file_as(self.out / f.path, f.bytes, f.sha256)]
+        if differing := [f.path for f in missing if os.path.lexists(self.out / f.path)]:
             raise ReleaseError(f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out.")
-        missing = [f for f in files if f.path not in there]
         with self._working():
             with closing(self._download(missing, sum(f.bytes for f in missing))) as batches:
                 for file in chain.from_iterable(batches):

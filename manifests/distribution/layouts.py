@@ -5,24 +5,22 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ...errors import IncompleteBuild, ReleaseError, VerificationError, listed
 from ...files import read_regular
-from ..checksums import parse_sha256sums, sums_bytes
+from ..checksums import is_file_as, parse_sha256sums, sums_bytes
 from ..layout import MANIFEST, PAGE, README, SAMPLES, SHA256SUMS, WORK_FOLDER
 from ..records.digests import sha256_bytes
 from ..records.models import Manifest
-from ..release.archives import read_members
-from ..release.bag import title
+from ..release.archives import CHUNK, read_members
+from ..release.bag import INDEX, INDEX_CAP, PAYLOAD, ReleaseIndex, indexed_files, parse_index, title
 from ..release.contents import read_heads, top_folder
 from ..release.croissant import CROISSANT, TABLE
 from ..release.parquet import PARQUET, configurations, parquet_files
-from ..release.release_index import INDEX, INDEX_CAP, PAYLOAD, ReleaseIndex, indexed_files, parse_index
-from .places import PublishedFile
 
 LayoutName = Literal["plain", "huggingface", "zenodo"]
 LAYOUTS: tuple[LayoutName, ...] = get_args(LayoutName)
@@ -35,6 +33,25 @@ KEYWORDS = ("corruptset", "robustness", "benchmark", "image corruptions", "image
 _PAGE_CAP = 64 << 20
 _TEXT_CAP = 1 << 30
 """Bytes of a small file; the table of a million samples has some 400 MB."""
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A file at its place: its path there, its record, and its bytes or the file that has them."""
+
+    path: str
+    bytes: int
+    sha256: str
+    content: bytes | Path
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield its bytes."""
+        if isinstance(self.content, bytes):
+            yield self.content
+            return
+        with self.content.open("rb") as file:
+            while chunk := file.read(CHUNK):
+                yield chunk
 
 
 @dataclass(frozen=True)
@@ -65,17 +82,7 @@ class ReleaseFolder:
 
 
 def open_release_folder(directory: Path | str) -> ReleaseFolder:
-    """Read a folder that `pack` wrote; the archives' sizes are compared, their bytes are not read.
-
-    Raises
-    ------
-    ReleaseError
-        The folder is a build, or something else that `pack` did not write.
-    IncompleteBuild
-        The pack was interrupted.
-    VerificationError
-        Files are missing or are not what the index says; names all of them.
-    """
+    """Read a folder that `pack` wrote, or raise what `publish` does; the archives' sizes are compared, their bytes are not read."""
     root = Path(directory)
     if (root / MANIFEST).exists():
         packed = f"{str(root).rstrip('/')}-release"
@@ -85,27 +92,16 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
     if not (root / INDEX).is_file():
         raise ReleaseError(f"{root} has no {INDEX}, so it is not a folder that `corruptset pack` wrote. Name that folder, or pack again.")
     index = parse_index(read_regular(root / INDEX, INDEX_CAP), str(root / INDEX))
-    problems, texts = [], {}
-    for file in index.files:
-        try:
-            texts[file.path] = read_regular(root / file.path, _TEXT_CAP)
-        except OSError as e:
-            problems.append(f"{file.path}: {e.strerror}")
-        else:
-            if sha256_bytes(texts[file.path]) != file.sha256:
-                problems.append(f"{file.path} was changed after the pack")
-    for archive in index.archives:
-        path = root / archive.path
-        if not path.is_file():
-            problems.append(f"{archive.path} is missing")
-        elif path.stat().st_size != archive.bytes:
-            problems.append(f"{archive.path} has {path.stat().st_size} bytes, recorded are {archive.bytes}")
+    small = [f for f in index.files if not is_file_as(root / f.path, f.bytes, f.sha256)]
+    large = [a for a in index.archives if not (root / a.path).is_file() or (root / a.path).stat().st_size != a.bytes]
+    problems = [f"{f.path} is missing, or was changed after the pack: recorded are {f.bytes} bytes" for f in (*small, *large)]
     if problems:
         raise VerificationError(f"{root} is not what its {INDEX} says:\n{listed(problems)}\nPack the data set again, to another --out.")
     records = root / index.archives[-1].path
     manifest = read_heads([records])[1].manifest
     if manifest.digest != index.digest:
         raise VerificationError(f"{root / INDEX} names {index.digest}; the archives are of {manifest.digest}. Pack again.")
+    texts = {f.path: read_regular(root / f.path, _TEXT_CAP) for f in index.files}
     for member in read_members(records):
         if member.name == f"{top_folder(manifest)}/{PAGE}":
             texts[PAGE] = member.read(_PAGE_CAP)
@@ -115,13 +111,7 @@ def open_release_folder(directory: Path | str) -> ReleaseFolder:
 def published_files(
     release: ReleaseFolder, layout: LayoutName, *, creators: Sequence[str], license: str | None, url: str | None, date: str | None
 ) -> list[PublishedFile]:
-    """Return the files of a layout in the order in which they are sent.
-
-    Raises
-    ------
-    ReleaseError
-        The layout needs creators or a licence.
-    """
+    """Return the files of a layout in the order in which they are sent; ReleaseError: it needs creators or a licence."""
     document = json.loads(release.texts[CROISSANT])
     base = f"{url.rstrip('/')}/" if url else ""
     paths = {a.name: a.name if layout == "zenodo" else a.path for a in release.index.archives}

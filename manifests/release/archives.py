@@ -12,7 +12,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ...errors import VerificationError
 from ...files import open_regular
@@ -59,9 +59,10 @@ def name_problem(name: str) -> str | None:
     return None
 
 
-def new_archive(file: BinaryIO) -> tarfile.TarFile:
+def new_archive(file: Any) -> tarfile.TarFile:
     """Return an archive that is written into a file; its end is written when it is closed."""
-    return tarfile.TarFile(fileobj=file, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8", errors="strict", copybufsize=CHUNK)
+    options: dict[str, Any] = {"encoding": "utf-8", "errors": "strict", "copybufsize": CHUNK}
+    return tarfile.open(fileobj=file, mode="w|", bufsize=CHUNK, format=tarfile.PAX_FORMAT, **options)
 
 
 def member_header(name: str, size: int) -> tarfile.TarInfo:

@@ -106,7 +106,7 @@ class Contents:
         VerificationError
             Rows are missing, do not have the manifest's digest, or name files outside the folder of their set.
         """
-        files = [*self.containers[unit], *(file for set_id in unit for file in self._images(root, set_id))]
+        files = [*self.containers[unit], *(file for set_id in unit for file in self.images(root, set_id))]
         different = len({f.path.casefold() for f in files})
         if len(files) != self.count(unit) or different != len(files):
             raise VerificationError(
@@ -126,7 +126,8 @@ class Contents:
                 raise VerificationError(f"The file {printable(file.path)!r} {problem}: no archive may hold it. Rename it in the source.")
             yield file
 
-    def _images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
+    def images(self, root: Path, set_id: str) -> Iterator[FileRecord]:
+        """Yield the single files of a set's images, in the order of its samples."""
         path, place, single = root / set_path(set_id), self.places[set_id][0], self.in_single_files(set_id)
         pixels = []
         for row in read_jsonl(path, ImageRecord):

@@ -13,15 +13,14 @@ import shutil
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal
 
 from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...errors import BuildError, IncompleteBuild, VerificationError
 from ...progress import shows_progress, told
 from ..checksums import is_file_as
-from ..disk.atomic import replacing, write_atomic
-from ..disk.large import LargeFile
+from ..disk.atomic import LargeFile, replacing, write_atomic
 from ..disk.listing import plain_file
 from ..disk.lock import locked
 from ..disk.remote import data_folder, local_folder
@@ -33,12 +32,11 @@ from ..records.digests import sha256_file
 from ..records.models import FileRecord
 from ..records.report import Progress, printable
 from .archives import member_header, new_archive
-from .bag import Bag, Lacks, release_card, tag_files
+from .bag import INDEX, PAYLOAD, Bag, IndexedArchive, Lacks, ReleaseIndex, indexed_files, release_card, tag_files
 from .contents import ArchiveRecord, Contents, UnitRecord, top_folder
 from .croissant import packed_croissant
 from .division import DIVISIONS, METADATA, ArchiveSizes, Division, common_files, divide
 from .parquet import PARQUET, check_parquet, write_parquet
-from .release_index import INDEX, PAYLOAD, IndexedArchive, ReleaseIndex, indexed_files
 
 MAX_BYTES = 50_000_000_000
 """The limit of a Zenodo record."""
@@ -251,7 +249,7 @@ class _Packer:
             units=units,
         )
         data = json.dumps(record.as_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-        with replacing(out / path) as part, LargeFile(part) as file, new_archive(cast(BinaryIO, file)) as archive:
+        with replacing(out / path) as part, LargeFile(part) as file, new_archive(file) as archive:
             archive.addfile(member_header(f"{top}/archives/{name}.json", len(data)), BytesIO(data))
             for member in self.contents.archive_files(self.root, record):
                 self._add(archive, f"{top}/{member.path}", member)

@@ -30,8 +30,8 @@ from ..records.models import FileRecord, Manifest, SampleRecord
 from ..records.report import Progress
 from ..verify.rules import sample_problems
 from .archives import BadArchive, Member, read_members
+from .bag import PAYLOAD
 from .contents import ArchiveHead, UnitRecord, expected_member, read_heads, top_folder, unnamed
-from .release_index import PAYLOAD
 
 LOCK = f"{WORK_FOLDER}/unpack.lock"
 """Stands where an unpack is at work."""

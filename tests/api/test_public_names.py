@@ -17,8 +17,7 @@ from corruptset.generate.again.remake_options import RemakeKeywords
 from corruptset.generate.plan.options import BuildKeywords
 from corruptset.generate.recipes.recipe import load_recipe
 from corruptset.manifests.reader import DataSet
-from corruptset.manifests.release.bag import Bag
-from corruptset.manifests.release.release_index import IndexedArchive
+from corruptset.manifests.release.bag import Bag, IndexedArchive
 from corruptset.manifests.release.unpack import Unpacked
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -113,13 +113,13 @@ REFUSED: dict[str, tuple[type[CorruptsetError], str, Callable[[str, bytes], Faul
     "a length that lies": (VerificationError, "has 99 bytes, recorded", lambda name, data: Faults(length={name: 99})),
     "shorter than it says": (MachineError, "cut after 900 of", lambda name, data: Faults(cut={name: [900] + [0] * 50})),
     "changed on the way": (VerificationError, "recorded", lambda name, data: Faults(content={name: [data, wrong(data)]}, cut={name: [9]})),
-    "not there": (ReleaseError, "is not there", lambda name, data: Faults(status={name: [404]})),
-    "not for you": (ReleaseError, "may not be read", lambda name, data: Faults(status={name: [403]})),
+    "not there": (ReleaseError, "answers 404", lambda name, data: Faults(status={name: [404]})),
+    "not for you": (ReleaseError, "answers 403 .*HF_TOKEN", lambda name, data: Faults(status={name: [403]})),
     "always busy": (MachineError, "answers 503; 6 tries", lambda name, data: Faults(status={name: [503] * 50})),
-    "a redirect to itself": (ReleaseError, "redirected without end", lambda name, data: Faults(redirect={name: name})),
-    "a redirect to a file": (ReleaseError, "no web address", lambda name, data: Faults(redirect={name: "file:///etc/passwd"})),
+    "a redirect to itself": (ReleaseError, "infinite loop", lambda name, data: Faults(redirect={name: name})),
+    "a redirect to a file": (ReleaseError, "not allowed", lambda name, data: Faults(redirect={name: "file:///etc/passwd"})),
     "a redirect to half an address": (ReleaseError, "no web address", lambda name, data: Faults(redirect={name: "http://[::1"})),
-    "no index": (ReleaseError, "is not there", lambda name, data: Faults(status={"archives.json": [404]})),
+    "no index": (ReleaseError, "answers 404", lambda name, data: Faults(status={"archives.json": [404]})),
     "an index that is none": (VerificationError, "not an index", lambda name, data: Faults(content={"archives.json": [b"{}"]})),
 }  # fmt: skip
 
