@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from ...corruptions.registry import Images
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder
-from ...manifests.disk.large import write_large
+from ...manifests.disk.atomic import fsync_folder, write_large
 from ...manifests.images.arrays import npy_header
 from ...manifests.layout import shard_path
 from ..sources.source import Sample

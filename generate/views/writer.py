@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from ...digests import digest_of
 from ...errors import BuildError
-from ...manifests.disk.atomic import fsync_folder, link_or_copy, name_target
-from ...manifests.disk.large import LargeFile
+from ...manifests.disk.atomic import LargeFile, fsync_folder, link_or_copy, name_target
 from ...manifests.images.arrays import npy_header
 from ...manifests.records.digests import sha256_bytes
 from ...manifests.records.fields import safe_path
