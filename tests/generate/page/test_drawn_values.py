@@ -11,8 +11,7 @@ from corruptset import corrupt
 from corruptset.corruptions.calibrations import get_calibration
 from corruptset.corruptions.registry import corruption_names, get_corruption
 from corruptset.corruptions.stages import parse_chain
-from corruptset.generate.page.drawn_values import drawn_values
-from corruptset.generate.page.known import known_corruption
+from corruptset.generate.page.known import drawn_values, known_corruption
 from corruptset.manifests.reader import DataSet
 from corruptset.manifests.records.models import SetRecord
 
