@@ -23,7 +23,14 @@ EXPECTED = {
     "dict_type": "a table",
     "model_type": "a table",
     "model_attributes_type": "a table",
+    "literal_error": "one of {expected}",
+    "greater_than_equal": "a number from {ge:g} upwards",
+    "less_than_equal": "a number up to {le:g}",
+    "greater_than": "a number above {gt:g}",
+    "too_short": "something in it",
+    "string_too_short": "something in it",
 }
+"""Kind of pydantic's errors -> what was expected, for people; with the limits that the error states."""
 PATTERNS = {
     r"^sha256:[0-9a-f]{64}$": "sha256: and 64 digits 0-9, a-f",
     r"^blake3:[0-9a-f]{64}$": "blake3: and 64 digits 0-9, a-f",
@@ -40,14 +47,7 @@ PATTERNS = {
 
 
 def mistake_lines(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """Return each mistake as a line: the key, what was given, what was expected; a near name is suggested.
-
-    Parameters
-    ----------
-    error : pydantic.ValidationError
-    model : type of BaseModel
-        What was to be validated; its fields are the known keys.
-    """
+    """Return each mistake as a line: the key, what was given, what was expected; a near name among the model's keys is suggested."""
     # a list whose items are all wrong is also called too short; its items have their own lines
     shown = [details for details in error.errors() if details["type"] != "too_short" or not details["input"]]
     return [_line(details, model) for details in shown]
@@ -70,25 +70,15 @@ def _line(details: ErrorDetails, model: type[BaseModel]) -> str:
         case "value_error":
             return f"{where}: {context['error']}"
         case _:
-            return f"{where} is {details['input']!r}; expected {EXPECTED.get(kind) or _limits(kind, context) or details['msg']}"
+            return f"{where} is {details['input']!r}; expected {expected(details)}"
 
 
-def _limits(kind: str, context: dict[str, Any]) -> str:
-    match kind:
-        case "literal_error":
-            return f"one of {context['expected']}" if " or " in context["expected"] else str(context["expected"])
-        case "greater_than_equal":
-            return f"a number from {context['ge']:g} upwards"
-        case "less_than_equal":
-            return f"a number up to {context['le']:g}"
-        case "greater_than":
-            return f"a number above {context['gt']:g}"
-        case "string_pattern_mismatch":
-            return PATTERNS[context["pattern"]]
-        case "too_short" | "string_too_short":
-            return "something in it"
-        case _:
-            return ""
+def expected(details: ErrorDetails) -> str:
+    """Return what one of pydantic's errors expected, for people."""
+    kind, context = details["type"], details.get("ctx", {})
+    if kind == "string_pattern_mismatch":
+        return PATTERNS[context["pattern"]]
+    return EXPECTED[kind].format(**context) if kind in EXPECTED else details["msg"]
 
 
 def _place(keys: list[str | int]) -> str:
@@ -108,35 +98,29 @@ def _walk(loc: tuple[str | int, ...], model: type[BaseModel], *, names_key: bool
     """Return a location without the names of union branches, and the keys that are known at its end."""
     keys: list[str | int] = []
     models: list[type[BaseModel]] = [model]
-    known: list[str] = list(model.model_fields)
-    names_entry = False
+    known = models
+    in_table = False
     for i, key in enumerate(loc):
-        if names_entry:
-            # a name that the file chose, in a table of entries
-            keys, names_entry = [*keys, key], False
-            continue
         fields = {name: field for m in models for name, field in m.model_fields.items()}
-        if isinstance(key, str) and key not in fields and not (names_key and i + 1 == len(loc)):
-            chosen = [m for m in models if key in _tags(m)]
-            models = chosen or models
-            continue
-        known = [name for m in models for name in m.model_fields]
-        keys.append(key)
-        if isinstance(key, str) and key in fields:
-            names_entry = typing.get_origin(fields[key].annotation) is dict
+        if in_table or isinstance(key, int):  # a name that the file chose, in a table of entries; or an item
+            in_table = False
+        elif key in fields:
+            known, in_table = models, typing.get_origin(fields[key].annotation) is dict
             models = list(_models(fields[key].annotation)) or models
-    return keys, list(dict.fromkeys(known))
+        elif names_key and i + 1 == len(loc):
+            known = models
+        else:
+            models = [m for m in models if key in _tags(m)] or models
+            continue
+        keys.append(key)
+    return keys, list(dict.fromkeys(name for m in known for name in m.model_fields))
 
 
-def _tags(model: type[BaseModel]) -> set[str]:
-    """Return the values of a model's own tag: ``jpeg`` for ``format: Literal["jpeg"]``."""
-    return {
-        value
-        for field in model.model_fields.values()
-        if typing.get_origin(field.annotation) is typing.Literal
-        for value in typing.get_args(field.annotation)
-        if isinstance(value, str)
-    }
+def _tags(model: type[BaseModel]) -> Iterator[Any]:
+    """Yield the values of a model's own tag: ``jpeg`` for ``format: Literal["jpeg"]``."""
+    for field in model.model_fields.values():
+        if typing.get_origin(field.annotation) is typing.Literal:
+            yield from typing.get_args(field.annotation)
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

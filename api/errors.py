@@ -131,8 +131,8 @@ NEAR = 3
 def suggest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the nearest known name, and the next two; or an empty string.
 
-    A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone. Names that begin with what was given come next, then
-    those that are spelled alike, then those of which it is a word.
+    A name that differs in capitals, spaces, ``-`` and ``_`` only is suggested alone; else names that begin with what was given, then those
+    spelled alike, then those of which it is a word.
 
     Examples
     --------

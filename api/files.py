@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 MOST_TEXT = 16 << 20
 """Bytes of a recipe, a table or a list that a person writes."""
 
-_KINDS = {
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 NUL = "it has a NUL character in its name, which no file has"
 
@@ -37,15 +32,7 @@ class UnfitFile(CorruptsetError, OSError):
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a regular file to read its bytes.
-
-    Raises
-    ------
-    UnfitFile
-        It is a pipe, a device or a socket.
-    OSError
-        It does not exist, is a folder, or cannot be read.
-    """
+    """Open a regular file to read its bytes; UnfitFile or another OSError says why it cannot be read."""
     if "\0" in os.fspath(path):
         raise UnfitFile(errno.EINVAL, NUL, os.fspath(path))
     _refuse_special(path.stat().st_mode, path)  # even to open a device may have an effect
@@ -59,15 +46,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return the bytes of a regular file that has at most so many.
-
-    Raises
-    ------
-    UnfitFile
-        It is not a regular file, or is larger.
-    OSError
-        It cannot be read.
-    """
+    """Return the bytes of a regular file that has at most so many; UnfitFile or another OSError says why it cannot be read."""
     with open_regular(path) as file:
         data = file.read(most + 1) if os.fstat(file.fileno()).st_size <= most else None
     if data is None or len(data) > most:
@@ -76,15 +55,7 @@ def read_regular(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> str:
-    """Return the text of a regular file, UTF-8 with or without a byte-order mark, its line ends as newlines.
-
-    Raises
-    ------
-    UnfitFile
-        It is no regular file, has more bytes than `most`, or is not UTF-8.
-    OSError
-        It cannot be read.
-    """
+    """Return the text of a regular file, UTF-8 with or without a byte-order mark, its line ends as newlines; else as `read_regular`."""
     try:
         text = read_regular(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as e:

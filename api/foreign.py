@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Literal
+from typing import Literal
 
 from .errors import CorruptsetError
 from .interruption import interrupted
@@ -34,9 +34,7 @@ _running = ""
 
 
 class Foreign:
-    """Run foreign code, as a context: what would end the process becomes `Ended`; the process is left as it was.
-
-    Umask, current folder and signal handlers are put back.
+    """Run foreign code, as a context: what would end the process becomes `Ended`; current folder and signal handlers are put back.
 
     Parameters
     ----------
@@ -51,21 +49,17 @@ class Foreign:
         global _running
         watch(self._what)
         self._around, _running = _running, self._what
-        self._process = os.getpid()
-        self._umask = _umask()
         self._folder = _folder()
-        self._handlers = _handlers()
+        main = threading.current_thread() is threading.main_thread()  # no other sets handlers
+        self._handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)} if main else {}
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> Literal[False]:
         global _running
-        if os.getpid() != self._process:
-            os._exit(1)  # a copy that it forked would go on with our work
-        os.umask(self._umask)
         if self._folder is not None and _folder() != self._folder:
             with suppress(OSError):
                 os.chdir(self._folder)
         for number, handler in self._handlers.items():
-            if signal.getsignal(number) != handler:
+            if handler is not None and signal.getsignal(number) != handler:
                 signal.signal(number, handler)
         _running = self._around
         watch(_running)
@@ -106,27 +100,7 @@ def said(error: BaseException) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def _umask() -> int:
-    """Return the umask. Only Linux tells it without setting it, which would reach files that another thread makes."""
-    with suppress(OSError, ValueError), open("/proc/self/status", "rb") as status:
-        return int(status.read(400).partition(b"Umask:")[2].split(None, 1)[0], 8)
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
-
-
 def _folder() -> str | None:
     with suppress(OSError):
         return os.getcwd()
     return None  # it was deleted
-
-
-def _handlers() -> dict[int, Any]:
-    """Return the handlers of signals that Python knows and that this thread can set."""
-    if threading.current_thread() is not threading.main_thread():
-        return {}
-    handlers = ((number, signal.getsignal(number)) for number in range(1, signal.NSIG))
-    return {number: handler for number, handler in handlers if handler is not None and number in _SETTABLE}
-
-
-_SETTABLE = signal.valid_signals() - {getattr(signal, name, 0) for name in ("SIGKILL", "SIGSTOP")}

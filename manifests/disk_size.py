@@ -23,15 +23,16 @@ class DiskSize:
 
 def disk_size(root: Path, manifest: Manifest) -> DiskSize:
     """Return how much a whole data set takes, from its records: its images are not looked at."""
-    containers = manifest.encoding["containers"]
-    listed = sum(f.bytes for f in manifest.files) + len(manifest_bytes(manifest))
-    listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in manifest.files)])  # SHA256SUMS
-    places = set_places(manifest)
-    single = sum(one.bytes for one in manifest.sets if not places[one.id][0].endswith(".npy")) if containers != ["hdf5"] else 0
-    if "hdf5" not in containers or single == 0:
-        return DiskSize(listed + single)
-    total = listed + single - sum(_in_shards(root, one) for one in manifest.sets)
-    shards = sum(f.bytes for f in manifest.files if f.path.startswith(SHARDS))
+    containers, files = manifest.encoding["containers"], manifest.files
+    listed = sum(f.bytes for f in files) + len(manifest_bytes(manifest))
+    listed += sum(len(f"{path}\n".encode()) + 66 for path in [MANIFEST, *(f.path for f in files)])  # SHA256SUMS
+    shards = sum(f.bytes for f in files if f.path.startswith(SHARDS))
+    images = sum(s.bytes for s in manifest.sets)
+    if containers == ["hdf5"] or any(places[0].endswith(".npy") for places in set_places(manifest).values()):
+        return DiskSize(listed)
+    if "hdf5" not in containers:
+        return DiskSize(listed + images)
+    total = listed + images - sum(_in_shards(root, one) for one in manifest.sets)
     return DiskSize(total, {"folder": total - shards, "hdf5": listed})
 
 

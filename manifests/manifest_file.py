@@ -39,7 +39,7 @@ def _sorted(value: Any) -> Any:
 
 
 def parse_manifest(data: bytes, where: str | Path = MANIFEST) -> Manifest:
-    """Return a manifest from its bytes, held to the models, or raise VerificationError with every field that is wrong."""
+    """Return a manifest from its bytes, or raise VerificationError with every field that is wrong."""
     manifest, mistakes = record_or_mistakes(Manifest, data)
     if manifest is None:
         raise VerificationError(f"{where} does not follow schema {SCHEMA_VERSION}:\n{listed(mistakes)}")
@@ -75,12 +75,10 @@ def _incomplete(directory: Path) -> str:
             f"{directory} holds the archives of a data set. Unpack them (`corruptset unpack {archives[0].parent}/* --out DIR`) and name "
             "what that makes; or, with the source of the data set, have its images made: corruptset.open(..., source=...)."
         )
-    inner = sorted(str(p.parent) for name in (MANIFEST, STREAM) for p in directory.glob(f"*/{name}")) if directory.is_dir() else []
-    if len(inner) == 1:
-        return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds one. Did you mean {inner[0]}?"
+    inner = sorted(str(p.parent) for name in (MANIFEST, STREAM) for p in directory.glob(f"*/{name}"))
     if inner:
-        some = first_few(inner, MOST_NAMED)
-        return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. Name one of them: {some}."
+        ask = f"Did you mean {inner[0]}?" if len(inner) == 1 else f"Name one of them: {first_few(inner, MOST_NAMED)}."
+        return f"{directory} is not a data set itself (it has no {MANIFEST}), but holds {len(inner)}. {ask}"
     return f"{directory} has no {MANIFEST}: an incomplete build or not a corruptset data set. Resume a build with its own command."
 
 

@@ -112,18 +112,8 @@ class DataSet(Mapping[str, ImageSet]):
     """A data set on disk: a mapping from set ids to sets.
 
     Its keys are the ids; it also knows the sets by their aliases, and ``data["fog"]`` is what `severities` returns of a corruption.
-
-    Parameters
-    ----------
-    directory : path
-    prefer : {"folder", "hdf5"}, optional
-        As in `open`.
-    family_of : callable, optional
-        As in `open`.
-    store_of : callable, optional
-        From the record of a set to the `ImageStore` that its images come from; by default the directory.
-    sets : collection of str, optional
-        The ids of the sets that are there; by default what PARTIAL.json says, or all.
+    `open` makes one. `store_of` gives the `ImageStore` that the images of a set come from, by default the directory; `sets` are the ids of
+    the sets that are there, by default what PARTIAL.json says, or all.
 
     Attributes
     ----------
@@ -147,15 +137,15 @@ class DataSet(Mapping[str, ImageSet]):
         containers = self.manifest.encoding["containers"]
         if prefer is not None and prefer not in containers:
             raise ValueError(f"{self.path} is stored as {' and '.join(containers)}; prefer={prefer!r} is not among them.")
-        self.prefer = prefer
-        self._family_of = family_of
-        self._store_of = store_of
-        self._samples = SampleTable(self.record_file(SAMPLES), (s.count for s in self.manifest.sets), self.manifest.classes)
-        if sets is None and (partial := load_partial(self.path)) is not None:
-            sets = partial.sets
-        present = None if sets is None else frozenset(sets)
-        self._sets = {s.id: s for s in self.manifest.sets if present is None or s.id in present}
-        self.absent: list[str] = sorted({s.id for s in self.manifest.sets} - self._sets.keys())
+        self.prefer, self._family_of, self._store_of = prefer, family_of, store_of
+        records = self.manifest.sets
+        self._samples = SampleTable(self.record_file(SAMPLES), (s.count for s in records), self.manifest.classes)
+        if sets is None:
+            partial = load_partial(self.path)
+            sets = [s.id for s in records] if partial is None else partial.sets
+        present = frozenset(sets)
+        self._sets = {s.id: s for s in records if s.id in present}
+        self.absent: list[str] = [s.id for s in records if s.id not in present]
         self._names = {alias: s.id for s in self._sets.values() for alias in s.aliases} | {id: id for id in self._sets}
 
     def _load_manifest(self) -> Manifest:

@@ -1,14 +1,15 @@
 """What an unfinished build says of itself, in `.corruptset/build.json`: what it is, its sets, and where their images go.
 
-A finished data set may be under extension: then manifest.json stands beside build.json and is true for the sets that it names. The files of
-the other sets are the extension's.
+Beside build.json a finished data set has manifest.json, true for the sets that it names; the files of the others are an extension's.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class SetFiles:
         """Return whether a relative path is one of these files."""
         if _TEMPORARY.fullmatch(path) or (set_of_rows(path) or set_of_shard(path)) in self.sets:
             return True
-        return not self.places.isdisjoint([path, *(path[:at] for at, c in enumerate(path) if c == "/")])
+        return not self.places.isdisjoint(accumulate(path.split("/"), "{}/{}".format))
 
 
 def set_files(state: Unfinished, sets: Iterable[str]) -> SetFiles:
@@ -72,10 +73,10 @@ def extension_files(directory: Path, manifest: Manifest, sha256: str) -> SetFile
 
     `sha256` is of manifest.json: a build that extends another manifest is no extension of this data set.
     """
-    try:
-        state = None if (directory / WORK_FOLDER).is_symlink() else read_unfinished(directory)
-    except OSError:
+    if (directory / WORK_FOLDER).is_symlink():
         return None
-    if state is None or state.base != sha256:
-        return None
-    return set_files(state, set(state.sets) - {s.id for s in manifest.sets})
+    with suppress(OSError):
+        state = read_unfinished(directory)
+        if state is not None and state.base == sha256:
+            return set_files(state, set(state.sets) - {s.id for s in manifest.sets})
+    return None

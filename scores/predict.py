@@ -24,7 +24,7 @@ from ..manifests.reader import DataSet
 from ..manifests.reader import open as open_data_set
 from ..manifests.reading.image_set import ImageSet
 from ..progress import shows_progress, told
-from .prediction_files.head import HEAD, read_head
+from .prediction_files.reading import HEAD, read_head
 from .prediction_files.reduction import KINDS, Kind, reduced
 from .set_choice import choose
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from corruptset.canonical import canonical_sha256
 from corruptset.manifests.records.digests import sha256_file
-from corruptset.manifests.records.report import KINDS, Problem
+from corruptset.manifests.records.report import Problem
 from corruptset.manifests.verify.ladder import verify_directory
 
 Make = Callable[..., Path]
@@ -22,6 +22,9 @@ PNG_IMAGE = "images/fog/3/1 a dog/Ünal 7.png"
 JPEG_IMAGE = "images/fog/3/1 a dog/Ünal 7.JPEG"
 OTHER_PNG = "images/fog/3/1 a dog/deep/rex.png"
 SHARD = "hdf5/fog/3-00001.h5"
+KINDS = (
+    "incomplete schema records symlink special missing unexpected unreadable size hash decode shape pixels digest rederive unmended".split()
+)
 WHOLE_FILES = ["manifest.json", "SHA256SUMS", "samples.jsonl", "sets/fog/3.jsonl", "contact.png", "README.md", SHARD]
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import errno
+import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
+from ...digests import digest_of
 from ...errors import VerificationError
+
+_BUFFER = 1 << 19
 
 
 def inside(root: Path, path: str, known: set[str] | None = None) -> Path:
@@ -57,34 +61,63 @@ def name_target(error: BaseException, part: Path, target: Path) -> None:
         error.filename = os.fspath(target)
 
 
-_NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES, errno.ENOSYS}
-"""A hard link is impossible, and a copy is not: another file system, one without links, too many links."""
-
-
 def link_or_copy(file: Path, target: Path) -> bool:
     """Make a hard link to a file, where that is possible, else a copy; return whether it is a link."""
     try:
         os.link(file, target, follow_symlinks=False)
-        return True
-    except OSError as e:
-        if e.errno not in _NO_LINK:
-            raise
-    shutil.copyfile(file, target)
-    return False
+    except FileExistsError:
+        raise
+    except OSError:  # another file system, one without links, too many links
+        shutil.copyfile(file, target)
+        return False
+    return True
 
 
-def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
-    """Write a file, given in one piece or several, so that it is there whole or not at all, also after a power cut.
+class LargeFile:
+    """A new file, written from its beginning to its end and hashed on the way; the end of its `with` waits until it is on disk."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.sha256 = hashlib.sha256()
+        """Of what was written."""
+        self.written = 0
+        """Bytes."""
+        # the permissions follow the umask; mkstemp would make a file that nobody else on a shared file system may read
+        self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  closed by `__exit__`
+
+    def write(self, data: Any) -> None:
+        """Add bytes or any other C-contiguous buffer."""
+        view = memoryview(data)
+        self.sha256.update(view)
+        self._file.write(view)
+        self.written += view.nbytes
+
+    def __enter__(self) -> LargeFile:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+        finally:
+            with suppress(OSError):  # of bytes that do not fit any more
+                self._file.close()
+
+
+def write_large(path: Path, pieces: Iterable[Any]) -> tuple[int, str]:
+    """Write a file from buffers, so that it is there whole or not at all, also after a power cut; return its bytes and ``sha256:<hex>``.
 
     The bytes go to a temporary name in the same folder, are fsynced, and take the place of `path` in one step.
     """
-    with replacing(path) as part:
-        # the permissions follow the umask; mkstemp would make a file that nobody else on a shared file system may read
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(fd, "wb") as f:
-            f.writelines(pieces)
-            f.flush()
-            os.fsync(f.fileno())
+    with replacing(path) as part, LargeFile(part) as file:
+        for piece in pieces:
+            file.write(piece)
+    return file.written, digest_of(file.sha256)
+
+
+def write_atomic(path: Path, *pieces: bytes | memoryview) -> None:
+    """Write a small file as `write_large` does."""
+    write_large(path, pieces)
 
 
 def fsync_folder(folder: Path) -> None:

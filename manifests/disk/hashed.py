@@ -5,13 +5,13 @@ The first line is ``{"blake3": "<hex>"}``, of everything after it.
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 
 from blake3 import blake3
 
+from ..records.report import Problem
 from .atomic import write_atomic
+from .listing import read_small
 
 _LINE = b'{"blake3": "%s"}\n'
 
@@ -24,14 +24,10 @@ def write_hashed(path: Path, *pieces: bytes) -> None:
     write_atomic(path, _LINE % digest.hexdigest().encode(), *pieces)
 
 
-def read_hashed(path: Path, cap: int | None = None) -> bytes | None:
+def read_hashed(path: Path, cap: int = 1 << 62) -> bytes | None:
     """Return what a file holds after its first line; None where it is missing, no regular file, larger than `cap`, or damaged."""
-    try:
-        info = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
+    data = read_small(path.parent, path.name, cap)
+    if isinstance(data, Problem):
         return None
-    if not stat.S_ISREG(info.st_mode) or (cap is not None and info.st_size > cap):
-        return None
-    data = path.read_bytes()
     rest = data[data.find(b"\n") + 1 :]
     return rest if data.startswith(_LINE % blake3(rest).hexdigest().encode()) else None

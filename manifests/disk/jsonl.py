@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from ...errors import VerificationError
 from ...files import open_regular
@@ -23,12 +26,13 @@ def json_line(record: Record) -> bytes:
     return json.dumps(record.as_json(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False).encode() + b"\n"
 
 
-class BadLine(ValueError):
-    """A row of a JSON lines file that is not a record; `line` counts from 1."""
+def damaged(what: str) -> VerificationError:
+    """Return the error that says what is wrong with a file, which it names, and the next step."""
+    return VerificationError(f"{what}. Run `corruptset verify` on the data set for everything that is wrong.")
 
-    def __init__(self, line: int, problem: str) -> None:
-        super().__init__(f"line {line}: {problem}")
-        self.line = line
+
+class BadLine(ValueError):
+    """A row of a JSON lines file that is not a record, and why."""
 
 
 def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
@@ -39,10 +43,21 @@ def scan_jsonl(path: Path, model: type[R]) -> Iterator[R | BadLine]:
             number += 1
             if not line.endswith(b"\n"):
                 cut = "is longer than any row is" if len(line) == LINE_CAP else "does not end: the file is cut off"
-                yield BadLine(number, cut)
+                yield BadLine(f"line {number}: {cut}")
                 return
             record, mistakes = record_or_mistakes(model, line)
-            yield BadLine(number, "; ".join(mistakes)) if record is None else record
+            yield BadLine(f"line {number}: {'; '.join(mistakes)}") if record is None else record
+
+
+def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
+    """Yield the records of a JSON lines file; VerificationError says which line and field is not a record, or that there is no file."""
+    try:
+        for record in scan_jsonl(path, model):
+            if isinstance(record, BadLine):
+                raise damaged(f"{path}: {record}")
+            yield record
+    except OSError as e:
+        raise damaged(f"{path}: cannot be read ({e.strerror})") from e
 
 
 def row_at(path: Path, model: type[R], index: int) -> R:
@@ -52,44 +67,56 @@ def row_at(path: Path, model: type[R], index: int) -> R:
     """
     try:
         with open_regular(path) as f:
-            low, high = 0, f.seek(0, os.SEEK_END)  # the row begins in this range
-            while low < high:
-                middle = (low + high) // 2
-                f.seek(middle)
-                if middle:
-                    f.seek(middle - 1)
+
+            def line_from(at: int) -> bytes:
+                """Return the first line that begins at a byte or behind it."""
+                f.seek(max(at - 1, 0))
+                if at:
                     f.readline(LINE_CAP)
-                begin = f.tell()
-                line = f.readline(LINE_CAP)
-                if begin >= high or _index(line) > index:
-                    high = middle
-                elif _index(line) == index:
-                    record, mistakes = record_or_mistakes(model, line)
-                    if record is None:
-                        raise VerificationError(f"{path}: row {index}: {'; '.join(mistakes)}. Run `corruptset verify` on the data set.")
-                    return record
-                else:
-                    low = begin + len(line)
+                return f.readline(LINE_CAP)
+
+            size = f.seek(0, os.SEEK_END)
+            line = line_from(bisect_left(range(size), index, key=lambda at: _index(line_from(at))))
     except OSError as e:
-        raise VerificationError(f"{path}: cannot be read ({e.strerror}). Run `corruptset verify` on the data set.") from e
-    raise VerificationError(f"{path}: there is no row {index}. Run `corruptset verify` on the data set.")
+        raise damaged(f"{path}: cannot be read ({e.strerror})") from e
+    if _index(line) != index:
+        raise damaged(f"{path}: there is no row {index}")
+    record, mistakes = record_or_mistakes(model, line)
+    if record is None:
+        raise damaged(f"{path}: row {index}: {'; '.join(mistakes)}")
+    return record
 
 
-def _index(line: bytes) -> int:
-    """Return the number of a row; of what is none, -1: it is then looked for elsewhere, and not found."""
+def _index(line: bytes) -> float:
+    """Return the number of a row; behind the last one, infinity; of what is no row, -1: it is then looked for elsewhere, and not found."""
     try:
-        index = json.loads(line)["index"]
-    except (ValueError, KeyError, TypeError):
+        index = json.loads(line)["index"] if line else math.inf
+        return index if isinstance(index, int | float) else -1
+    except (ValueError, KeyError, TypeError, RecursionError):
         return -1
-    return index if isinstance(index, int) else -1
 
 
-def read_jsonl(path: Path, model: type[R]) -> Iterator[R]:
-    """Yield the records of a JSON lines file; VerificationError says which line and field is not a record, or that there is no file."""
-    try:
-        for record in scan_jsonl(path, model):
-            if isinstance(record, BadLine):
-                raise VerificationError(f"{path}: {record}. Run `corruptset verify` on the data set for everything that is wrong.")
-            yield record
-    except OSError as e:
-        raise VerificationError(f"{path}: cannot be read ({e.strerror}). Run `corruptset verify` on the data set.") from e
+class RowTable(Generic[R]):
+    """The rows of a file of records, numbered from 0, read when they are first used.
+
+    `counts` are how many there have to be, all the same number. What was read is not pickled: reading it again is cheaper.
+    """
+
+    def __init__(self, path: Path, model: type[R], counts: Iterable[int]) -> None:
+        self._path, self._model, self._counts = path, model, frozenset(counts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if not isinstance(getattr(type(self), key, None), cached_property)}
+
+    @cached_property
+    def records(self) -> list[R]:
+        """The records, by index."""
+        records = list(read_jsonl(self._path, self._model))
+        # a row too few or too many would give images the labels of others
+        if [getattr(r, "index", None) for r in records] != list(range(len(records))) or self._counts - {len(records)}:
+            raise damaged(f"{self._path} does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
+        return records
+
+    def record(self, index: int) -> R:
+        """Return one of `records`, without reading the others."""
+        return row_at(self._path, self._model, index)

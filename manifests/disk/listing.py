@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from ..records.report import Problem
@@ -34,14 +35,23 @@ class Listing:
         return any(path == b or not b or path.startswith(b + "/") for b in self.blocked)
 
 
+def _mode(path: Path) -> int:
+    """Return the mode of a file, folder or link; 0 where there is none."""
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0
+
+
+def _steps(path: str) -> list[str]:
+    """Return a relative path and the folders above it, from the top."""
+    return list(accumulate(path.split("/"), "{}/{}".format))
+
+
 def plain_file(root: Path, path: str) -> bool:
     """Return whether a relative path is a regular file with no link on the way."""
-    parts = path.split("/")
-    try:
-        folders = [os.lstat(root / "/".join(parts[:depth])).st_mode for depth in range(1, len(parts))]
-        return all(map(stat.S_ISDIR, folders)) and stat.S_ISREG(os.lstat(root / path).st_mode)
-    except OSError:
-        return False
+    *folders, mode = (_mode(root / step) for step in _steps(path))
+    return all(map(stat.S_ISDIR, folders)) and stat.S_ISREG(mode)
 
 
 def read_small(root: Path, path: str, cap: int, *, follow_links: bool = False) -> bytes | Problem:
@@ -65,34 +75,22 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
     Where a link stands on the way, the listing is empty and has no problem: the listing of the whole has it.
     """
     listing = Listing()
-    parts = below.split("/") if below else []
-    for depth in range(1, len(parts) + 1):
-        prefix = "/".join(parts[:depth])
-        try:
-            mode = os.lstat(root / prefix).st_mode
-        except OSError:
-            return listing
-        if not stat.S_ISDIR(mode):
-            listing.blocked.append(prefix)
+    for step in _steps(below) if below else ():
+        if not stat.S_ISDIR(mode := _mode(root / step)):
+            listing.blocked += [step] if mode else []
             return listing
     stack = [below]
     while stack:
         folder = stack.pop()
         try:
-            with os.scandir(root / folder if folder else root) as entries:
-                names = list(entries)
+            with os.scandir(root / folder) as entries:
+                found = [(f"{folder}/{entry.name}" if folder else entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
         except OSError as e:
             listing.block(folder, "unreadable", f"the folder cannot be listed: {e.strerror}")
             continue
-        if not names and folder:
+        if not found and folder:
             listing.empty.append(folder)
-        for entry in names:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            try:
-                info = entry.stat(follow_symlinks=False)
-            except OSError as e:
-                listing.block(path, "unreadable", f"cannot be looked at: {e.strerror}")
-                continue
+        for path, info in found:
             if stat.S_ISLNK(info.st_mode):
                 listing.block(path, "symlink", "a symbolic link; it is not followed, and a build writes none")
             elif stat.S_ISREG(info.st_mode):
@@ -106,7 +104,25 @@ def list_files(root: Path, below: str = "", prune: Container[str] = ()) -> Listi
 
 def empty_folders(listing: Listing, recorded: Iterable[str]) -> Iterator[Problem]:
     """Yield the empty folders, which loaders take for classes; where a folder's recorded files are missing, they are named instead."""
-    above = {path[:at] for path in recorded for at in range(len(path)) if path[at] == "/"}
-    for path in listing.empty:
-        if path not in above:
-            yield Problem(path, "unexpected", "an empty folder")
+    above = {step for path in recorded for step in _steps(path)[:-1]} if listing.empty else set()
+    return (Problem(path, "unexpected", "an empty folder") for path in listing.empty if path not in above)
+
+
+def file_problems(
+    listing: Listing, recorded: Mapping[str, int | None], *, sizes: bool, known: Container[str] = (), folders: bool = True
+) -> Iterator[Problem]:
+    """Yield where a listing is not what records say: files that are missing, of another size (None: any), or unexpected; empty `folders`.
+
+    `known` are files that may be there, and need not.
+    """
+    for path, size in sorted(recorded.items()):
+        found = listing.files.get(path)
+        if found is None and not listing.hides(path):
+            yield Problem(path, "missing", "a record names this file")
+        elif sizes and found is not None and size not in (None, found):
+            yield Problem(path, "size", f"has {found} bytes, recorded are {size}")
+    for path in sorted(listing.files.keys() - recorded.keys()):
+        if path not in known:
+            yield Problem(path, "unexpected", "no record names this file")
+    if folders:
+        yield from empty_folders(listing, recorded)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..images.pictures import png_bytes
 from ..records.models import ClassRecord, SampleRecord
-from .image_store import Pixels
+from .image_set import ImageSet, SampleTable
 
 if TYPE_CHECKING:
     from datasets import Dataset
-
-    from .image_set import ImageSet, SampleTable
 
 
 def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool) -> Dataset:
@@ -27,14 +25,8 @@ def hugging_face_dataset(images: ImageSet, samples: SampleTable, *, stored: bool
     names = class_names(samples.classes)
     label = {"label": ClassLabel(names=names)} if names else {}
     features = Features({"image": Image(), **label, "id": Value("string")})
-    made = Dataset.from_generator(
-        _rows,
-        features=features,
-        gen_kwargs={"images": images, "samples": samples, "stored": stored},
-        split=NamedSplit(images.record.role),
-    )
-    assert isinstance(made, Dataset)
-    return made
+    given = {"images": images, "samples": samples, "stored": stored, "files": True}
+    return Dataset.from_generator(encoded_rows, features=features, gen_kwargs=given, split=NamedSplit(images.record.role))
 
 
 def class_names(classes: Sequence[ClassRecord]) -> list[str]:
@@ -43,20 +35,17 @@ def class_names(classes: Sequence[ClassRecord]) -> list[str]:
     return names if len(set(names)) == len(names) else [c.folder for c in classes]
 
 
-def encoded_rows(images: ImageSet, samples: Sequence[SampleRecord]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a set on a disk, each with the bytes of its image: JPEG as it is stored, pixels as PNG."""
-    for i, sample in enumerate(samples):
-        image = images.stored(i)[1]
-        data = image.read_bytes() if isinstance(image, Path) else _encoded(image)
-        yield {"image": {"bytes": data, "path": None}, "label": sample.label, "id": sample.id}
-
-
-def _encoded(image: Pixels) -> bytes:
-    return image.tobytes() if image.ndim == 1 else png_bytes(image)
-
-
-def _rows(images: ImageSet, samples: SampleTable, stored: bool) -> Iterator[dict[str, Any]]:
+def encoded_rows(
+    images: ImageSet, samples: Sequence[SampleRecord] | SampleTable, *, stored: bool = True, files: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a set, each with the bytes of its image: JPEG as it is stored, pixels as PNG; with `files`, the path of a file."""
     found = (images.stored(i)[1] for i in range(len(images))) if stored else images.images()
-    for sample, image in zip(samples.records, found, strict=True):
-        path, data = (str(image.absolute()), None) if isinstance(image, Path) else (None, _encoded(image))
+    for sample, image in zip(samples.records if isinstance(samples, SampleTable) else samples, found, strict=True):
+        path = data = None
+        if not isinstance(image, Path):
+            data = image.tobytes() if image.ndim == 1 else png_bytes(image)
+        elif files:
+            path = str(image.absolute())
+        else:
+            data = image.read_bytes()
         yield {"image": {"path": path, "bytes": data}, **({} if sample.label is None else {"label": sample.label}), "id": sample.id}

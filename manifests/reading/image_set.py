@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import VerificationError
-from ..disk.jsonl import read_jsonl, row_at
+from ..disk.jsonl import RowTable
 from ..images.pictures import picture_of
 from ..records.models import ClassRecord, ImageRecord, SampleRecord, SetRecord, StoredRecord
-from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages, damaged
+from .image_store import BLOCK_BYTES, Container, ImageStore, Pixels, StoredImages
 from .notebook import SHOWN, figure, strip
 
 T_co = TypeVar("T_co", covariant=True)
@@ -33,30 +33,12 @@ else:
 Labels = NDArray[np.int64]
 
 
-class SampleTable:
-    """The rows of samples.jsonl, read when they are first used; `counts` are how many samples its sets have, all the same number."""
+class SampleTable(RowTable[SampleRecord]):
+    """The rows of samples.jsonl, with the classes that their labels are of."""
 
     def __init__(self, path: Path, counts: Iterable[int], classes: Sequence[ClassRecord]) -> None:
-        self._path = path
-        self._counts = frozenset(counts)
+        super().__init__(path, SampleRecord, counts)
         self.classes = classes
-
-    def __getstate__(self) -> dict[str, Any]:
-        # samples are read again where they are needed: cheaper than sending them to every worker
-        return {key: value for key, value in self.__dict__.items() if key not in ("records", "labels", "label_list")}
-
-    @cached_property
-    def records(self) -> list[SampleRecord]:
-        """The samples, by index."""
-        records = list(read_jsonl(self._path, SampleRecord))
-        # a row too few or too many would give images the labels of others
-        if [s.index for s in records] != list(range(len(records))) or self._counts - {len(records)}:
-            raise damaged(self._path, f"does not hold rows 0 to {max(self._counts, default=0) - 1} in order")
-        return records
-
-    def record(self, index: int) -> SampleRecord:
-        """Return one of `records`, without reading the others."""
-        return row_at(self._path, SampleRecord, index)
 
     @cached_property
     def label_list(self) -> list[int]:
@@ -164,14 +146,13 @@ class ImageSet(MapStyle[tuple[Pixels, int]]):
 
     def _number(self, index: SupportsIndex) -> int:
         try:
-            i = operator.index(index)
+            return range(len(self))[operator.index(index)]
         except TypeError:
             raise TypeError(
                 f"one image of set {self.record.id!r} is taken by one whole number, not by {index!r}; s[2:5] and s[[0, 7]] give several"
             ) from None
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {i}")
-        return i % len(self)
+        except IndexError:
+            raise IndexError(f"set {self.record.id!r} has {len(self)} images; there is no image {index}") from None
 
     def _numbers(self, index: Many) -> NDArray[np.intp]:
         """Return the indices, from 0 on, that a slice, indices or booleans mean."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from ...errors import VerificationError
 from ...files import read_regular
 from ...pixels import pixel_digest
 from ..disk.atomic import inside
-from ..disk.jsonl import read_jsonl, row_at
+from ..disk.jsonl import RowTable, damaged
 from ..images.pictures import decode, stored_format
 from ..images.shards import ShardCache
 from ..layout import set_path
@@ -57,57 +57,44 @@ class ImageStore(Protocol):
         """Return where an image is stored: its record, and its file or the row as stored (pixels, or 1-D encoded bytes)."""
 
 
-def damaged(path: Path, why: str) -> VerificationError:
-    """Return the error that names a damaged file and the next step."""
-    return VerificationError(f"{path} {why}. Run `corruptset verify` on the data set for everything that is wrong.")
-
-
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turn what reading a damaged file raises into one error that names it and the next step."""
     try:
         yield
     except FileNotFoundError as e:
-        raise damaged(path, "is missing") from e
+        raise damaged(f"{path} is missing") from e
     # NotAPicture, NotAShard, and what h5py raises on damaged files
     except (OSError, KeyError, ValueError, RuntimeError, IndexError) as e:
-        raise damaged(path, f"cannot be read ({e})") from e
+        raise damaged(f"{path} cannot be read ({e})") from e
 
 
 class StoredImages:
     """An `ImageStore` of a data set's directory; `prefer` as in `corruptset.open`."""
 
     def __init__(self, directory: Path, record: SetRecord, encoding: str, prefer: Container | None = None) -> None:
-        self._directory = directory
-        self._record = record
-        self._prefer = prefer
+        self._directory, self._record, self._prefer = directory, record, prefer
         self._shards = ShardCache(directory)
         self._folders: set[str] = set()
         self.encoding = encoding
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "rows"}
-
     @cached_property
-    def rows(self) -> list[ImageRecord]:
-        """The records of the images; read when first used."""
-        rows = list(read_jsonl(self._rows_path, ImageRecord))
-        if [r.index for r in rows] != list(range(self._record.count)):
-            raise damaged(self._rows_path, f"does not hold rows 0 to {self._record.count - 1} in order")
-        return rows
+    def _table(self) -> RowTable[ImageRecord]:
+        return RowTable(inside(self._directory, set_path(self._record.id)), ImageRecord, [self._record.count])
 
     @property
-    def _rows_path(self) -> Path:
-        return inside(self._directory, set_path(self._record.id))
+    def rows(self) -> list[ImageRecord]:
+        """The records of the images; read when first used."""
+        return self._table.records
 
     def single(self, index: int) -> Pixels:
         """Return one image; the records of the others are not read."""
-        return self._read(self._choose(row_at(self._rows_path, ImageRecord, index)))
+        return self._read(self._choose(self._table.record(index)))
 
     def stored(self, index: int, prefer: Container | None = None) -> tuple[StoredRecord, Path | Pixels]:
         """Return where an image is stored, and its file or its row."""
         stored = self._choose(self.rows[index], prefer)
-        return stored, self._file(stored) if stored.row is None else self._row(stored)
+        return stored, self._file(stored) if stored.row is None else self._rows(stored)[0]
 
     def images(self, indices: Sequence[int], block_bytes: int = BLOCK_BYTES) -> Iterator[Pixels]:
         """Yield images in the given order; neighbouring rows of a shard of pixels are read together."""
@@ -118,18 +105,12 @@ class StoredImages:
             first, count = places[start], 1
             if first.row is not None and self.encoding == "png":
                 most = min(len(places) - start, max(1, block_bytes // max(1, first.bytes)))
-                while count < most and _follows(first, places[start + count], count):
+                while count < most and (places[start + count].path, places[start + count].row) == (first.path, first.row + count):
                     count += 1
-            if first.row is None or count == 1:
+            if count == 1:
                 yield self._read(first)
             else:
-                path = self._file(first)
-                with explained(path), self._shards.opened(first.path) as shard:
-                    block = shard.block(first.row, first.row + count)
-                # a short block means a shard with fewer rows than recorded
-                if len(block) != count:
-                    raise damaged(path, "has fewer rows than recorded")
-                yield from block
+                yield from self._rows(first, count)
             start += count
 
     def pixel_digest(self) -> str:
@@ -143,11 +124,13 @@ class StoredImages:
 
     def _choose(self, row: ImageRecord, prefer: Container | None = None) -> StoredRecord:
         """Return the place to read an image from: in the preferred container, where it is in that one."""
-        prefer = prefer or self._prefer or ("hdf5" if self.encoding == "png" else "folder")
-        by_container = {"folder" if f.row is None else "hdf5": f for f in row.files}
-        if not by_container:
+        shard_first = (prefer or self._prefer or ("hdf5" if self.encoding == "png" else "folder")) == "hdf5"
+        for stored in row.files:
+            if (stored.row is not None) == shard_first:
+                return stored
+        if not row.files:
             raise VerificationError(f"{self._directory}: image {row.index} of set {self._record.id} is stored nowhere, say its records.")
-        return by_container.get(prefer) or next(iter(by_container.values()))
+        return row.files[0]
 
     def _file(self, stored: StoredRecord) -> Path:
         return inside(self._directory, stored.path, self._folders)
@@ -157,14 +140,15 @@ class StoredImages:
         with explained(path):
             if stored.row is None:
                 return decode(read_regular(path, stored.bytes), stored_format(stored.path, self.encoding))
-            row = self._row(stored)
+            row = self._rows(stored)[0]
             return row if row.ndim == 3 else decode(row.data, self.encoding)
 
-    def _row(self, stored: StoredRecord) -> Pixels:
-        """Return a row as it is stored."""
-        with explained(self._file(stored)), self._shards.opened(stored.path) as shard:
-            return shard.row(stored.row or 0)
-
-
-def _follows(first: StoredRecord, other: StoredRecord, steps: int) -> bool:
-    return other.path == first.path and first.row is not None and other.row == first.row + steps
+    def _rows(self, first: StoredRecord, count: int = 1) -> Sequence[Pixels] | Pixels:
+        """Return consecutive rows of a shard, as they are stored."""
+        path, start = self._file(first), first.row or 0
+        with explained(path), self._shards.opened(first.path) as shard:
+            rows = [shard.row(start)] if count == 1 else shard.block(start, start + count)
+        # a short block means a shard with fewer rows than recorded
+        if len(rows) != count:
+            raise damaged(f"{path} has fewer rows than recorded")
+        return rows

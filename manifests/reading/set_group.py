@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from ...errors import UnknownCorruption, UnknownSet, first_few, suggest
-from ..records.models import SetRecord
+from ..records.models import SetRecord, StageRecord
 from .image_set import ImageSet
 from .notebook import SHOWN, figure, strip
 
@@ -66,29 +66,24 @@ def by_corruption(records: Iterable[SetRecord]) -> dict[str, dict[float, SetReco
 def matching(records: Iterable[SetRecord], family_of: Callable[[str], str], **asked: Any) -> list[SetRecord]:
     """Return the sets that `DataSet.select` selects; raises `UnknownCorruption` for values that no set has."""
     wanted = {name: _values(value) for name, value in asked.items() if value is not None}
+    table = [(record, stage) for record in records for stage in [*record.stages, *[None] * (not record.stages)]]
 
-    def facts(record: SetRecord) -> list[dict[str, Any]]:
-        """Return what is true of a set and one of its stages, for each stage."""
-        whole = {"role": record.role, "stages": len(record.stages)}
-        return [
-            {
-                **whole,
-                **{name: getattr(stage, name) for name in ("corruption", "severity", "level")},
-                **({"family": family_of(stage.corruption)} if "family" in wanted else {}),
-            }
-            for stage in record.stages
-        ] or [whole]
+    def fact(name: str, record: SetRecord, stage: StageRecord | None) -> Any:
+        """Return what is true of a set and one of its stages; a set without stages has none of what stages have."""
+        if name in ("role", "stages"):
+            return record.role if name == "role" else len(record.stages)
+        return None if stage is None else family_of(stage.corruption) if name == "family" else getattr(stage, name)
 
-    table = [(record, facts(record)) for record in records]
     problems = []
     for name, values in wanted.items():
-        known = {fact[name] for _, each in table for fact in each if fact.get(name) is not None}
+        known = {fact(name, *pair) for pair in table} - {None}
         for value in sorted(values - known, key=str):
             near = suggest(str(value), map(str, known))
             problems.append(f"No set has the {name} {value!r}.{near} There are: {first_few([str(v) for v in sorted(known)])}.")
     if problems:
         raise UnknownCorruption("\n".join(problems))
-    return [record for record, each in table if any(all(fact.get(n) in values for n, values in wanted.items()) for fact in each)]
+    fitting = {pair[0].id: pair[0] for pair in table if all(fact(name, *pair) in values for name, values in wanted.items())}
+    return list(fitting.values())
 
 
 def _values(value: Any) -> frozenset[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from ...canonical import canonical, canonical_rows
+from ...canonical import canonical_sha256
 from ...digests import digest_of, digits
 from ...files import open_regular
 from .models import SCHEMA_VERSION, ClassRecord
@@ -29,7 +29,7 @@ def set_digest(pixels: Iterable[str]) -> str:
 
 def source_digest(samples: Iterable[tuple[str, int | None, str]]) -> str:
     """Return ``sha256:<hex>`` of canonical JSON ``[[id, label, sha256], ...]`` over the selection, in sample order."""
-    return sha256_bytes(canonical_rows(samples))
+    return canonical_sha256([list(sample) for sample in samples])
 
 
 def build_digest(
@@ -45,11 +45,16 @@ def build_digest(
     Samples are (id, label, sha256), in sample order; sets are (id, stages, count, pixel_digest), stages as in the manifest, and are sorted
     here by id. Of classes the indices, names and folders count.
     """
-    # the fields in the order of canonical JSON; the samples, which may be millions, by themselves
-    before = canonical({"classes": [[c.index, c.name, c.folder] for c in classes], "preprocessing": dict(preprocessing)})
-    in_order = sorted((list(s) for s in sets), key=lambda s: s[0])
-    after = canonical({"schema_version": SCHEMA_VERSION, "seed": seed, "sets": in_order})
-    return sha256_bytes(before[:-1] + b',"samples":' + canonical_rows(samples) + b"," + after[1:])
+    return canonical_sha256(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "seed": seed,
+            "preprocessing": dict(preprocessing),
+            "classes": [[c.index, c.name, c.folder] for c in classes],
+            "samples": [list(sample) for sample in samples],
+            "sets": sorted((list(s) for s in sets), key=lambda s: s[0]),
+        }
+    )
 
 
 def sha256_bytes(data: bytes | memoryview) -> str:

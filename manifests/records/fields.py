@@ -55,22 +55,17 @@ JPEG_SUBSAMPLING = ("4:4:4", "4:2:2", "4:2:0")
 
 def check_encoding(encoding: dict[str, Any]) -> dict[str, Any]:
     """Return a manifest's encoding, or raise ValueError; docs/format.md describes it."""
-    containers = encoding.get("containers")
-    jpeg = encoding.get("format") == "jpeg"
-    wanted = {"format", "containers", *(("quality", "optimize", "subsampling") if jpeg else ())}
-    if encoding.get("format") not in ("jpeg", "png"):
-        raise ValueError("format is neither 'jpeg' nor 'png'")
-    if encoding.keys() != wanted:
-        raise ValueError(f"has the keys {sorted(encoding)}, expected {sorted(wanted)}")
-    if containers not in CONTAINERS:
-        raise ValueError("containers is not ['folder'], ['hdf5'], ['folder', 'hdf5'] or ['view']")
-    if jpeg:
-        quality = encoding["quality"]
-        if type(quality) is not int or not 1 <= quality <= 100:
-            raise ValueError("quality is not an integer from 1 to 100")
-        if type(encoding["optimize"]) is not bool or encoding["subsampling"] not in JPEG_SUBSAMPLING:
-            raise ValueError(f"optimize is not true or false, or subsampling not one of {', '.join(JPEG_SUBSAMPLING)}")
-    return encoding
+    match encoding:
+        case {"format": "png", "containers": containers} if len(encoding) == 2 and containers in CONTAINERS:
+            return encoding
+        case {"format": "jpeg", "quality": int(quality), "optimize": bool(), "subsampling": subsampling, "containers": containers}:
+            fits = subsampling in JPEG_SUBSAMPLING and containers in CONTAINERS
+            if len(encoding) == 5 and type(quality) is int and 1 <= quality <= 100 and fits:
+                return encoding
+    raise ValueError(
+        f"expected format 'png' and containers (one of {CONTAINERS}), or format 'jpeg', quality (1 to 100), optimize (true or false), "
+        f"subsampling (one of {', '.join(JPEG_SUBSAMPLING)}) and containers"
+    )
 
 
 def _object(**properties: Any) -> dict[str, Any]:
@@ -95,10 +90,9 @@ ENCODING_SCHEMA = {
 
 def check_finite(value: Any) -> Any:
     """Return a value of JSON, or raise ValueError if a number in it is NaN or infinite (as ``1e999`` is)."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("a number in it is not finite")
-    for part in inner:
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         check_finite(part)
     return value
 

@@ -6,6 +6,7 @@ version is not half understood.
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +15,10 @@ from .fields import Blake3, ClassName, Count, Encoding, Free, GroupName, Label, 
 
 SCHEMA_VERSION = 2
 """Of manifest.json and of the build's digest: since 2 the digest covers the classes."""
+
+
+def _absent(value: object) -> bool:
+    return value is None
 
 
 class Record(BaseModel):
@@ -36,10 +41,6 @@ class StageRecord(Record):
     severity: int | float | None
     level: int | None
     parameters: Free
-
-
-def _absent(value: object) -> bool:
-    return value is None
 
 
 class Spread(Record):
@@ -66,7 +67,7 @@ class Metrics(Record):
     """Fraction of pixels with any channel changed."""
     ms_ssim: float | None = Field(default=None, exclude_if=_absent)
     """Over `ms_ssim_images` of them. Left out where it was not measured: images with a side below 176 pixels have none."""
-    ms_ssim_images: Count = Field(default=0, exclude_if=lambda count: not count)
+    ms_ssim_images: Count = Field(default=0, exclude_if=not_)
     spread: Spread | None = Field(default=None, exclude_if=_absent)
     """Left out by releases before MS-SSIM."""
 
@@ -155,9 +156,9 @@ class Manifest(Record):
     preprocessing: Free
     encoding: Encoding
     textures: list[TextureRecord]
-    surrogates: list[Free] = Field(default=[], exclude_if=lambda records: not records)
+    surrogates: list[Free] = Field(default=[], exclude_if=not_)
     """The model whose gradients some sets follow. Left out where there is none."""
-    plugins: list[PluginRecord] = Field(default=[], exclude_if=lambda records: not records)
+    plugins: list[PluginRecord] = Field(default=[], exclude_if=not_)
     """Where corruptions come from that are not corruptset's. Left out where there are none."""
     revisions: dict[str, int]
     """corruption -> revision, of every corruption that a set uses."""
@@ -243,10 +244,9 @@ class SampleRecord(Labelled, Record):
     width: Count
     height: Count
     pixels: Blake3
-    group: GroupName = Field(default=None, exclude_if=lambda group: group is None)
+    group: GroupName = Field(default=None, exclude_if=_absent)
     """What a source groups its samples by: the style of an icon, the camera of a photograph. Left out where it has no groups."""
-
-    region: RegionRecord | None = Field(default=None, exclude_if=lambda region: region is None)
+    region: RegionRecord | None = Field(default=None, exclude_if=_absent)
     """Of a region; left out of the row of a whole image."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, serialize_by_alias=True)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ...error_lines import PATTERNS
+from ...error_lines import expected
 from .models import Record
 from .report import printable
 
@@ -23,14 +23,9 @@ def field_mistakes(error: ValidationError) -> list[str]:
             (reads,) = e["ctx"].values()
             return [f"schema_version is {e['input']!s:.20}, and this release reads {reads}: use the release of corruptset that wrote it"]
         where = printable("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in e["loc"]).lstrip("."))
-        given = repr(e["input"])
-        given = given if len(given) <= 80 else given[:77] + "..."
-        if e["type"] in ("missing", "json_invalid"):
-            mistakes.append(f"{where + ': ' if where else ''}{e['msg']}")
-        elif e["type"] == "string_pattern_mismatch":
-            mistakes.append(f"{where}: expected {PATTERNS[e['ctx']['pattern']]} (given: {given})")
-        else:
-            mistakes.append(f"{where or 'the whole'}: {e['msg']} (given: {given})")
+        said = f"expected {expected(e)}" if e["type"] == "string_pattern_mismatch" else e["msg"]
+        given = "" if e["type"] in ("missing", "json_invalid") else f" (given: {e['input']!r:.80})"
+        mistakes.append(f"{where or 'the whole'}: {said}{given}")
     return mistakes
 
 
@@ -40,8 +35,8 @@ def record_or_mistakes(model: type[R], data: bytes) -> tuple[R | None, list[str]
         record = model.model_validate_json(data, strict=True)
     except ValidationError as e:
         return None, field_mistakes(e)
-    # pydantic takes the last of two equal keys and does not complain. Each key has two quotation marks, and a string without a backslash
-    # has none inside: so a count of the marks tells, in a third of the time of a look at every key.
+    # pydantic takes the last of two equal keys. Each key has two quotation marks, and a string without a backslash has none inside: so a
+    # count of the marks tells, in a third of the time of a look at every key.
     if b"\\" in data or data.count(b'"') != record.model_dump_json().count('"'):
         twice: list[str] = []
         json.loads(data, object_pairs_hook=lambda pairs: twice.extend(k for k, n in Counter(k for k, _ in pairs).items() if n > 1))

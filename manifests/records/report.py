@@ -16,25 +16,6 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 Progress = Callable[[str, int, int], None]
 """Called with the step, what is done of it and the total."""
 
-KINDS = {
-    "incomplete": "there is no manifest.json: the build has not finished",
-    "schema": "a file's text is not what the schema says",
-    "records": "records contradict each other",
-    "symlink": "a symbolic link, which is never followed",
-    "special": "neither a file nor a directory",
-    "missing": "a file that the records name is not there",
-    "unexpected": "a file that no record names",
-    "unreadable": "the system refuses to read it",
-    "size": "another number of bytes than recorded",
-    "hash": "other bytes than recorded",
-    "decode": "the bytes are not an image, or not a shard, of the recorded kind",
-    "shape": "arrays of another shape or type than recorded",
-    "pixels": "other pixels than recorded",
-    "digest": "a digest does not follow from what it is a digest of",
-    "rederive": "made again from the source, it is different",
-    "unmended": "could not be repaired",
-}
-
 
 def printable(path: str) -> str:
     """Return a path as text for any terminal and JSON file: undecodable bytes and control characters become escapes."""
@@ -53,7 +34,9 @@ class Problem:
     path : str
         Relative to the data set; of a shard row ``<shard>#<row>``; ``.`` for the directory itself.
     kind : str
-        One of `KINDS`.
+        ``incomplete`` (no manifest.json: the build has not finished), ``schema`` (a file's text), ``records`` (they contradict each other),
+        ``symlink``, ``special``, ``missing``, ``unexpected``, ``unreadable``, ``size``, ``hash``, ``decode``, ``shape``, ``pixels``,
+        ``digest`` (it does not follow from what it is of), ``rederive`` (made again it is different), ``unmended`` (not repaired).
     detail : str
         What is there and what was expected.
     """
@@ -145,24 +128,12 @@ class VerificationReport:
         )
 
     def __repr__(self) -> str:
-        checked = ", ".join(f"{count:,} {what}" for what, count in self.checked.items() if count)
-        found = "".join(f"\n  {problem}" for problem in self.problems[:3]) + ("\n  ..." if len(self.problems) > 3 else "")
+        checked = ", ".join(f"{count:,} {what}" for what, count in self.checked.items() if count) or "nothing"
         state = "ok" if self.ok else f"{len(self.problems):,} problems"
-        return f"<VerificationReport of {self.directory} up to {self.level}: {state}; checked {checked or 'nothing'}{found}>"
+        found = f"\n{listed([str(p) for p in self.problems], 3)}" * (not self.ok)
+        return f"<VerificationReport of {self.directory} up to {self.level}: {state}; checked {checked}{found}>"
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values."""
-        return {
-            "directory": self.directory,
-            "level": self.level,
-            "ok": self.ok,
-            "digest": self.digest,
-            "partial": self.partial,
-            "absent": list(self.absent),
-            "checked": dict(self.checked),
-            "containers": list(self.containers),
-            "kinds": self.by_kind(),
-            "notes": list(self.notes),
-            "problems": [asdict(p) for p in self.problems],
-            **({} if self.mended is None else {"mended": self.mended}),
-        }
+        report = {key: value for key, value in asdict(self).items() if key != "mended" or value is not None}
+        return {**report, "ok": self.ok, "kinds": self.by_kind()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import SupportsIndex
@@ -49,21 +49,24 @@ def embedded(image: Pixels, canvas: int, y: int, x: int) -> Pixels:
     return out
 
 
-class Crops(ABC):
+class Crops:
     """The crops of one image, sorted by side, y and x.
 
     ``len(c)``; ``c[i]`` and iteration give (out, out, C) arrays of uint8; only one is in memory at a time. ``c.region(i)`` says which
     region crop i is.
+
+    Parameters
+    ----------
+    count : int
+    region, image : callable
+        From the number of a crop to its record, and to its pixels.
     """
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    def __init__(self, count: int, region: Callable[[int], RegionRecord], image: ImageOf) -> None:
+        self._count, self._region, self._image = count, region, image
 
-    @abstractmethod
-    def _region(self, number: int) -> RegionRecord: ...
-
-    @abstractmethod
-    def _image(self, number: int) -> Pixels: ...
+    def __len__(self) -> int:
+        return self._count
 
     def __getitem__(self, index: SupportsIndex) -> Pixels:
         return self._image(self._number(index))
@@ -87,10 +90,10 @@ class Crops(ABC):
         return np.stack(list(self)) if len(self) else np.empty((0, 0, 0, 3), np.uint8)
 
     def _number(self, index: SupportsIndex) -> int:
-        i = operator.index(index)
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"there are {len(self)} crops; there is no crop {i}")
-        return i % len(self)
+        try:
+            return range(len(self))[index]
+        except IndexError:
+            raise IndexError(f"there are {len(self)} crops; there is no crop {operator.index(index)}") from None
 
 
 class StoredCrops(Crops):
@@ -98,14 +101,12 @@ class StoredCrops(Crops):
 
     def __init__(self, images: ImageOf, samples: Sequence[tuple[int, RegionRecord]]) -> None:
         self._images, self._samples = images, samples
+        super().__init__(len(samples), self._stored_region, self._stored_image)
 
-    def __len__(self) -> int:
-        return len(self._samples)
-
-    def _region(self, number: int) -> RegionRecord:
+    def _stored_region(self, number: int) -> RegionRecord:
         return self._samples[number][1]
 
-    def _image(self, number: int) -> Pixels:
+    def _stored_image(self, number: int) -> Pixels:
         return self._images(self._samples[number][0])
 
 
@@ -123,14 +124,9 @@ class CutCrops(Crops):
         self._regions = regions_of(rows[0].sample, self._rows)
         self._original = image
         self._shrunk: tuple[int, Pixels] | None = None
+        super().__init__(len(self._regions), self._regions.record, self._cut)
 
-    def __len__(self) -> int:
-        return len(self._regions)
-
-    def _region(self, number: int) -> RegionRecord:
-        return self._regions.record(number)
-
-    def _image(self, number: int) -> Pixels:
+    def _cut(self, number: int) -> Pixels:
         row = self._rows[int(self._regions.grid[number])]
         y, x = int(self._regions.y[number]), int(self._regions.x[number])
         if row.fit == "embed":
@@ -158,27 +154,24 @@ class RegionIndex:
     """The samples and rows of regions.jsonl of a data set, by source image; `rows` is that file, where the manifest has it."""
 
     def __init__(self, rows: Path, manifest: Manifest, samples: Sequence[SampleRecord]) -> None:
-        self._samples: dict[str, list[SampleRecord]] = {}
+        self._samples: dict[str, list[SampleRecord]] = defaultdict(list)
         for sample in samples:
-            self._samples.setdefault(sample.id if sample.region is None else sample.region.source, []).append(sample)
-        self._rows: dict[str, list[RegionRow]] = {}
+            self._samples[sample.id if sample.region is None else sample.region.source].append(sample)
+        self._rows: dict[str, list[RegionRow]] = defaultdict(list)
         if any(file.path == REGIONS for file in manifest.files):
             for row in read_jsonl(rows, RegionRow):
-                self._rows.setdefault(row.sample, []).append(row)
+                self._rows[row.sample].append(row)
 
     def crops(self, sample_id: str, side: int | None, images: ImageOf) -> Crops:
         """Return the crops of one image (`DataSet.crops`); `images` gives the image of a sample, by its index."""
         samples, rows = self._samples.get(sample_id, []), self._rows.get(sample_id, [])
-        crops: Crops
-        if samples and rows:
-            crops = CutCrops(images(samples[0].index), rows, side)
-        else:
-            kept = [(s.index, s.region) for s in samples if s.region is not None and side in (None, s.region.side)]
-            crops = StoredCrops(images, kept)
-        if not len(crops):
-            sides = sorted({row.side for row in rows} | {s.region.side for s in samples if s.region is not None})
-            if sides:
-                present = ", ".join(map(str, sides))
-                raise UnknownCorruption(f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {present}.")
+        stored = [(s.index, s.region) for s in samples if s.region is not None]
+        sides = {row.side for row in rows} | {region.side for _, region in stored}
+        if not sides:
             raise UnknownCorruption(f"The data set has no regions of an image {sample_id!r}: name an image by its id in the source.")
-        return crops
+        if side not in (None, *sides):
+            known = ", ".join(map(str, sorted(sides)))
+            raise UnknownCorruption(f"The data set has no regions of side {side} of the image {sample_id!r}; it has sides {known}.")
+        if samples and rows:
+            return CutCrops(images(samples[0].index), rows, side)
+        return StoredCrops(images, [(index, region) for index, region in stored if side in (None, region.side)])

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import VerificationError
 from ..checksums import SUMS_CAP, hash_problem
-from ..disk.listing import empty_folders, list_files, read_small
+from ..disk.listing import file_problems, list_files, read_small
 from ..disk.remote import data_folder
 from ..images.pictures import own_path
 from ..layout import (
@@ -58,38 +58,14 @@ def verify_directory(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> VerificationReport:
-    """Check that a data set is what its manifest says, and find everything that is not.
+    """Check that a data set is what its manifest says, and find everything that is not; it never raises for that, whatever the bytes.
 
-    Parameters
-    ----------
-    directory : path
-        The one that holds manifest.json.
-    level : {"structure", "sizes", "hashes", "pixels"}
-        How far to climb. "pixels" reads and decodes every image; "sizes" reads records only.
-    rederive : callable, optional
-        Makes samples again from the source; called with the open data set if the records can be trusted.
-    jobs : int
-        Processes.
-    progress : callable, optional
-        The steps are "files", "sets" and "rederive".
+    `corruptset.verify` describes the levels and the report. `rederive` makes samples again from the source; it is called with the open
+    data set if the records can be trusted, and what it raises is a user's mistake, not the data set's. The steps of `progress` are
+    "files", "sets" and "rederive". ValueError: an unknown level, or jobs below 1.
 
-    Returns
-    -------
-    VerificationReport
-        Never raised for what is wrong with the data set, whatever its bytes; ``report.raise_for_problems()`` does.
-
-    Raises
-    ------
-    ValueError
-        An unknown level, or jobs below 1.
-    CorruptsetError
-        What `rederive` raises: a source that cannot be read is a user's mistake, not the data set's.
-
-    Notes
-    -----
-    manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else). SHA256SUMS is covered by the
-    manifest. Where PARTIAL.json stands, `report.absent` names the sets that it says are in archives which were not unpacked: they are not
-    checked. Whoever changes both consistently, images included, makes another data set: it has another digest.
+    manifest.json is covered by SHA256SUMS alone (environment, licence and metrics follow from nothing else), and SHA256SUMS by the
+    manifest. Whoever changes both consistently, images included, makes another data set: it has another digest.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level!r} is not one of {', '.join(LEVELS)}.")
@@ -111,8 +87,8 @@ def verify_directory(
             report.add(rederive(DataSet(root)))
         with suppress(OSError):
             if report.problems and sha256_file(root / MANIFEST) != ladder.sha256:
-                again = "was replaced meanwhile: a build has extended the data set. Verify again"
-                report.problems = [Problem(MANIFEST, "incomplete", again)]
+                replaced = "was replaced meanwhile: a build has extended the data set. Verify again"
+                report.problems = [Problem(MANIFEST, "incomplete", replaced)]
     report.problems = sorted(set(report.problems))
     return report
 
@@ -138,36 +114,27 @@ class _Ladder:
         """Check everything but the sets."""
         root, manifest, report = self.root, self.manifest, self.report
         report.add(manifest_problems(manifest))
-        absent = self._absent()
-        extension = extension_files(root, manifest, self.sha256)
+        absent, extension = self._absent(), extension_files(root, manifest, self.sha256)
         if extension is not None:
             self.folders |= extension.places
         listing = list_files(root, prune=self.folders | {WORK_FOLDER})
         report.add(listing.problems, Counter(files=len(listing.files)))
         if (root / WORK_FOLDER).is_dir() and not listing.hides(WORK_FOLDER):
             self._check_work_folder(extension)
-        recorded = {f.path: f for f in manifest.files}
-        for path in sorted({*recorded, SHA256SUMS} - listing.files.keys() - absent):
-            if not listing.hides(path) and not path.startswith(IMAGES):
-                self._note(path, "missing", "the manifest names this file")
-        present = [record for path, record in sorted(recorded.items()) if path in listing.files]
-        if self.level != "structure":
-            for record in present:
-                if (size := listing.files[record.path]) != record.bytes:
-                    self._note(record.path, "size", f"has {size} bytes, recorded are {record.bytes}")
-            present = [record for record in present if listing.files[record.path] == record.bytes]
-        known = recorded.keys() | {MANIFEST, SHA256SUMS} | ({PARTIAL} if report.partial else set())
-        for path in sorted(listing.files.keys() - known):
-            if extension is None or path not in extension:
-                self._note(path, "unexpected", "no record names this file")
-        if extension is None:  # an extension makes folders before the files in them
-            report.add(empty_folders(listing, recorded))
+        recorded: dict[str, int | None] = {f.path: f.bytes for f in manifest.files if not f.path.startswith(IMAGES)}
+        recorded |= {MANIFEST: None, SHA256SUMS: None, **({PARTIAL: None} if report.partial else {})}
+        for path in absent - listing.files.keys():
+            recorded.pop(path, None)
+        # an extension makes folders before the files in them
+        sizes = self.level != "structure"
+        report.add(file_problems(listing, recorded, sizes=sizes, known=extension or (), folders=extension is None))
         if SHA256SUMS in listing.files:
             sums = read_small(root, SHA256SUMS, SUMS_CAP)
             report.add([sums] if isinstance(sums, Problem) else sums_problems(manifest, self.sha256, sums))
         self._check_samples(listing.files)
         if self.level in ("hashes", "pixels"):
-            self._check_hashes(present, jobs, progress)
+            whole = [record for record in manifest.files if listing.files.get(record.path) == record.bytes]
+            self._check_hashes(whole, jobs, progress)
             report.add([], Counter(bytes=sum(listing.files.get(path, 0) for path in (MANIFEST, SHA256SUMS))))
 
     def _absent(self) -> frozenset[str]:
@@ -179,25 +146,24 @@ class _Ladder:
             return frozenset()
         if partial is None:
             return frozenset()
-        ids = {s.id for s in self.manifest.sets}
-        if partial.manifest != self.sha256 or partial.digest != self.manifest.digest or not ids >= set(partial.sets):
+        ids, sets = {s.id for s in self.manifest.sets}, set(partial.sets)
+        if (partial.manifest, partial.digest) != (self.sha256, self.manifest.digest) or not ids >= sets:
             self._note(PARTIAL, "records", "is of another data set than manifest.json")
             return frozenset()
-        self.report.partial = True
-        self.report.absent = sorted(ids - set(partial.sets))
-        return may_be_absent(self.manifest, partial.sets)
+        self.report.partial, self.report.absent = True, sorted(ids - sets)
+        return may_be_absent(self.manifest, sets)
 
     def _check_work_folder(self, extension: SetFiles | None) -> None:
         """Say what the work folder of a build means beside a manifest."""
+        again = "run the same `corruptset build` command again"
         if (self.root / FINISH).exists():
-            stopped = "an extension was stopped while its last files took their places; run the same `corruptset build` command again"
-            self._note(WORK_FOLDER, "incomplete", stopped)
+            self._note(WORK_FOLDER, "incomplete", f"an extension was stopped while its last files took their places; {again}")
         elif extension is None:
-            self._note(WORK_FOLDER, "unexpected", "a build has not cleaned up; run the same `corruptset build` command again")
+            self._note(WORK_FOLDER, "unexpected", f"a build has not cleaned up; {again}")
         else:
             self.report.notes.append(
-                f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. Run the same "
-                "`corruptset build` command again to finish it, or with --abandon to take it back."
+                f"An extension by {len(extension.sets)} sets is under way, or was stopped; they are not looked at. To finish it, {again}, "
+                "or with --abandon to take it back."
             )
 
     def _check_samples(self, files: dict[str, int]) -> None:
@@ -216,8 +182,7 @@ class _Ladder:
         with ThreadPoolExecutor(jobs) as pool:
             problems = pool.map(lambda record: hash_problem(self.root, record), records)
             for done, (record, problem) in enumerate(zip(records, problems, strict=True), 1):
-                if problem is None:
-                    self.sound.add(record.path)
+                self.sound |= {record.path} if problem is None else set()
                 self.report.add([] if problem is None else [problem], Counter(bytes=record.bytes))
                 progress("files", done, len(records))
 
@@ -235,29 +200,26 @@ class _Ladder:
     def _set_checks(self) -> list[SetCheck]:
         """Return the check of each set; shards of no set go to the report."""
         manifest, samples = self.manifest, self.samples
-        classes = range(len(manifest.classes))
-        trusted = samples is not None and len(classes) > 0 and all(s.label in classes for s in samples)
-        labels = np.array([s.label for s in samples], np.int64) if samples is not None and trusted else None
-        names = None
+        labels = names = None
+        if samples is not None and manifest.classes and all(s.label in range(len(manifest.classes)) for s in samples):
+            labels = np.array([s.label for s in samples], np.int64)
         if samples is not None and own_names(manifest):
             names = [own_path(s.path, s.id, manifest.encoding["format"]) for s in samples]
-        paths = {f.path for f in manifest.files}
         shards: dict[str | None, set[str]] = defaultdict(set)
-        for path in paths:
-            if path.startswith(SHARDS):
-                shards[set_of_shard(path)].add(path)
-        checks = []
+        for path in (f.path for f in manifest.files if f.path.startswith(SHARDS)):
+            shards[set_of_shard(path)].add(path)
+        arrays = {f.path for f in manifest.files if f.path.endswith(".npy")}
         lean = manifest.model_copy(update={"recipe": {}, "sets": [], "files": [], "excluded": [], "selection": {}})
+        checks = []
         for record in manifest.sets:
-            places = self.places[record.id]
-            own = shards.pop(record.id, set()) | paths.intersection(path for path in places if path.endswith(".npy"))
+            own = shards.pop(record.id, set()) | arrays.intersection(self.places[record.id])
             if record.id not in self.report.absent:
                 checks.append(
                     SetCheck(
                         directory=self.root.absolute(),  # workers of an earlier call keep the current directory of that time
                         manifest=lean,
                         record=record,
-                        places=places,
+                        places=self.places[record.id],
                         labels=labels,
                         names=names,
                         prune=self.folders,

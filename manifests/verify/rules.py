@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal
@@ -18,8 +18,8 @@ from ..regions.crops import row_problem
 from ..regions.grids import region_id
 
 
-def _records(path: str, details: Iterable[str]) -> Iterator[Problem]:
-    return (Problem(path, "records", detail) for detail in details)
+def _records(path: str, *details: Iterable[str]) -> Iterator[Problem]:
+    return (Problem(path, "records", detail) for some in details for detail in some)
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
@@ -28,15 +28,14 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 def manifest_problems(manifest: Manifest) -> Iterator[Problem]:
     """Yield what is wrong with a manifest by itself."""
-    for rule in (_names, _classes, _files, _views, _recipe):
-        yield from _records(MANIFEST, rule(manifest))
+    return _records(MANIFEST, *(rule(manifest) for rule in (_names, _classes, _files, _views, _recipe)))
 
 
 def _recipe(manifest: Manifest) -> Iterator[str]:
     """Yield where the recipe, which is resolved in full, and the revisions contradict the sets."""
-    revisions: dict[str, set[int]] = {}
+    revisions: dict[str, set[int]] = defaultdict(set)
     for stage in (stage for record in manifest.sets for stage in record.stages):
-        revisions.setdefault(stage.corruption, set()).add(stage.revision)
+        revisions[stage.corruption].add(stage.revision)
     if {name: {revision} for name, revision in manifest.revisions.items()} != revisions:
         of_stages = {name: sorted(r) for name, r in sorted(revisions.items())}
         yield f"revisions says {manifest.revisions}, the stages of the sets say {of_stages}"
@@ -59,8 +58,7 @@ def _names(manifest: Manifest) -> Iterator[str]:
         yield "sets are not sorted by id"
     for name in _repeated(ids + [a for s in manifest.sets for a in s.aliases]):
         yield f"{name!r} names more than one set, or one twice"
-    folders = {c.folder for c in manifest.classes}
-    known = set(ids)
+    folders, known = {c.folder for c in manifest.classes}, set(ids)
     for id in ids:
         parts = id.split("/")
         for depth in range(1, len(parts)):
@@ -72,14 +70,10 @@ def _views(manifest: Manifest) -> Iterator[str]:
     if manifest.encoding["containers"] != ["view"]:
         if manifest.views:
             yield "views names one, and the images are not stored as a view"
-    elif len(manifest.views) != 1 or not isinstance(places := manifest.views[0].get("sets"), dict):
-        yield "the images are stored as a view; views has to name one, with the place of every set under sets"
-    else:
-        if set(places) != {s.id for s in manifest.sets}:
-            yield "views does not say where every set is"
-        for set_id, paths in places.items():
-            if not are_paths(paths):
-                yield f"views says that set {set_id!r} is in {paths!r}, which is not a list of relative paths"
+        return
+    places = manifest.views[0].get("sets") if len(manifest.views) == 1 else None
+    if not isinstance(places, dict) or set(places) != {s.id for s in manifest.sets} or not all(map(are_paths, places.values())):
+        yield "the images are stored as a view; views has to name one, with a list of relative paths under sets for every set"
 
 
 def _classes(manifest: Manifest) -> Iterator[str]:
@@ -94,10 +88,8 @@ def _classes(manifest: Manifest) -> Iterator[str]:
 
 def _files(manifest: Manifest) -> Iterator[str]:
     paths = [f.path for f in manifest.files]
-    if paths != sorted(paths):
-        yield "files are not sorted by path"
-    for path in _repeated(paths):
-        yield f"files lists {path!r} twice"
+    if paths != sorted(set(paths)):
+        yield "files are not sorted by path, or one is listed twice"
     rows = {set_path(s.id) for s in manifest.sets}
     for path in sorted((rows | {SAMPLES}).difference(paths)):
         yield f"files does not list {path}"
@@ -110,17 +102,16 @@ def _files(manifest: Manifest) -> Iterator[str]:
 
 def sample_problems(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[Problem]:
     """Yield what is wrong with samples.jsonl, all rows of which are records."""
-    for details in (_labels(manifest, samples), _groups(manifest, samples), _paths(samples)):
-        yield from _records(SAMPLES, details)
+    yield from _records(SAMPLES, _labels(manifest, samples), _groups(manifest, samples), _paths(samples))
     for record in manifest.sets:
         if record.count != len(samples):
             yield Problem(MANIFEST, "records", f"set {record.id!r} has count {record.count}; there are {len(samples)} samples")
     rows = [(s.id, s.label, s.sha256) for s in samples]
     sets = [(s.id, [stage.as_json() for stage in s.stages], s.count, s.pixel_digest) for s in manifest.sets]
 
-    whole = partial(
-        build_digest, seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets
-    )
+    def whole() -> str:
+        return build_digest(seed=manifest.seed, preprocessing=manifest.preprocessing, classes=manifest.classes, samples=rows, sets=sets)
+
     for path, name, stated, compute in (
         (SAMPLES, "source.digest", manifest.source.digest, partial(source_digest, rows)),
         (MANIFEST, "digest", manifest.digest, whole),
@@ -144,7 +135,7 @@ def _labels(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
             yield f"sample {s.id!r} has label {s.label}, the manifest has classes 0 to {len(names) - 1}"
         elif s.class_ != names[s.label]:
             yield f"sample {s.id!r} has label {s.label} and class {s.class_!r}, the manifest calls that class {names[s.label]!r}"
-    for id in _repeated([s.id.casefold() for s in samples]):
+    for id in _repeated(s.id.casefold() for s in samples):
         yield f"two samples have the id {id!r} (capitals aside)"
 
 
@@ -152,9 +143,8 @@ def _groups(manifest: Manifest, samples: Sequence[SampleRecord]) -> Iterator[str
     """Yield which samples are of groups that the selection has not."""
     match manifest.selection.get("hold_out"):
         case {"groups": list(groups), "part": "test" | "train" as part}:
-            held = {group for group in groups if isinstance(group, str)}
             for s in samples:
-                if s.group is None or (s.group in held) == (part == "train"):
+                if s.group is None or (s.group in groups) == (part == "train"):
                     of = "no group" if s.group is None else f"the group {s.group!r}"
                     yield f"sample {s.id!r} is of {of}, which is not in the {part} part of the selection"
 
@@ -176,14 +166,12 @@ def sums_problems(manifest: Manifest, manifest_sha256: str, data: bytes) -> Iter
     wanted = {f.path: f.sha256 for f in manifest.files} | {MANIFEST: manifest_sha256}
     for path in sorted(sums.keys() | wanted.keys()):
         stated, right = sums.get(path), wanted.get(path)
-        if right is None:
-            yield Problem(SHA256SUMS, "records", f"names {path}, which the manifest does not list")
-        elif stated is None:
-            yield Problem(SHA256SUMS, "records", f"does not name {path}")
-        elif stated != right and path == MANIFEST and not nearly(stated, right):
+        if stated == right:
+            continue
+        if path == MANIFEST and stated is not None and not nearly(stated, manifest_sha256):
             yield Problem(MANIFEST, "hash", f"has {right}, SHA256SUMS says {stated}: one of the two files was changed")
-        elif stated != right:
-            yield Problem(SHA256SUMS, "records", f"says {stated} for {path}, the manifest says {right}")
+        else:
+            yield Problem(SHA256SUMS, "records", f"says {stated or 'nothing'} of {path}, the manifest says {right or 'nothing'}")
 
 
 NEAR = 8
@@ -191,26 +179,18 @@ NEAR = 8
 
 
 def nearly(text: str | bytes, expected: str | bytes) -> bool:
-    """Return whether a few characters of a hash are damaged: then its text was changed, and not what is hashed."""
+    """Return whether at most a few characters of a hash are damaged: then its text was changed, and not what is hashed."""
     return len(text) == len(expected) and sum(a != b for a, b in zip(text, expected, strict=True)) <= NEAR
 
 
-Witness = Literal["agrees", "damaged", "silent", "contradicts"]
+def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Literal["agrees", "contradicts"]:
+    """Return whether SHA256SUMS names another manifest.json, so that one of the two was changed, and nothing says which.
 
-
-def manifest_witness(manifest_sha256: str, sums: bytes | None) -> Witness:
-    """Return what SHA256SUMS (None: it is not there) says of manifest.json.
-
-    ``damaged``: a few characters of its line differ. ``silent``: it has no line. ``contradicts``: it names another hash, so that one of the
-    two files was changed, and nothing says which.
+    It agrees where it is not there (None), has no line of the manifest, or one in which a few characters are damaged.
     """
-    right = f"{digits(manifest_sha256)}  {MANIFEST}".encode()
     lines = (sums or b"").split(b"\n")
-    if right in lines:
-        return "agrees"
-    if any(nearly(line, right) for line in lines):
-        return "damaged"
-    return "contradicts" if any(line.endswith(MANIFEST.encode()) for line in lines) else "silent"
+    agrees = any(nearly(line, f"{digits(manifest_sha256)}  {MANIFEST}".encode()) for line in lines)
+    return "agrees" if agrees or not any(line.endswith(MANIFEST.encode()) for line in lines) else "contradicts"
 
 
 def region_problems(manifest: Manifest, samples: Sequence[SampleRecord], rows: Sequence[RegionRow] | None) -> Iterator[Problem]:
@@ -230,12 +210,10 @@ def region_problems(manifest: Manifest, samples: Sequence[SampleRecord], rows: S
 def _regions(samples: Sequence[SampleRecord], *, stored: bool) -> Iterator[str]:
     for s in samples:
         if (s.region is not None) != stored:
-            is_one, are = ("is no region", "are") if s.region is None else ("is a region", "are not")
+            is_one, are = ("is no region", "are") if stored else ("is a region", "are not")
             yield f"sample {s.id!r} {is_one}, and the recipe says that samples {are}"
-        elif s.region is not None:
-            name = region_id(s.region.source, s.region.side, s.region.y, s.region.x)
-            if name != s.id:
-                yield f"sample {s.id!r} has the region of {name!r}"
+        elif s.region is not None and s.id != (name := region_id(s.region.source, s.region.side, s.region.y, s.region.x)):
+            yield f"sample {s.id!r} has the region of {name!r}"
 
 
 def _region_rows(samples: dict[str, SampleRecord], rows: Sequence[RegionRow]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ...digests import digits
 from ...pixels import pixel_digest
 from ...processes import loky_workers_starting
 from ..disk.jsonl import BadLine, R, scan_jsonl
-from ..disk.listing import Listing, empty_folders, list_files, plain_file
+from ..disk.listing import Listing, file_problems, list_files, plain_file
 from ..images.arrays import NotAShard
 from ..images.pictures import FORMATS, NotAPicture, decode, stored_format
 from ..images.shards import INDEX, LABELS, PIXELS, Shard, open_rows, shard_attributes
@@ -41,21 +41,21 @@ Stored = list[tuple[ImageRecord, StoredRecord]]
 """Images and where they are stored."""
 
 
-def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R] | None, list[Problem]]:
-    """Return the rows of a JSON lines file that are records (None: it cannot be read), and the problems of the others."""
+def read_rows(root: Path, path: str, model: type[R]) -> tuple[list[R], list[Problem]]:
+    """Return the rows of a JSON lines file that are records, and the problems of the others; or why the file cannot be read."""
     rows: list[R] = []
-    bad: list[str] = []
+    problems: list[Problem] = []
     try:
         for row in scan_jsonl(root / path, model):
             if isinstance(row, BadLine):
-                bad.append(str(row))
+                problems.append(Problem(path, "schema", str(row)))
             else:
                 rows.append(row)
     except OSError as e:
-        return None, [*(Problem(path, "schema", line) for line in bad[:MOST_BAD_LINES]), Problem(path, "unreadable", f"{e.strerror}")]
-    if len(bad) > MOST_BAD_LINES:
-        bad[MOST_BAD_LINES:] = [f"{len(bad) - MOST_BAD_LINES} more lines are not records"]
-    return rows, [Problem(path, "schema", line) for line in bad]
+        problems.append(Problem(path, "unreadable", f"{e.strerror}"))
+    if (more := len(problems) - MOST_BAD_LINES) > 0:
+        problems[MOST_BAD_LINES:] = [Problem(path, "schema", f"{more} more lines are not records")]
+    return rows, problems
 
 
 @dataclass
@@ -131,16 +131,15 @@ class SetCheck:
         if not plain_file(self.directory, self.rows_path):
             return [], False
         rows, self.problems = read_rows(self.directory, self.rows_path, ImageRecord)
-        if rows is None or self.problems:
-            return rows or [], False
+        if self.problems:
+            return rows, False
         for number, row in enumerate(rows):
             if row.index != number:
                 self._note(self.rows_path, "records", f"row {number} has index {row.index}")
         stored = [f for row in rows for f in row.files]
         totals = {"count": len(rows), "files": len(stored), "bytes": sum(f.bytes for f in stored)}
-        for name, real in [*totals.items(), ("pixel_digest", set_digest(row.pixels for row in rows))]:
-            stated = getattr(self.record, name)
-            if stated != real:
+        for name, real in {**totals, "pixel_digest": set_digest(row.pixels for row in rows)}.items():
+            if (stated := getattr(self.record, name)) != real:
                 kind = "digest" if name == "pixel_digest" else "records"
                 self._note(self.rows_path, kind, f"the manifest's {name} of this set is {stated}, the rows give {real}")
         return rows, True
@@ -155,8 +154,8 @@ class SetCheck:
         containers = self.manifest.encoding["containers"]
         if containers == ["view"]:
             containers = ["hdf5" if self.arrays else "folder"]
-        remaining, readable = dict(listing.files), set()
-        taken: dict[str, set[int]] = defaultdict(set)
+        files: dict[str, int] = {}
+        taken: dict[str, set[int]] = {path: set() for path in self.shards}
         for row in rows:
             if sorted("folder" if f.row is None else "hdf5" for f in row.files) != sorted(containers):
                 self._wrong(row, f"is not stored once in each of {', '.join(containers)}")
@@ -164,59 +163,44 @@ class SetCheck:
                 self._note(self.rows_path, "records", f"the containers of row {row.index} hold different bytes")
             for f in row.files:
                 if f.row is None:
-                    if self._is_there(row, f, listing, remaining.pop(f.path, None)):
-                        readable.add(f.path)
-                elif f.path not in self.shards:
+                    if expected := self._misplaced(f.path, row.index):
+                        self._wrong(row, f"is in {f.path}; expected is {expected}")
+                    if f.path in files:
+                        self._wrong(row, f"is in {f.path}, as is another")
+                    files.setdefault(f.path, f.bytes)
+                elif f.path not in taken:
                     self._wrong(row, f"is in {f.path}, which is not a shard of this set in the manifest")
+                elif f.row in taken[f.path]:
+                    self._wrong(row, f"is in {f.path} at row {f.row}, as is another")
                 else:
-                    if f.row in taken[f.path]:
-                        self._wrong(row, f"is in {f.path} at row {f.row}, as is another")
                     taken[f.path].add(f.row)
-        if whole:
-            for path in sorted(remaining):
-                self._note(path, "unexpected", f"no row of set {self.record.id} names this file")
-            self.problems += empty_folders(listing, (f.path for row in rows for f in row.files if f.row is None))
-            for path in sorted(self.shards - taken.keys()):
-                self._note(path, "unexpected", f"no row of set {self.record.id} is in this shard")
+        sizes = self._climbs("sizes")
+        below = {path: size for path, size in files.items() if path.startswith(f"{self.folder}/")}
+        self.problems += file_problems(listing, below, sizes=sizes, known=() if whole else listing.files, folders=whole)
         for path, numbers in taken.items():
             self.checked["images"] += len(numbers)
             # an array holds several sets one after the other
-            start = min(numbers) if path in self.arrays else 0
-            if whole and numbers != set(range(start, start + len(numbers))):
+            start = min(numbers, default=0) if path in self.arrays else 0
+            if whole and not numbers:
+                self._note(path, "unexpected", f"no row of set {self.record.id} is in this shard")
+            elif whole and numbers != set(range(start, start + len(numbers))):
                 self._note(self.rows_path, "records", f"the rows in {path} are not {start} to {start + len(numbers) - 1}")
-        return readable
-
-    def _is_there(self, row: ImageRecord, stored: StoredRecord, listing: Listing, size: int | None) -> bool:
-        """Check where a single file is; return whether it is there with the recorded size; `size` is None where a row before took it."""
-        path = stored.path
-        if mistake := self._misplaced(path, row.index):
-            self._wrong(row, f"is in {path}; {mistake}")
-        if size is None:
-            if path in listing.files:
-                self._wrong(row, f"is in {path}, as is another")
-            elif path.startswith(f"{self.folder}/") and not listing.hides(path):
-                self._note(path, "missing", f"image {row.index} of set {self.record.id}")
-            return False
-        self.checked["images"] += 1
-        if wrong := self._climbs("sizes") and size != stored.bytes:
-            self._note(path, "size", f"has {size} bytes, recorded are {stored.bytes}")
-        return not wrong
+        self.checked["images"] += len(files.keys() & listing.files.keys())
+        return {path for path, size in files.items() if listing.files.get(path) == size}
 
     def _label(self, index: int) -> int | None:
         return int(self.labels[index]) if self.labels is not None and index < len(self.labels) else None
 
     def _misplaced(self, path: str, index: int) -> str | None:
+        """Return where an image should be, where it is elsewhere."""
         if self.names is not None and index < len(self.names):
-            return None if path == (right := f"{self.folder}/{self.names[index]}") else f"expected is {right}"
-        suffix = "." + FORMATS[self.form][1]
-        label = None if self.numbered else self._label(index)
-        start = f"{self.folder}/" + ("" if label is None else f"{self.manifest.classes[label].folder}/")
-        name = path.removeprefix(start).removesuffix(suffix)
-        if len(name) != len(path) - len(start) - len(suffix):
-            return f"expected is {start}...{suffix}"
-        if self.numbered and name != f"{index:0{len(name)}d}":
-            return f"expected is the number {index} as its name"
-        return None
+            return None if path == (right := f"{self.folder}/{self.names[index]}") else right
+        suffix, label = "." + FORMATS[self.form][1], self._label(index)
+        start = f"{self.folder}/" + ("" if label is None or self.numbered else f"{self.manifest.classes[label].folder}/")
+        name = path[len(start) : -len(suffix)]
+        if path != f"{start}{name}{suffix}":
+            return f"{start}...{suffix}"
+        return f"the number {index} as its name" if self.numbered and name != f"{index:0{len(name)}d}" else None
 
     def _check_file(self, row: ImageRecord, stored: StoredRecord) -> None:
         try:
@@ -229,25 +213,22 @@ class SetCheck:
 
     def _check_image(self, name: str, data: NDArray[np.uint8], row: ImageRecord, stored: StoredRecord) -> None:
         """Check an image as it is stored, (H, W, C) pixels or encoded bytes."""
-        if data.nbytes != stored.bytes:
-            self._note(name, "size", f"has {data.nbytes} bytes, recorded are {stored.bytes}")
-            return
         image = np.ascontiguousarray(data)
-        if (sha256 := sha256_bytes(image.data)) != stored.sha256:
+        sha256, form = sha256_bytes(image.data), stored_format(stored.path, self.form)
+        if image.nbytes != stored.bytes:
+            self._note(name, "size", f"has {image.nbytes} bytes, recorded are {stored.bytes}")
+        elif sha256 != stored.sha256:
             self._note(name, "hash", f"has {sha256}, recorded is {stored.sha256}")
-            return
-        form = stored_format(stored.path, self.form)
-        if not self._climbs("pixels") or (form == "jpeg" and sha256 in self.decoded):
-            return
-        if data.ndim == 1:
+        elif self._climbs("pixels") and not (form == "jpeg" and sha256 in self.decoded):
             try:
-                image = decode(image.data, form)
+                pixels = image if image.ndim == 3 else decode(image.data, form)
             except NotAPicture as e:
                 self._note(name, "decode", str(e))
                 return
-            self.decoded.add(sha256)
-        if form == "png" and (digest := pixel_digest(image)) != row.pixels:
-            self._note(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
+            if form == "jpeg":
+                self.decoded.add(sha256)
+            elif (digest := pixel_digest(pixels)) != row.pixels:
+                self._note(name, "pixels", f"the pixels have {digest}, recorded is {row.pixels}")
 
     def _check_shard(self, path: str, rows: Stored, recorded: int | None) -> None:
         """Check rows of a shard whose bytes are as recorded; `recorded` is how many it should have, where that is known."""
@@ -259,37 +240,35 @@ class SetCheck:
                     return
                 if recorded is not None and shard.rows != recorded:
                     self._note(path, "shape", f"has {shard.rows} rows, recorded are {recorded}")
-                inside = [(row, stored, stored.row or 0) for row, stored in rows if (stored.row or 0) < shard.rows]
-                for _, stored in rows:
-                    if (stored.row or 0) >= shard.rows:
-                        self._note(f"{path}#{stored.row}", "missing", f"the shard has {shard.rows} rows")
-                numbers = [number for _, _, number in inside]
+                there = [(row, stored, stored.row) for row, stored in rows if stored.row is not None and stored.row < shard.rows]
+                if len(there) < len(rows):
+                    self._note(path, "missing", f"the shard has {shard.rows} rows; rows of set {self.record.id} are behind its end")
+                numbers = [number for _, _, number in there]
                 if isinstance(shard, Shard):
-                    self._check_shard_itself(shard, path, [row for row, _, _ in inside], numbers)
+                    self._check_columns(shard, path, [(row, number) for row, _, number in there])
                 # rows that follow each other are read together
-                if numbers and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
-                    images = shard.stream(numbers[0], numbers[0] + len(numbers))
-                else:
-                    images = map(shard.row, numbers)
-                for (row, stored, number), data in zip(inside, images, strict=True):
+                run = range(numbers[0], numbers[0] + len(numbers)) if numbers else range(0)
+                images = shard.stream(run.start, run.stop) if numbers == list(run) else map(shard.row, numbers)
+                for (row, stored, number), data in zip(there, images, strict=True):
                     self._check_image(f"{path}#{number}", data, row, stored)
         except _UNREADABLE as e:
             self._note(path, "decode", f"cannot be read as a shard: {e}")
 
-    def _check_shard_itself(self, shard: Shard, path: str, rows: list[ImageRecord], numbers: list[int]) -> None:
-        """Check what a shard says of itself, and its columns beside the images at the places of these rows."""
+    def _check_columns(self, shard: Shard, path: str, rows: list[tuple[ImageRecord, int]]) -> None:
+        """Check what a shard says of itself, and its columns beside the images, at the numbers of these rows."""
         build = f"{self.manifest.name} {self.manifest.version}"
         for stranger in shard.strangers(shard_attributes(self.record.id, build, self.form if shard.encoded else "raw")):
             self._note(path, "records", stranger)
         index, pixels, labels = map(shard.column, (INDEX, PIXELS, LABELS))
-        for row, number in zip(rows, numbers, strict=True):
-            name, label = f"{path}#{number}", self._label(row.index)
-            if index[number] != row.index:
-                self._note(name, "records", f"the shard's index is {index[number]}, recorded is {row.index}")
-            if pixels[number].tobytes().hex() != digits(row.pixels):
-                self._note(name, "records", "the shard's pixel digest is not the recorded one")
-            if label is not None and labels[number] != label:
-                self._note(name, "records", f"the shard's label is {labels[number]}, the sample's is {label}")
+        for row, number in rows:
+            label = self._label(row.index)
+            for name, stated, right in (
+                ("index", index[number], row.index),
+                ("pixel digest", pixels[number].tobytes().hex(), digits(row.pixels)),
+                ("label", labels[number], labels[number] if label is None else label),
+            ):
+                if stated != right:
+                    self._note(f"{path}#{number}", "records", f"the shard's {name} is {stated}, recorded is {right}")
 
 
 def run_checks(checks: list[SetCheck], jobs: int) -> Iterator[tuple[SetCheck, Findings]]:

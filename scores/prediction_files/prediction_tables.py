@@ -7,17 +7,16 @@ import io
 import math
 import re
 import zipfile
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...files import open_regular
+from .reduction import COLUMNS, KINDS, Kind
 
 BLOCK_BYTES = 1 << 20
 """Of the widest column in a block."""
@@ -29,11 +28,13 @@ MOST_NAME = 4096
 """Characters of a name: the longest path."""
 HEAD_FIELDS = ("model", "digest")
 """Texts that an archive may hold beside its columns."""
+EXPECTED = "logits, probs, top, or rank_true with p_true"
+_WORDS = {"f": "float16, float32 or float64", "iu": "whole numbers (int64)", "U": "text of a fixed width"}
 Block = dict[str, NDArray[Any]]
 
 
 class BadTable(Exception):
-    """A file that is no table of predictions; the message says why, as what follows the file's name."""
+    """A file that is no table of predictions; its arguments say why, each as what follows the file's name."""
 
 
 @dataclass(frozen=True)
@@ -47,39 +48,43 @@ class Column:
     """None where only reading tells."""
 
 
-class NpzTable:
-    """An open .npz archive.
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Raise BadTable for whatever zipfile, zlib and numpy's parser of headers raise on a damaged archive."""
+    try:
+        yield
+    except (BadTable, OSError):
+        raise
+    except Exception as e:
+        said = str(e).partition("\n")[0][:200] or type(e).__name__
+        raise BadTable(f"is not a sound .npz archive ({said}): write it again by np.savez") from None
 
-    Raises
-    ------
-    BadTable
-        It is no archive, is damaged, or has an array that is not what its header says.
-    OSError
-        It cannot be read.
-    """
+
+class NpzTable:
+    """An .npz archive in an open file; BadTable where it is none, is damaged, or has an array that is not what its header says."""
 
     row_word, first_row = "row", 0
 
-    def __init__(self, path: Path) -> None:
-        self._file = open_regular(path)
-        try:
-            self._archive = zipfile.ZipFile(self._file)
-            named = {name.removesuffix(".npy"): name for name in self._archive.namelist() if name.endswith(".npy")}
-            if not named:
-                other = ", ".join(self._archive.namelist()[:3])
-                raise BadTable(f"holds no arrays{f' but {other}' if other else ''}: write it by np.savez(file, logits=logits)")
-            self.columns = {name: self._column(name) for name in (*NAMES, *HEAD_FIELDS) if name in named}
-            self.texts = {name: self._text(name, self.columns.pop(name)) for name in HEAD_FIELDS if name in self.columns}
-        except DAMAGE as e:
-            self._file.close()
-            raise damaged(e) from None
-        except BadTable:
-            self._file.close()
-            raise
+    def __init__(self, file: IO[bytes]) -> None:
+        with _sound():
+            self._archive = zipfile.ZipFile(file)
+            members = self._archive.namelist()
+            if not any(name.endswith(".npy") for name in members):
+                other = f" but {', '.join(members[:3])}" if members else ""
+                raise BadTable(f"holds no arrays{other}: write it by np.savez(file, logits=logits)")
+            self.columns = {name: self._column(name) for name in NAMES if f"{name}.npy" in members}
+        self.texts = {name: self._text(name) for name in HEAD_FIELDS if f"{name}.npy" in members}
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[tuple[IO[bytes], tuple[int, ...], bool, np.dtype[Any]]]:
+        """Yield the data of an array, and what its header says: shape, whether it lies column by column, type."""
+        with _sound(), self._archive.open(f"{name}.npy") as stream:
+            version = np.lib.format.read_magic(stream)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            yield stream, *read(stream)
 
     def _column(self, name: str) -> Column:
-        with self._archive.open(f"{name}.npy") as stream:
-            shape, by_columns, dtype = header(stream)
+        with self._opened(name) as (stream, shape, by_columns, dtype):
             begin = stream.tell()
         if dtype.hasobject:
             raise BadTable(
@@ -91,12 +96,15 @@ class NpzTable:
         size = self._archive.getinfo(f"{name}.npy").file_size
         if min(shape, default=0) < 0 or begin + math.prod(shape) * dtype.itemsize != size:
             raise BadTable(f"has {name} of {size:,} bytes whose header says {shape} of {dtype}: it is damaged")
+        if dtype.kind == "U" and dtype.itemsize > 4 * MOST_NAME:
+            raise BadTable(f"has {name} of {dtype.itemsize // 4:,} characters; a name has at most {MOST_NAME:,}")
         if name in NAMES and not shape:
             raise BadTable(f"has {name} of shape (); expected a row an image")
         return Column(dtype, shape[1:], shape[0] if shape else 1)
 
-    def _text(self, name: str, column: Column) -> str:
-        if column.dtype.kind != "U" or column.rows != 1 or column.shape or column.dtype.itemsize > 4 * MOST_NAME:
+    def _text(self, name: str) -> str:
+        column = self._column(name)
+        if column.dtype.kind != "U" or column.rows != 1 or column.shape:
             raise BadTable(f"has {name} of {column.dtype}; expected one text")
         return str(next(self._rows(name, column, 1))[0])
 
@@ -108,41 +116,12 @@ class NpzTable:
             yield dict(zip(names, parts, strict=True))
 
     def _rows(self, name: str, column: Column, most: int) -> Iterator[NDArray[Any]]:
-        try:
-            with self._archive.open(f"{name}.npy") as stream:
-                header(stream)
-                for first in range(0, column.rows or 0, most):
-                    shape = (min(most, (column.rows or 0) - first), *column.shape)
-                    data = stream.read(math.prod(shape) * column.dtype.itemsize)
-                    yield np.frombuffer(data, column.dtype).reshape(shape).astype(column.dtype.newbyteorder("="), copy=False)
-                stream.read(1)  # at its end the checksum is held against what was read
-        except DAMAGE as e:
-            raise damaged(e) from None
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError)
-
-
-def damaged(error: Exception) -> BadTable:
-    """Return what is said of an archive that is damaged."""
-    said = str(error).partition("\n")[0][:200]
-    return BadTable(f"is not a sound .npz archive ({said or type(error).__name__}): write it again by np.savez")
-
-
-def header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of an array: its shape, whether it lies column by column, its type."""
-    try:
-        version = np.lib.format.read_magic(stream)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        return read(stream)
-    except zipfile.BadZipFile:
-        raise
-    except Exception as e:  # the header is Python text, on which numpy raises whatever Python's parser does
-        raise ValueError(str(e) or type(e).__name__) from None
+        with self._opened(name) as (stream, *_):
+            for first in range(0, column.rows or 0, most):
+                shape = (min(most, (column.rows or 0) - first), *column.shape)
+                data = stream.read(math.prod(shape) * column.dtype.itemsize)
+                yield np.frombuffer(data, column.dtype).reshape(shape).astype(column.dtype.newbyteorder("="), copy=False)
+            stream.read(1)  # at its end the checksum is held against what was read
 
 
 _PARTS = {"top": ("top", 1), "logits": ("logit_", 0), "probs": ("prob_", 0)}
@@ -151,27 +130,24 @@ _TYPES = {"U": np.dtype(np.str_), "iu": np.dtype(np.int64), "f": np.dtype(np.flo
 
 
 class CsvTable:
-    """An open CSV file: UTF-8, commas, a line of names first, then a line an image of a set.
-
-    Raises
-    ------
-    BadTable
-        Its first line does not name columns.
-    OSError
-        It cannot be read.
-    """
+    """A CSV file in an open file: UTF-8, commas, a line of names first, then a line an image of a set; BadTable where it is none."""
 
     row_word, first_row = "line", 2
 
-    def __init__(self, path: Path) -> None:
-        self._file = io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="")
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         self.texts: Mapping[str, str] = {}
-        try:
-            self._names = next(self._lines(), [])
-            self._places = _places(self._names)
-        except BadTable:
-            self._file.close()
-            raise
+        self._names = names = next(self._lines(), [])
+        if len(set(names)) < len(names):
+            raise BadTable(f"names the column {next(name for name in names if names.count(name) > 1)!r} twice")
+        self._places = {name: [names.index(name)] for name in NAMES if name not in _PARTS and name in names}
+        for name, (prefix, begin) in _PARTS.items():
+            given = [part for part in names if re.fullmatch(rf"{prefix}\d+", part)]
+            wanted = [f"{prefix}{number}" for number in range(begin, begin + len(given))]
+            if missing := [part for part in wanted if part not in given]:
+                raise BadTable(f"has columns such as {given[0]}, and none with the name {missing[0]}")
+            if wanted:
+                self._places[name] = [names.index(part) for part in wanted]
         self.columns = {
             name: Column(_TYPES[NAMES[name]], (len(places),) if name in _PARTS else (), None) for name, places in self._places.items()
         }
@@ -191,47 +167,89 @@ class CsvTable:
             for line, cells in enumerate(block, first):
                 if len(cells) != len(self._names):
                     raise BadTable(f"has {len(cells)} cells in line {line:,}; its first line has {len(self._names)}")
-            columns = {
-                name: [_numbers(block, place, self.columns[name].dtype, self._names, first) for place in self._places[name]]
-                for name in names
-            }
+            columns = {name: [self._values(block, place, name, first) for place in self._places[name]] for name in names}
             yield {name: np.stack(parts, axis=1) if name in _PARTS else parts[0] for name, parts in columns.items()}
             first += len(block)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def _values(self, block: list[list[str]], place: int, name: str, first: int) -> NDArray[Any]:
+        """Return a column of some lines; an error names the first cell that is no number."""
+        dtype = self.columns[name].dtype
+        try:
+            return np.array([cells[place] for cells in block], dtype)
+        except (ValueError, OverflowError):
+            if len(block) > 1:
+                for line, cells in enumerate(block, first):
+                    self._values([cells], place, name, line)
+            wanted = "a whole number" if dtype.kind == "i" else "a number"
+            raise BadTable(f"has {block[0][place][:50]!r} in column {self._names[place]} of line {first:,}; expected {wanted}") from None
 
 
 Table = NpzTable | CsvTable
-READERS: Mapping[str, type[Table]] = {".npz": NpzTable, ".csv": CsvTable}
+READERS: Mapping[str, Callable[[IO[bytes]], Table]] = {".npz": NpzTable, ".csv": CsvTable}
 """By the suffix of a file."""
 
 
-def _places(names: list[str]) -> dict[str, list[int]]:
-    """Return the columns that a first line names, and where their parts stand."""
-    if len(set(names)) < len(names):
-        raise BadTable(f"names the column {next(name for name in names if names.count(name) > 1)!r} twice")
-    places = {name: [names.index(name)] for name in NAMES if name not in _PARTS and name in names}
-    for name, (prefix, begin) in _PARTS.items():
-        given = [part for part in names if re.fullmatch(rf"{prefix}\d+", part)]
-        wanted = [f"{prefix}{number}" for number in range(begin, begin + len(given))]
-        if missing := [part for part in wanted if part not in given]:
-            raise BadTable(f"has columns such as {given[0]}, and none with the name {missing[0]}")
-        if wanted:
-            places[name] = [names.index(part) for part in wanted]
-    return places
+@dataclass(frozen=True)
+class Layout:
+    """What a table's columns say together."""
+
+    kind: Kind
+    key: str | None
+    """``index`` or ``id``; None where rows stand in the data set's order."""
+    columns: tuple[str, ...]
+    """Those to be read."""
 
 
-def _numbers(block: list[list[str]], place: int, dtype: np.dtype[Any], names: list[str], first: int) -> NDArray[Any]:
-    """Return a column of some lines; an error names the first cell that is no number."""
-    try:
-        return np.array([cells[place] for cells in block], dtype)
-    except (ValueError, OverflowError):
-        for line, cells in enumerate(block, first):
-            try:
-                np.array([cells[place]], dtype)
-            except (ValueError, OverflowError):
-                wanted = "a whole number" if dtype.kind == "i" else "a number"
-                raise BadTable(f"has {cells[place][:50]!r} in column {names[place]} of line {line:,}; expected {wanted}") from None
-        raise
+def layout(columns: Mapping[str, Column], classes: int, images: int, set_id: str | None, names: int) -> Layout:
+    """Return what a table's columns say; BadTable has all that is wrong with them.
+
+    Parameters
+    ----------
+    columns : mapping
+        The table's.
+    classes, images : int
+        Of the data set.
+    set_id : str or None
+        Of the one set that the table must be of; None where it must name them.
+    names : int
+        How many names of sets there are.
+    """
+    kinds = [kind for kind in KINDS if any(name in columns for name in COLUMNS[kind])]
+    if not kinds:
+        raise BadTable(f"holds no predictions: it has {', '.join(columns) or 'no column that is known'}; expected {EXPECTED}")
+    problems = []
+    parts = [name for kind in kinds for name in COLUMNS[kind] if name in columns]
+    if len(kinds) > 1:
+        problems.append(f"holds {' and '.join(parts)}, which are {len(kinds)} kinds of predictions: write one of {EXPECTED}")
+    elif missing := [name for name in COLUMNS[kinds[0]] if name not in columns]:
+        problems.append(f"holds {parts[0]} without {missing[0]}: the two belong together")
+    keys = [name for name in ("index", "id") if name in columns]
+    if len(keys) > 1:
+        problems.append("holds both index and id: write one of them")
+    if "set_id" in columns and set_id is not None:
+        problems.append("has a column set_id: a file of many sets is given itself, in place of a folder")
+    if "set_id" not in columns and set_id is None:
+        problems.append("has no column set_id: give the folder of such files, or write the id of each row's set")
+    problems += [text for name, column in columns.items() for text in _column_problems(name, column, classes)]
+    counts = {name: column.rows for name, column in columns.items()}
+    rows, most = counts[parts[0]], images * (1 if set_id is not None else names)
+    if len(set(counts.values())) > 1:
+        problems.append("has columns of different lengths: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    elif not problems and rows is not None and (rows > most or (rows != most and not keys and set_id is not None)):
+        more = "" if keys else "; where there is no index or id, every image has a row, in the data set's order"
+        problems.append(f"has {rows:,} rows; the data set has {images:,} images{' a set' if set_id is None else ''}{more}")
+    if problems:
+        raise BadTable(*problems)
+    return Layout(kinds[0], keys[0] if keys else None, (*(["set_id"] if set_id is None else []), *keys, *COLUMNS[kinds[0]]))
+
+
+def _column_problems(name: str, column: Column, classes: int) -> Iterator[str]:
+    dtype, wide, wanted = column.dtype, name in ("logits", "probs", "top"), NAMES[name]
+    if dtype.kind not in wanted or (dtype.kind == "f" and dtype.itemsize > 8):
+        of_numbers = f": array.astype({'np.float32' if wanted == 'f' else 'np.int64'})" if dtype.kind in "iuf" else ""
+        remedies = {"V": " (numpy has no bfloat16: convert to float32 first)", "S": ": array.astype(str)"}
+        yield f"has {name} of {dtype}; expected {_WORDS[wanted]}{remedies.get(dtype.kind, of_numbers)}"
+    if len(column.shape) != wide:
+        yield f"has {name} of {len(column.shape) + 1} dimension{'s' * bool(column.shape)}; expected {'(N, classes)' if wide else '(N,)'}"
+    elif (name in ("logits", "probs") and column.shape != (classes,)) or (name == "top" and not 1 <= column.shape[0] <= classes):
+        yield f"has {name} of {column.shape[0]:,} classes; the data set has {classes:,}"

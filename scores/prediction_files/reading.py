@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PredictionError, listed, suggest
-from ...files import file_problem, reason
+from ...files import file_problem, open_regular, read_text, reason
 from ...manifests.layout import MANIFEST
 from ...manifests.reader import DataSet
 from ...progress import told
 from ..outcomes import CLEAN, Outcome, Predictions
 from ..set_choice import choose
-from .findings import FEW, RowFindings, few
-from .head import HEAD, head_problems, read_head
-from .prediction_tables import READERS, BadTable, Block, Table
+from .prediction_tables import READERS, BadTable, Block, Layout, NpzTable, Table, layout
 from .reduction import COLUMNS, reduced
-from .table_layout import Layout, layout
 
+HEAD = "predictions.json"
+"""Whose predictions these are, and of what data set."""
+FEW = 3
+"""Rows, files or sets that are named of many."""
 FIELDS: dict[str, type[np.generic]] = {
     "correct": np.bool_,
     "top5": np.bool_,
@@ -74,11 +74,11 @@ def read_predictions(
     chosen = [glob for glob in sets if glob != CLEAN] if sets is not None and without else sets
     required = [*([CLEAN] if without else []), *([] if chosen == [] else choose(data, chosen))]
     outcomes = _Outcomes(data, required, told(progress))
-    places: dict[str, list[str]] = {}  # problem -> the files that have it; none where it is of all
-    files, problems = _files(path, outcomes) if path.is_dir() else ({None: path}, [])
     said = _said(path)
-    for problem in (*problems, *head_problems(said, data)):
-        places[problem] = []
+    files, problems = _files(path, outcomes) if path.is_dir() else ({None: path}, [])
+    places: dict[str, list[str]] = {
+        problem: [] for problem in (*problems, *_head_problems(said, data))
+    }  # problem -> the files that have it
     if said.get("digest") in (None, data.digest):
         outcomes.total = 0 if None in files else len(files) * len(data.samples)
         for set_id, file in files.items():
@@ -92,6 +92,48 @@ def read_predictions(
         )
     model = said.get("model") or (path.resolve().name if path.is_dir() else path.stem)
     return Predictions(str(model), said.get("digest"), outcomes.by_set())
+
+
+def few(names: Iterable[object], count: int | None = None) -> str:
+    """Return the first few of some names.
+
+    Examples
+    --------
+    >>> few(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    >>> few([4, 5, 6], count=1000)
+    '4, 5, 6 and 997 more'
+    """
+    shown = [str(name) for name in names]
+    rest = (len(shown) if count is None else count) - len(shown[:FEW])
+    return ", ".join(shown[:FEW]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def read_head(path: Path) -> dict[str, Any]:
+    """Return what a predictions.json says, or raise PredictionError where it cannot be read or is not JSON."""
+    try:
+        head = json.loads(read_text(path))
+    except OSError as e:
+        raise PredictionError(f"{path} cannot be read: {reason(e)}.") from None
+    except (ValueError, RecursionError) as e:
+        raise PredictionError(f"{path} is not JSON: {e}. Delete it if this folder's predictions are to be made anew.") from None
+    return head if isinstance(head, dict) else {}
+
+
+def _head_problems(said: Mapping[str, Any], data: DataSet) -> list[str]:
+    """Return what is wrong with a head, for predictions of a data set."""
+    expected = {"model": "the model's name", "digest": "the data set's digest, as corruptset.open(...).digest has it"}
+    problems = [
+        f"{name} is {json.dumps(said[name])[:60]}; expected {words}"
+        for name, words in expected.items()
+        if name in said and not (isinstance(said[name], str) and said[name])
+    ]
+    if not problems and said.get("digest") not in (None, data.digest):
+        problems.append(
+            f"they are of another data set: {said['digest']}; {data.path} is {data.digest}. Give the data set that the model was shown, "
+            "or let the model predict this one"
+        )
+    return problems
 
 
 def _refuse_what_is_none(path: Path) -> None:
@@ -117,11 +159,11 @@ def _said(path: Path) -> Mapping[str, Any]:
     beside = path / HEAD if path.is_dir() else path.with_suffix(".json")
     if beside.exists():
         return read_head(beside)
-    if path.suffix.lower() != ".npz" or not path.is_file():
+    if path.suffix.lower() != ".npz" or path.is_dir():
         return {}
     try:
-        with closing(READERS[".npz"](path)) as archive:
-            return archive.texts
+        with open_regular(path) as file:
+            return NpzTable(file).texts
     except (BadTable, OSError) as e:
         raise PredictionError(f"{path} {e if isinstance(e, BadTable) else f'cannot be read: {reason(e)}'}.") from None
 
@@ -158,86 +200,90 @@ def _files(folder: Path, outcomes: _Outcomes) -> tuple[dict[str | None, Path], l
     return {name: files[0] for name, files in found.items() if name in outcomes.numbers and len(files) == 1}, problems
 
 
-@dataclass
+class _Findings(dict[str, tuple[int, list[str]]]):
+    """Problems of a file's rows, in words that follow the number of rows: how many rows have each, and the first few."""
+
+    def note(self, problem: str, rows: NDArray[Any], name: Callable[[Any], str]) -> None:
+        """Note rows that have a problem, and what each is called."""
+        if len(rows):
+            count, named = self.get(problem, (0, []))
+            self[problem] = count + len(rows), [*named, *map(name, rows[:FEW].tolist())][:FEW]
+
+    def lines(self) -> list[str]:
+        """Return a line a problem."""
+        return [f"has {count:,} row{'s' * (count > 1)} {problem}: {few(named, count)}" for problem, (count, named) in self.items()]
+
+
 class _Outcomes:
-    """What a model made of each image, filled by reading tables."""
+    """What a model made of each image of each set, filled by reading tables; a row is a set's number times the images, plus the image's."""
 
-    data: DataSet
-    required: list[str]
-    """Ids of the sets that must be there."""
-    tell: Callable[..., None]
-    total: int = 0
-    """Rows, where it is known."""
-
-    def __post_init__(self) -> None:
-        self.ids = {name: record.id for record in self.data.manifest.sets for name in (*record.aliases, record.id)} | {CLEAN: CLEAN}
+    def __init__(self, data: DataSet, required: list[str], tell: Callable[..., None]) -> None:
+        self.required, self.total, self._done, self._tell = required, 0, 0, tell
+        self.ids = {name: record.id for record in data.manifest.sets for name in (*record.aliases, record.id)} | {CLEAN: CLEAN}
         """Name of a set -> its id."""
-        self.numbers = {name: number for number, name in enumerate(sorted({*self.required, CLEAN}))}
+        self.numbers = {name: number for number, name in enumerate(sorted({*required, CLEAN}))}
         """Of the sets that are read: also ``clean``, which a build without a clean set has predictions of too."""
-        self.samples = [sample.id for sample in self.data.samples]
-        self._labels = np.array([sample.class_index for sample in self.data.samples], np.int64)
-        self._rows_by_id = {name: row for row, name in enumerate(self.samples)}
-        shape = len(self.numbers), len(self.samples)
+        self._samples = [sample.id for sample in data.samples]
+        self._row_of = {name: row for row, name in enumerate(self._samples)}
+        self._labels = np.array([sample.class_index for sample in data.samples], np.int64)
+        self._classes = len(data.classes)
+        shape = len(self.numbers) * len(self._samples)
         # an operating system gives pages of memory when they are written: sets and fields that stay empty cost none
         self._fields = {name: np.empty(shape, dtype) for name, dtype in FIELDS.items()}
         self._there = np.zeros(shape, np.bool_)
         self._known: dict[int, list[str]] = {}
-        self._done = 0
 
     def by_set(self) -> dict[str, Outcome]:
         """Return the outcomes by the ids of the sets that have any."""
         return {
-            name: Outcome(**{field: self._fields[field][number] for field in self._known[number]})
+            name: Outcome(**{field: self._fields[field][self._rows_of(number)] for field in self._known[number]})
             for name, number in self.numbers.items()
             if number in self._known
         }
 
-    def read(self, file: Path, set_id: str | None) -> list[str]:
+    def _rows_of(self, number: int) -> slice:
+        return slice(number * len(self._samples), (number + 1) * len(self._samples))
+
+    def read(self, file: Path, set_id: str | None) -> Sequence[str]:
         """Read a file, of one set or of those that its column `set_id` names; return what is wrong with it."""
         try:
-            with closing(READERS[file.suffix.lower()](file)) as table:
-                found, problems = layout(table.columns, len(self.data.classes), len(self.samples), set_id, len(self.ids))
-                return problems if found is None else [*self._take(table, found, set_id), *self._missing(set_id)]
+            with open_regular(file) as stream:
+                table = READERS[file.suffix.lower()](stream)
+                found = layout(table.columns, self._classes, len(self._samples), set_id, len(self.ids))
+                return [*self._take(table, found, set_id), *self._missing(set_id)]
         except BadTable as e:
-            return [str(e)]
+            return e.args
         except OSError as e:
             return [f"cannot be read: {reason(e)}"]
 
     def _take(self, table: Table, found: Layout, set_id: str | None) -> list[str]:
         """Put all rows of a table where they belong; return what is wrong with them."""
-        findings, unknown = RowFindings(), dict[str, int]()
-        counts = np.zeros(len(self.numbers), np.intp)
-        first = table.first_row
+        findings, strangers, sets = _Findings(), dict[str, int](), list(self.numbers)
+        counts, first, images = np.zeros(len(sets), np.intp), table.first_row, len(self._samples)
         for block in table.blocks(found.columns):
             size = len(block[COLUMNS[found.kind][0]])
-            numbers = np.full(size, self.numbers[set_id]) if set_id is not None else self._numbers(block["set_id"], unknown)
-            rows = self._rows(found.key, block, numbers, counts, findings)
+            numbers = np.full(size, self.numbers[set_id]) if set_id is not None else self._numbers(block["set_id"], strangers)
+            rows = self._places(found.key, block, numbers, counts, findings)
             kept = np.flatnonzero((numbers >= 0) & (rows >= 0))
-            at = numbers[kept], rows[kept]
+            at = numbers[kept] * images + rows[kept]
             values = {name: block[name][kept] if len(kept) < size else block[name] for name in COLUMNS[found.kind]}
-            outcome, faults = reduced(found.kind, values, self._labels[at[1]], len(self.data.classes))
+            outcome, faults = reduced(found.kind, values, self._labels[rows[kept]], self._classes)
             for problem, faulty in faults.items():
-                named = (f"{table.row_word} {row:,}" for row in (first + kept[np.flatnonzero(faulty)[:FEW]]).tolist())
-                findings.add(problem, int(faulty.sum()), named)
+                findings.note(problem, first + kept[np.flatnonzero(faulty)], lambda row: f"{table.row_word} {row:,}")
             repeated = np.ones(len(kept), np.bool_)
-            repeated[np.unique(at[0] * len(self.samples) + at[1], return_index=True)[1]] = False
-            again = np.flatnonzero(repeated | self._there[at])
-            sets = list(self.numbers)
-            twice = (
-                f"{sets[number]} {row} ({self.samples[row]})"
-                for number, row in zip(*(part[again[:FEW]].tolist() for part in at), strict=True)
-            )
-            findings.add("twice", len(again), twice)
+            repeated[np.unique(at, return_index=True)[1]] = False
+            again = at[repeated | self._there[at]]
+            findings.note("twice", again, lambda row: f"{sets[row // images]} {row % images} ({self._samples[row % images]})")
             self._there[at] = True
-            given = {name: part for name in FIELDS if (part := getattr(outcome, name)) is not None}
-            for name, part in given.items():
-                self._fields[name][at] = part
-            self._known |= {number: list(given) for number in np.unique(at[0]).tolist()}
+            given = [name for name in FIELDS if getattr(outcome, name) is not None]
+            for name in given:
+                self._fields[name][at] = getattr(outcome, name)
+            self._known |= dict.fromkeys(np.unique(numbers[kept]).tolist(), given)
             first += size
             self._done += size
-            self.tell("reading predictions", self._done, self.total)
-        strangers = f"has {sum(unknown.values()):,} rows of sets that the data set does not have: {few(unknown)}"
-        return [*findings.lines(), *([strangers] if unknown else [])]
+            self._tell("reading predictions", self._done, self.total)
+        unknown = f"has {sum(strangers.values()):,} rows of sets that the data set does not have: {few(strangers)}"
+        return [*findings.lines(), *([unknown] if strangers else [])]
 
     def _missing(self, set_id: str | None) -> list[str]:
         """Return which rows of a set are missing; of all that must be there where it is None."""
@@ -245,32 +291,31 @@ class _Outcomes:
         absent = [name for name in required if self.numbers[name] not in self._known]
         lines = [f"lacks {len(absent):,} of {len(required):,} sets: {few(absent)}"] if absent else []
         for name in sorted({*required} - {*absent}):
-            rows = np.flatnonzero(~self._there[self.numbers[name]])
+            rows = np.flatnonzero(~self._there[self._rows_of(self.numbers[name])])
             if len(rows):
-                named = few((f"{row} ({self.samples[row]})" for row in rows[:FEW].tolist()), len(rows))
-                where = "" if set_id is not None else f" of {name}"
-                lines.append(f"lacks {len(rows):,} of {len(self.samples):,} rows{where}: {named}")
+                named = few((f"{row} ({self._samples[row]})" for row in rows[:FEW].tolist()), len(rows))
+                lines.append(f"lacks {len(rows):,} of {len(self._samples):,} rows{'' if set_id else f' of {name}'}: {named}")
         return lines
 
-    def _numbers(self, given: NDArray[Any], unknown: dict[str, int]) -> NDArray[np.intp]:
+    def _numbers(self, given: NDArray[Any], strangers: dict[str, int]) -> NDArray[np.intp]:
         """Return the number of each row's set, negative where it is not read."""
         names, places, counts = np.unique(given, return_inverse=True, return_counts=True)
         for name, count in zip(names.tolist(), counts.tolist(), strict=True):
-            if name not in self.ids and (name in unknown or len(unknown) <= FEW):
-                unknown[name] = unknown.get(name, 0) + count
+            if name not in self.ids:
+                strangers[name] = strangers.get(name, 0) + count
         return np.array([self.numbers.get(self.ids.get(name, ""), -1) for name in names.tolist()], np.intp)[places]
 
-    def _rows(
-        self, key: str | None, block: Block, numbers: NDArray[np.intp], counts: NDArray[np.intp], findings: RowFindings
+    def _places(
+        self, key: str | None, block: Block, numbers: NDArray[np.intp], counts: NDArray[np.intp], findings: _Findings
     ) -> NDArray[np.intp]:
         """Return the row of samples.jsonl that each row of a block is of; -1 where there is none."""
-        images = len(self.samples)
+        images = len(self._samples)
         if key == "index":
             given, problem = block["index"], f"with an index outside 0 to {images - 1:,}"
             rows = given.astype(np.int64)  # an unsigned number beyond its range becomes a negative one
         elif key == "id":
             given, problem = block["id"], "whose id is of no sample"
-            rows = np.array([self._rows_by_id.get(name, -1) for name in given.tolist()], np.intp)
+            rows = np.array([self._row_of.get(name, -1) for name in given.tolist()], np.intp)
         else:
             rows = np.zeros(len(numbers), np.intp)
             for number in np.unique(numbers[numbers >= 0]).tolist():
@@ -279,5 +324,5 @@ class _Outcomes:
                 counts[number] += len(own)
             given, problem = rows, f"too many: a set has {images:,}"
         outside = (numbers >= 0) & ((rows < 0) | (rows >= images))
-        findings.add(problem, int(outside.sum()), map(repr, given[np.flatnonzero(outside)[:FEW]].tolist()))
+        findings.note(problem, given[np.flatnonzero(outside)], repr)
         return np.where(outside, -1, rows)

@@ -13,8 +13,7 @@ from ...errors import CorruptsetError, PredictionError, ScoreError, listed
 from ...manifests.reader import DataSet
 from ..comparison.entries import Entry, read_entries
 from ..outcomes import Predictions
-from ..prediction_files.head import HEAD
-from ..prediction_files.reading import read_predictions
+from ..prediction_files.reading import HEAD, read_predictions
 from ..records import Scores
 
 GivenPredictions = Sequence[str | Path | Predictions] | Mapping[str, str | Path | Predictions]

@@ -30,9 +30,9 @@ def cifar(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("recipe", "of_cifar", "options"),
     [
-        ("imagenet-c", False, []),
+        pytest.param("imagenet-c", False, [], marks=pytest.mark.ci),
         ("imagenet-c", False, ["--format", "folder", "--no-page"]),
-        ("cifar10-c", True, []),
+        pytest.param("cifar10-c", True, [], marks=pytest.mark.ci),
         ("cifar10-c", True, ["--format", "hdf5"]),
         ("cifar10-c", True, ["--view", "cifar-c"]),
     ],

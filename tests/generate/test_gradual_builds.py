@@ -40,6 +40,7 @@ def test_the_recipes_hold_every_gradual_operator_at_thirty_levels_and_level_0() 
     assert boxes["image-degrade-30"] != boxes["image-degrade-30-text"]
 
 
+@pytest.mark.ci
 def test_every_set_at_299_is_made_of_that_size(tmp_path: Path) -> None:
     built = build("image-degrade-30-299", "sample", tmp_path, samples=1, jobs=1, metrics=0)
     data = corruptset.open(built.directory)

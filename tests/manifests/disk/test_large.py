@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corruptset.manifests.disk.large import LargeFile, write_large
+from corruptset.manifests.disk.atomic import LargeFile, write_large
 
 BUFFER = 1 << 19
 SIZES = (0, 1, 4097, BUFFER, BUFFER + 1, 3 * BUFFER + 12_345)
@@ -36,8 +36,9 @@ def test_bytes_and_hash(tmp_path: Path, size: int, step: int) -> None:
 def test_arrays_of_any_shape_are_written(tmp_path: Path) -> None:
     arrays = [np.arange(24, dtype=np.int64).reshape(2, 3, 4), np.empty((0, 5), np.uint8), np.ones((3, 3), bool)]
     with LargeFile(tmp_path / "a") as file:
-        assert [file.write(a) for a in arrays] == [192, 0, 9]
-        assert file.tell() == 201
+        for array in arrays:
+            file.write(array)
+        assert file.written == 201
     assert (tmp_path / "a").read_bytes() == b"".join(a.tobytes() for a in arrays)
 
 
