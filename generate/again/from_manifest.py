@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...corruptions.calibrations import SHIPPED, shipped
 from ...corruptions.plugins import plugins_of
 from ...corruptions.stages import Stage
 from ...errors import SourceError, VerificationError, listed
@@ -102,7 +101,7 @@ def recorded_build(
         encoding=parse_encoding(manifest.encoding),
         format=format_of(manifest.encoding["containers"]),
         view=str(manifest.views[0].get("view")) if manifest.encoding["containers"] == ["view"] else None,
-        maker=SetMaker(side or side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
+        maker=SetMaker(side or _side_of(manifest), manifest.seed, manifest.coupling, manifest.scale, resources, plugins),
         plugins=[record.as_json() for record in manifest.plugins],
         metrics=identity["metrics"],
         image_size=mean_size([preprocessing.size(r.width, r.height) for r in data.samples]),
@@ -134,11 +133,9 @@ def _accept(data: DataSet, build: Build, found: Checked) -> tuple[list[tuple[str
 
 def specs_of(manifest: Manifest) -> list[SetSpec]:
     """Return the sets of a manifest in the order of its recipe, clean first where the recipe has none."""
-    listed_sets = manifest.recipe.get("sets")
-    order: dict[Any, int] = {}
-    for n, entry in enumerate(listed_sets if isinstance(listed_sets, list) else []):
-        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
-            order.setdefault(entry["id"], n)
+    entries = manifest.recipe.get("sets")
+    ids = [entry.get("id") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    order = {set_id: n for n, set_id in enumerate(ids) if isinstance(set_id, str)}
     specs = [
         SetSpec(s.id, tuple(Stage(t.corruption, t.revision, t.severity, t.level, t.parameters) for t in s.stages), s.role, tuple(s.aliases))
         for s in manifest.sets
@@ -146,15 +143,12 @@ def specs_of(manifest: Manifest) -> list[SetSpec]:
     return sorted(specs, key=lambda s: order.get(s.id, -1 if not s.stages else len(order)))
 
 
-def side_of(manifest: Manifest) -> int:
+def _side_of(manifest: Manifest) -> int:
     """Return the reference side of a manifest's calibration."""
     side = manifest.recipe.get("calibration_side")
-    if isinstance(side, int) and side > 0:
-        return side
-    calibration = manifest.recipe.get("calibration")
-    if calibration not in SHIPPED:
-        raise VerificationError(f"The manifest names the calibration {calibration!r} without its reference side.")
-    return shipped(str(calibration)).side
+    if not isinstance(side, int) or side <= 0:
+        raise VerificationError("The manifest's recipe does not say the reference side of its calibration (calibration_side).")
+    return side
 
 
 def opened_source(data: DataSet, options: RemakeOptions) -> Source:

@@ -68,8 +68,8 @@ def made_again(
         if (size := (image.shape[1], image.shape[0])) != (record.width, record.height):
             yield _problem(SAMPLES, f"{record.id}: is {size[0]}x{size[1]} in the source, recorded is {record.width}x{record.height}")
         clean = preprocess(image, build.preprocessing)
-        if difference := clean_difference(data, index, clean):
-            yield _problem(SAMPLES, difference)
+        if (other := clean_difference(data, index, clean)) is not None:
+            yield _problem(SAMPLES, other)
             hashes = {}
             continue
         for set_id, (made, *_) in build.maker.images(tree, clean[None], [record.id], [record.label]):

@@ -162,14 +162,18 @@ class VirtualImages:
         """
         chain = self.chains[set_id]
         starts = [self._start(chain, index) for index in indices]
-        made = [image for _, image in starts]
-        for depth in sorted({depth for depth, _ in starts}):
-            positions = [p for p, start in enumerate(starts) if start[0] == depth]
-            for batch in batches([made[p] for p in positions]):
-                group = [positions[p] for p in batch]
-                images = self._walk(chain, depth, [made[p] for p in group], [indices[p] for p in group])
-                for position, image in zip(group, images, strict=True):
-                    made[position] = image
+        made = [image.copy() for _, image in starts]
+        for depth, node in enumerate(chain[1:], 1):
+            left = [position for position, (there, _) in enumerate(starts) if there < depth]
+            step = Node(None, node.key, children={b"": replace(node, set_id="", children={})})
+            for batch in batches([made[p] for p in left]):
+                some = [left[p] for p in batch]
+                ids = [self.data.samples[indices[p]].id for p in some]
+                ((_, images),) = self.build.maker.images(step, np.stack([made[p] for p in some]), ids)
+                for p, image in zip(some, images, strict=True):
+                    made[p] = image
+                    if len(node.children) + (node.set_id is not None) > 1:  # other sets begin with it
+                        self._keep(node, indices[p], image.copy())
         return made
 
     def _start(self, chain: Chain, index: int) -> tuple[int, Pixels]:
@@ -180,20 +184,6 @@ class VirtualImages:
                 return depth, image
         self._keep(chain[0], index, image := self.build.clean(index))
         return 0, image
-
-    def _walk(self, chain: Chain, depth: int, images: Sequence[Pixels], indices: Sequence[int]) -> Pixels:
-        """Return the images at the end of a chain, made from those at a depth; keep what other sets begin with."""
-        tree = Node(None, chain[depth].key)
-        below = tree
-        for number in range(depth + 1, len(chain)):
-            below.children[b""] = below = replace(chain[number], set_id=str(number), children={})
-        batch = made = np.stack(images)
-        for depth_made, made in self.build.maker.images(tree, batch, [self.data.samples[i].id for i in indices]):
-            node = chain[int(depth_made)]
-            if len(node.children) + (node.set_id is not None) > 1:
-                for index, image in zip(indices, made, strict=True):
-                    self._keep(node, index, image.copy())
-        return made
 
     def _keep(self, node: Node, index: int, image: Pixels) -> None:
         """Keep an image, and drop those that were not asked for longest."""
