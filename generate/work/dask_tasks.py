@@ -10,7 +10,7 @@ from pathlib import Path
 
 import cv2
 
-from ...corruptions.cache import kernel_folder
+from ...corruptions.cache import kernel_folder, sources_digest
 from ...errors import BuildError, CorruptsetError
 from ...manifests.disk.lock import locked
 from ...manifests.layout import LOCK
@@ -32,7 +32,7 @@ _fit: set[str] = set()
 
 def versions() -> dict[str, str]:
     """Return what must be the same in every process that makes parts."""
-    return {**environment(), "kernels": kernel_folder().name}
+    return {**environment(), "kernels": sources_digest()}
 
 
 def answer(wanted: Mapping[str, str], file: str | None) -> tuple[str, str] | None:

@@ -12,8 +12,7 @@ import llvmlite.binding
 import numpy as np
 
 from ...canonical import canonical, canonical_sha256
-from ...corruptions.cache import kernel_folder
-from ...corruptions.kernel_files import SUFFIX
+from ...corruptions.cache import KERNEL_SUFFIX, kernel_folder, sources_digest
 from ...corruptions.keys import sample_keys
 from ...corruptions.registry import PLUGIN, get_corruption
 from ...corruptions.stages import Stage, apply_stage, check_images
@@ -74,12 +73,13 @@ def warm_up(job: Job, workers: Workers | None = None, *, tell: Callable[[int, in
 
 def _kernels() -> int:
     """Return how many kernels are kept: workers say nothing of what they compile, but keep it."""
-    return sum(1 for _ in kernel_folder().glob(f"*{SUFFIX}"))
+    return sum(1 for _ in kernel_folder().glob(f"*{KERNEL_SUFFIX}"))
 
 
 def _mark(stages: Sequence[tuple[str, str]], job: Job) -> Path:
     """Return the file that says that these stages are prepared, on this kind of processor."""
     what = [
+        sources_digest(),
         [list(stage) for stage in stages],
         [job.maker.side, job.maker.scale],
         [os.environ.get("NUMBA_CPU_NAME"), llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten()],

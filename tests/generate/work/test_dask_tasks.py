@@ -15,7 +15,7 @@ from corruptset.errors import BuildError
 from corruptset.generate.build import build
 from corruptset.generate.commit.locks import locked, wait_for_workers
 from corruptset.generate.plan.job import Job
-from corruptset.generate.sinks.kinds import write_file
+from corruptset.generate.sinks.set_writer import write_file
 from corruptset.generate.work import dask_tasks, pool, worker
 from corruptset.workers import Workers
 
