@@ -146,7 +146,7 @@ def absence_notes(evaluation: Evaluation, curves: ErrorCurves, no_baseline: list
     no_baseline : list of str
         Why there are no errors that corruption errors are relative to; empty where there are.
     kinds : mapping of str to what was scored
-        Of each of `KINDS`.
+        Each of `KINDS`.
     """
     if curves.errors and curves.clean is None:
         yield "AUDE, relative CE and the RB-index need predictions of the clean images: add clean.npz."
@@ -155,10 +155,11 @@ def absence_notes(evaluation: Evaluation, curves: ErrorCurves, no_baseline: list
             f"No CE, no mCE: AlexNet's published errors are no baseline for this data set: {'; '.join(no_baseline)}. Give another model's "
             "predictions of it as --baseline."
         )
-    if 0 < len(curves.missing) < len(FIFTEEN):
+    missing = [name for name in FIFTEEN if name not in curves.tested]
+    if 0 < len(missing) < len(FIFTEEN):
         yield (
             "mAUDE and mCE are means over the fifteen corruptions of ImageNet-C, at five severities, to test on; "
-            f"{len(curves.missing)} of them are missing: {first_few(curves.missing)}."
+            f"{len(missing)} of them are missing: {first_few(missing)}."
         )
     for role in ("validation", "train"):
         others = [record.id for record in evaluation.records if record.role == role]

@@ -15,6 +15,7 @@ from ...errors import ScoreError, first_few, listed, suggest
 from ...files import read_text, reason
 from ..records import SCORES_VERSION, Scores
 from ..scores_file import load_scores
+from .correlations import reference_point
 
 SHORT = 8
 """Letters of a digest that tell data sets apart."""
@@ -162,6 +163,14 @@ def with_reference(entries: Sequence[Entry], given: str | Sequence[str] | tuple[
         cv, mean = (sum(values) / len(chosen) for values in zip(*((t.cv_percent or 0.0, t.mean_accuracy) for t in chosen), strict=True))
         point = Reference(cv, mean, f"mean of {first_few(list(map(str, names)))}")
     return [replace(entry, reference=point) for entry in entries]
+
+
+def reference_of(entries: Sequence[Entry]) -> Reference | None:
+    """Return the point that was given, or the mean of the models with a variation over sets; None where there are none."""
+    shown = [(t.cv_percent, t.mean_accuracy) for e in entries if (t := e.scores.two_factor) is not None and t.cv_percent is not None]
+    if not shown:
+        return None
+    return entries[0].reference or Reference(*reference_point(*zip(*shown, strict=True)), "mean of the models")
 
 
 def _labels(compared: Sequence[Scores], any_data: bool) -> list[str]:
