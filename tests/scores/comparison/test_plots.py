@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 import xml.etree.ElementTree
+from itertools import pairwise
 from pathlib import Path
 
 import made_scores
@@ -133,6 +134,14 @@ def test_order_effects_have_opposite_signs_across_the_diagonal():
     assert float(matrix.rows[first][second][0]) == pytest.approx(100 * effect["difference"], abs=0.006)
     assert float(matrix.rows[second][first][0]) == pytest.approx(-100 * effect["difference"], abs=0.006)
     assert {matrix.rows[n][n] for n in range(4)} == {("", "")}
+
+
+@pytest.mark.parametrize("models", [1, 2, 9, 50])
+def test_models_stand_beside_each_other(models: int) -> None:
+    places = figures.apart(models)
+    assert all(a < b for a, b in pairwise(places))
+    assert max(map(abs, places)) < 0.5
+    assert sum(places) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_png_has_the_colours_of_its_shapes():
