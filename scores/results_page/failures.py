@@ -96,9 +96,8 @@ class Failures:
         sample, said = self._samples[index], []
         for label, outcomes in self._outcomes.items():
             if (outcome := outcomes.get(set_id)) is not None:
-                wrong = (
-                    "wrong" if outcome.predicted is None else self._names.get(int(outcome.predicted[index]), str(outcome.predicted[index]))
-                )
+                found = None if outcome.predicted is None else int(outcome.predicted[index])
+                wrong = "wrong" if found is None else self._names.get(found, str(found))
                 before = "" if outcomes[CLEAN].correct[index] else " (wrong when clean too)"
                 said.append(f"{label}: right" if outcome.correct[index] else f"{label}: {wrong}{before}")
         return FailedImage(Place(set_id, index), sample.id, self._names.get(sample.class_index, sample.class_ or ""), said)
