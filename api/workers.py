@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .processes import loky_workers_starting, worker_pool
 
@@ -17,6 +16,19 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
+LOOK_S = 0.2
+"""How often tasks that run in workers are looked after."""
+TRIES = 4
+"""So often may workers die in a row without a single task being done in between."""
+
+
+class WorkersKilled(Exception):
+    """Workers died again and again; `left` are the tasks that are not done."""
+
+    def __init__(self, left: list[Any]) -> None:
+        super().__init__(f"workers were killed {TRIES} times without finishing a task")
+        self.left = left
 
 
 class Workers:
@@ -66,6 +78,61 @@ class Workers:
             future: Future[T] = self._pool.submit(call, *arguments, **keywords)
         return future
 
+    def run(
+        self, do: Callable[[T], R], tasks: Sequence[T], done: Callable[[T, R], object], *, look: Callable[[], None] = lambda: None
+    ) -> None:
+        """Do tasks, here or in workers, in their order; those of a worker that is killed are handed out again.
+
+        Parameters
+        ----------
+        do : callable
+            Takes a task. What it has done before it is killed may be done again.
+        tasks : sequence
+        done : callable
+            Told of each task, with its result, in the order in which they end.
+        look : callable, optional
+            Called several times a second meanwhile; between tasks where they are done here.
+
+        Raises
+        ------
+        WorkersKilled
+            Workers die again and again, and no task gets done.
+        """
+        if self.most <= 1 or len(tasks) <= 1:
+            for task in tasks:
+                done(task, do(task))
+                look()
+            return
+        from concurrent.futures.process import BrokenProcessPool
+
+        left, failures = dict(enumerate(tasks)), 0
+        while left:
+            before = len(left)
+            self.start(before)
+            try:
+                self._hand_out(do, left, done, look)
+            except BrokenProcessPool:
+                self.stop()
+                failures = failures + 1 if len(left) == before else 0
+                # workers are mostly killed for their memory: fewer at a time may get through, and one alone says which task it is
+                self.most = max(1, self.most // 2) if failures else self.most
+                if failures >= TRIES:
+                    raise WorkersKilled(list(left.values())) from None
+
+    def _hand_out(self, do: Callable[[T], R], left: dict[int, T], done: Callable[[T, R], object], look: Callable[[], None]) -> None:
+        """Have what is left done; what is done leaves it."""
+        queue = iter(list(left))
+        running: dict[Future[R], int] = {}
+        while left:
+            # a few ahead, so that the end stays shared out evenly and little is lost with a pool
+            for number in islice(queue, 2 * self.count - len(running)):
+                running[self.submit(do, left[number])] = number
+            ready, _ = wait(running, timeout=LOOK_S, return_when=FIRST_COMPLETED)
+            look()
+            for future in ready:
+                result, number = future.result(), running.pop(future)
+                done(left.pop(number), result)
+
     def later(self, call: Callable[P, T], /, *arguments: P.args, **keywords: P.kwargs) -> Callable[[], T]:
         """Begin a task in a worker if any is running, and return what waits for its result.
 
@@ -103,8 +170,7 @@ class Workers:
         """Stop the workers at once."""
         pool, self._pool, self.count = self._pool, None, 0
         if pool is not None:
-            with _without_loky_traceback():
-                pool.shutdown(wait=True, kill_workers=True)
+            pool.shutdown(wait=True, kill_workers=True)
 
     def __enter__(self) -> Workers:
         return self
@@ -114,24 +180,3 @@ class Workers:
             self.end()
         else:
             self.stop()
-
-
-@contextmanager
-def _without_loky_traceback() -> Iterator[None]:
-    """Keep loky's manager thread from printing a traceback of its own while its workers are killed.
-
-    When it is to kill them, the thread drops what was submitted, kills, and then looks once more at what is queued: a task
-    submitted a moment before is a KeyError there, after its work is done (joblib 1.5). The traceback would stand
-    on the user's screen above the sentence that says how to resume.
-    """
-    before = threading.excepthook
-
-    def hook(failure: threading.ExceptHookArgs) -> None:
-        if not (failure.exc_type is KeyError and failure.thread is not None and failure.thread.name == "ExecutorManagerThread"):
-            before(failure)
-
-    threading.excepthook = hook
-    try:
-        yield
-    finally:
-        threading.excepthook = before

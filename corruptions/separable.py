@@ -16,6 +16,8 @@ from .registry import Images, choice
 TRUNCATE = 4.0
 """A filter ends this many sigmas from its centre."""
 AXES = choice("axes", ("both", "rows"), "both, or rows: only across rows (each column by itself), as MNIST-C's generator does")
+# What lies beyond the edges: the outermost value, the reflection about the edge, or 0
+REPEATED, REFLECTED, BLACK = (np.uint8(i) for i in range(3))
 _AT_ONCE = 1024  # sums, which stay in the first-level cache from the first pair to the last
 _LEAST_ROWS = 32  # of a band
 
@@ -82,6 +84,68 @@ def band_rows(height, radius):  # type: ignore[no-untyped-def]
 def block_rows(wide):  # type: ignore[no-untyped-def]
     """Return how many rows of a band go through both directions together: those that stay in the first-level cache."""
     return max(1, _AT_ONCE // wide)
+
+
+@inlined
+def reflected(i, n):  # type: ignore[no-untyped-def]
+    """Reflect an index about the outer edges (cba|abcd|dcb)."""
+    once = -1 - i if i < 0 else i
+    once = once if once < n else 2 * n - 1 - once
+    if once >= 0:  # nearly always, and cheaper than a division
+        return once
+    i = i % (2 * n)
+    return i if i < n else 2 * n - 1 - i
+
+
+@inlined
+def _inside(i, n, edges):  # type: ignore[no-untyped-def]
+    """Return the place within 0 .. n - 1 that is read for `i`; -1 where that is black."""
+    if edges == REFLECTED:
+        return reflected(i, n)
+    if edges == BLACK:
+        return i if 0 <= i < n else np.int64(-1)
+    return min(max(i, 0), n - 1)
+
+
+@kernel
+def smooth_layers(layers, weights, inwards, edges, single, out):  # type: ignore[no-untyped-def]
+    """Filter layers, (N, H, W) of float64, in both directions, into `out`; `single`: in float32 between the two."""
+    count, height, width = layers.shape
+    radius = weights.size - 1
+    wide = width + 2 * radius
+    band = band_rows(height, radius)
+    tall = np.empty((band + 2 * radius) * wide, np.float64)
+    block = block_rows(wide)
+    down = np.empty(block * wide, np.float64)
+    both = np.empty(block * wide, np.float64)
+    for i in range(count):
+        for top in range(0, height, band):
+            rows = min(band, height - top)
+            for k in range(rows + 2 * radius):
+                line = tall[k * wide : (k + 1) * wide]
+                y = _inside(top + k - radius, height, edges)
+                if y < 0:
+                    line[:] = 0.0
+                    continue
+                source, middle = layers[i, y], line[radius : radius + width]
+                for x in range(width):
+                    middle[x] = source[x]
+                for x in range(radius):
+                    left, right = _inside(x - radius, width, edges), _inside(width + x, width, edges)
+                    line[x] = source[left] if left >= 0 else 0.0
+                    line[radius + width + x] = source[right] if right >= 0 else 0.0
+            for first in range(0, rows, block):
+                last = min(first + block, rows)
+                size = (last - first) * wide
+                weigh(tall, (radius + first) * wide, wide, weights, inwards, down[:size])
+                if single:
+                    for p in range(size):
+                        down[p] = np.float64(np.float32(down[p]))
+                weigh(down, radius, 1, weights, inwards, both[: size - 2 * radius])
+                for y in range(first, last):
+                    target, smooth = out[i, top + y], both[(y - first) * wide : (y - first) * wide + width]
+                    for x in range(width):
+                        target[x] = smooth[x]
 
 
 @inlined

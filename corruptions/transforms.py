@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from ..errors import CorruptsetError, ParameterError, UnknownCorruption, mistakes
 from .calibrations import DEFAULT_LADDER, SEVERITIES, Calibration, for_shape
 from .call import check_ids
-from .fractional import severity_number
 from .image_types import Taken, take
 from .keys import MAX_SEED, check_seed, hash64, pixel_keys, sample_keys
 from .plugins import Plugin, loaded_plugins
 from .registry import Images, Shape, get_corruption, is_corruption
 from .resolution import ResolvedChain, resolve
+from .rows import severity_number
 from .stages import Coupling, Scale
 
 Image = TypeVar("Image")

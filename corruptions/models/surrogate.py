@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical, canonical_sha256
 from ...errors import ModelError, listed
-from .checks import check_gradient, check_network
-from .loading import load_network, model_called, read_weights
+from .loading import check_device, import_torch, load_network, model_called, read_weights, repeatable
 from .model_file import ModelFile, class_folders, read_model_file
-from .network import Network
-from .pytorch import check_device, import_torch, repeatable
+from .network import Network, check_gradient, check_network
 
 MOST_LISTED = 8
 """Class folders that an error lists."""

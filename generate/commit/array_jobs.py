@@ -12,7 +12,6 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -29,7 +28,7 @@ from ..sources.check import Checked, Seen, check
 from ..sources.source import Sample
 from .identity import refuse_other_resources
 from .locks import WORKERS_WAIT_S, wait_for_workers
-from .state import BuildState, begin, committed, peek_state
+from .state import BuildState, begin, committed, read_state
 
 LOOK_AGAIN_S = 1.0
 """A network's file system may show a file that another machine wrote some seconds later."""
@@ -121,7 +120,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
     with ExitStack() as held:
         with locked(directory / BEGIN_LOCK, "", wait_s=math.inf):
             while True:
-                state = peek_state(directory)
+                state = read_state(directory)
                 job = state.job(directory, build)
                 if state.unfinished is not None and set(job.sets) == set(state.unfinished.sets):
                     refuse_other_resources(directory, state.unfinished.identity, build.resources(list(job.sets)))
@@ -136,7 +135,7 @@ def joined(directory: Path, build: Build) -> Iterator[tuple[BuildState, Job]]:
                         "have ended: the sets are then added."
                     )
             held.enter_context(shared_lock(directory / WORKERS_LOCK))
-        yield state, replace(job, array=True)
+        yield state, job
 
 
 def deal(directory: Path, job: Job, parts: Sequence[Part], number: int, jobs: int) -> tuple[list[Part], list[Part]]:
@@ -145,7 +144,7 @@ def deal(directory: Path, job: Job, parts: Sequence[Part], number: int, jobs: in
     folder.mkdir(parents=True, exist_ok=True)
     (folder / str(jobs)).touch()
     share = shares(parts, jobs)[number]
-    return share, missing(share, committed(directory, job.origin, job.sets, {part.run.number for part in share})[0])
+    return share, missing(share, committed(directory, job.origin, job.sets, {part.run.number for part in share}))
 
 
 def missing_parts(directory: Path, parts: Sequence[Part], there: Collection[tuple[str, int]]) -> MissingParts:

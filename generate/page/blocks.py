@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...corruptions.fractional import severity_text
 from ...corruptions.registry import corruption_names
+from ...corruptions.rows import severity_text
 from ...manifests.records.models import SetRecord
 
 Kind = Literal["severities", "levels", "grid", "others"]

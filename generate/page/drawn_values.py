@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...corruptions.keys import Keys, sample_keys
-from ...corruptions.registry import corruption_names, get_corruption
+from ...corruptions.registry import PLUGIN, corruption_names, get_corruption
 from ...corruptions.stages import Stage, chain_keys
 from ...errors import CorruptsetError
 from ...manifests.records.models import Manifest, SetRecord
@@ -27,13 +27,12 @@ def drawn_values(manifest: Manifest, record: SetRecord, ids: Sequence[str]) -> d
     except (CorruptsetError, KeyError, TypeError, ValueError):  # parameters that a stranger made up
         return {}
     found = {}
-    for draw in declared.draws:
-        if draw.drawn is None:
-            continue
-        values = draw.drawn(keys).tolist()
+    for draw in declared.draws if declared.family != PLUGIN else ():
         try:
-            draw.check(values[0], _ANY_SHAPE, stage.parameters)
-        except (TypeError, ValueError):  # with these parameters nothing is drawn
+            values = draw.drawn(keys, _ANY_SHAPE, stage.parameters) if draw.drawn is not None and draw.is_number else None
+            if values is not None:
+                draw.checked(values[0], _ANY_SHAPE, stage.parameters, declared.name)
+                found[draw.name] = ", ".join(f"{value:.4g}" for value in values)
+        except (CorruptsetError, KeyError, TypeError, ValueError):  # with these parameters nothing is drawn
             continue
-        found[draw.name] = ", ".join(f"{value:.4g}" for value in values)
     return found

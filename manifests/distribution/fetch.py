@@ -12,8 +12,10 @@ from heapq import nlargest
 from itertools import chain
 from pathlib import Path
 
-from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, listed, suggest
+from ...digests import digits
+from ...errors import BuildError, ReleaseError, UnknownSet, VerificationError, first_few, suggest
 from ...progress import shows_progress, told
+from ..checksums import is_file_as
 from ..disk.atomic import write_atomic
 from ..disk.lock import locked
 from ..disk.remote import local_folder
@@ -22,12 +24,11 @@ from ..layout import MANIFEST, PARTIAL, UNPACK_STATE
 from ..manifest_file import load_manifest
 from ..partial import load_partial
 from ..records.report import Level, Progress
-from ..release.release_index import INDEX, INDEX_CAP, IndexedArchive, ReleaseIndex, index_bytes, parse_index
+from ..release.bag import INDEX, INDEX_CAP, IndexedArchive, IndexedFile, ReleaseIndex, parse_index
 from ..release.unpack import unpack
 from ..verify.ladder import verify_directory
-from .addresses import Remote, remote_of
-from .download import AHEAD, F, download_all, small_file
-from .places import FolderPlace, Recorded
+from .addresses import remote_of
+from .download import AHEAD, F, Remote, download_all, small_file
 
 CONNECTIONS = 4
 """Files that are fetched at the same time."""
@@ -161,55 +162,58 @@ class _Fetcher:
     def fetch_data_set(self, whole: bool, chosen: set[str], level: Level, jobs: int) -> Fetched:
         """Fetch, unpack and verify; what is new comes into place in one step, to what is there the archives are added."""
         present, staged = self._present()
+        place = self.work / "data" if staged else self.out
+        root = place / self.index.folder
         in_part = not (self.target / MANIFEST).exists() or (self.target / PARTIAL).exists()
         needed = [a for a in self.index.archives if set(a.sets) & chosen - present or (whole and in_part and not a.sets)]
         with self._working():
-            place = self.work / "data" if staged else self.out
-            root = place / self.index.folder
-            missing = [a for a in needed if not self._is_unpacked(a)]
+            missing = [a for a in needed if not self._note(a).exists()]
             ahead = sum(nlargest(AHEAD * self.connections, (a.bytes for a in missing)))  # archives that wait to be unpacked
             with closing(self._download(missing, ahead + sum(a.bytes for a in missing))) as batches:
                 for batch in batches:
-                    self._unpack(batch, place, staged)
-            self._verify(root, staged, level, jobs)
-            manifest, partial = load_manifest(root), load_partial(root)
-            sets = sorted(s.id for s in manifest.sets) if partial is None else partial.sets
-            if lacking := sorted(chosen - set(sets)):
-                raise self._refused(f"its archives lack sets that {INDEX} names: {first_few(lacking)}", staged)
+                    with self._refusing(staged):
+                        self._unpack(batch, place)
+            with self._refusing(staged):
+                report = verify_directory(root, level=level, jobs=jobs, progress=self.progress)
+                report.raise_for_problems()
+                manifest, partial = load_manifest(root), load_partial(root)
+                sets = sorted(s.id for s in manifest.sets) if partial is None else partial.sets
+                if lacking := sorted(chosen - set(sets)):
+                    raise VerificationError(f"its archives lack sets that {INDEX} names: {first_few(lacking)}")
             if staged:
                 os.replace(root, self.target)
-        absent = sorted({s.id for s in manifest.sets} - set(sets))
-        return Fetched(self.target, self.index.digest, sets, absent, [a.name for a in needed], sum(a.bytes for a in needed))
+        return self._fetched(self.target, needed, sets, {s.id for s in manifest.sets})
 
     def fetch_packed(self, whole: bool, chosen: set[str]) -> Fetched:
         """Fetch archives and what lies beside them, the index last."""
         archives = [a for a in self.index.archives if whole or set(a.sets) & chosen]
-        files: list[Recorded] = [*archives, *self.index.files]
-        there = FolderPlace(self.out).differing(files)
-        if differing := [path for path, differs in there.items() if differs]:
+        files: list[IndexedFile] = [*archives, *self.index.files]
+        missing = [f for f in files if not is_file_as(self.out / f.path, f.bytes, f.sha256)]
+        if differing := [f.path for f in missing if os.path.lexists(self.out / f.path)]:
             raise ReleaseError(f"{self.out} has other files under these names: {first_few(differing)}. Choose another --out.")
-        missing = [f for f in files if f.path not in there]
         with self._working():
             with closing(self._download(missing, sum(f.bytes for f in missing))) as batches:
                 for file in chain.from_iterable(batches):
                     (self.out / file.path).parent.mkdir(parents=True, exist_ok=True)
                     os.replace(self._part(file), self.out / file.path)
-            write_atomic(self.out / INDEX, index_bytes(self.index))
+            write_atomic(self.out / INDEX, self.index.encode())
         sets = {s for a in archives for s in a.sets}
-        absent = sorted({s for a in self.index.archives for s in a.sets} - sets)
-        return Fetched(self.out, self.index.digest, sorted(sets), absent, [a.name for a in archives], sum(a.bytes for a in archives))
+        return self._fetched(self.out, archives, sorted(sets), {s for a in self.index.archives for s in a.sets})
+
+    def _fetched(self, path: Path, archives: Sequence[IndexedArchive], sets: list[str], every: set[str]) -> Fetched:
+        absent = sorted(every - set(sets))
+        return Fetched(path, self.index.digest, sets, absent, [a.name for a in archives], sum(a.bytes for a in archives))
 
     def _present(self) -> tuple[set[str], bool]:
         """Return the sets that are in place, and whether there is nothing of the data set."""
         if not os.path.lexists(self.target) or (self.target.is_dir() and not any(self.target.iterdir())):
             return set(), True
         if (self.target / MANIFEST).is_file():
-            manifest = load_manifest(self.target)
+            manifest, partial = load_manifest(self.target), load_partial(self.target)
             if manifest.digest != self.index.digest:
                 raise ReleaseError(
                     f"{self.target} holds another data set ({manifest.digest}) than {self.remote.name}. Choose another --out."
                 )
-            partial = load_partial(self.target)
             return ({s.id for s in manifest.sets} if partial is None else set(partial.sets)), False
         if not (self.target / UNPACK_STATE).is_file():
             raise ReleaseError(f"{self.target} exists, and is no data set. Choose another --out.")
@@ -217,7 +221,7 @@ class _Fetcher:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        """Hold the hidden folder, which goes when all went well."""
+        """Hold the hidden folder, which goes when all went well, or when the release was refused."""
         busy = f"Another process is at work in {self.work} (`corruptset fetch`). Wait for it to end, or choose another --out."
         with locked(self.work / "lock", busy):
             for name in ("parts", "unpacked"):
@@ -229,12 +233,32 @@ class _Fetcher:
                 raise
             shutil.rmtree(self.work)
 
-    def _part(self, file: Recorded) -> Path:
-        return self.work / "parts" / file.path.rpartition("/")[2]
+    @contextmanager
+    def _refusing(self, staged: bool) -> Iterator[None]:
+        """Refuse the release for what is wrong with its archives."""
+        try:
+            yield
+        except (VerificationError, BuildError) as e:
+            if isinstance(e, BuildError) and not staged:  # what stands in the data set's folder, not what is in the archives
+                raise
+            kept = f"What was checked before stands in {self.target}; `corruptset verify` says what is wrong."
+            raise Refused(f"{self.remote.name} was refused: {e}. {'Nothing was kept.' if staged else kept}") from None
 
-    def _is_unpacked(self, archive: IndexedArchive) -> bool:
-        note = self.work / "unpacked" / archive.name
-        return note.exists() and note.read_text("utf-8") == archive.sha256
+    def _unpack(self, archives: Sequence[IndexedArchive], place: Path) -> None:
+        """Unpack archives, and remove them."""
+        digest = unpack([self._part(a) for a in archives], place, progress=False).digest
+        if digest != self.index.digest:
+            raise VerificationError(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}")
+        for a in archives:
+            self._note(a).touch()
+            self._part(a).unlink()
+
+    def _part(self, file: IndexedFile) -> Path:
+        return self.work / "parts" / file.name
+
+    def _note(self, archive: IndexedArchive) -> Path:
+        """Return what stands where an archive was unpacked."""
+        return self.work / "unpacked" / digits(archive.sha256)
 
     def _download(self, files: Sequence[F], needed: int) -> Generator[list[F], None, None]:
         """Yield files that are whole in the hidden folder, as they come."""
@@ -248,27 +272,3 @@ class _Fetcher:
             self.progress("bytes", min(done, total), total)
 
         yield from download_all(self.remote, [(f, self._part(f)) for f in files], self.connections, more)
-
-    def _unpack(self, archives: Sequence[IndexedArchive], place: Path, staged: bool) -> None:
-        """Unpack archives, and remove them."""
-        try:
-            digest = unpack([self._part(a) for a in archives], place, progress=False).digest
-        except (VerificationError, BuildError) as e:
-            if isinstance(e, BuildError) and not staged:  # what stands in the data set's folder, not what is in the archives
-                raise
-            raise self._refused(str(e), staged) from None
-        if digest != self.index.digest:
-            raise self._refused(f"{INDEX} names the digest {self.index.digest}, its archives have {digest}", staged)
-        for a in archives:
-            write_atomic(self.work / "unpacked" / a.name, a.sha256.encode())
-            self._part(a).unlink()
-
-    def _verify(self, root: Path, staged: bool, level: Level, jobs: int) -> None:
-        report = verify_directory(root, level=level, jobs=jobs, progress=self.progress)
-        if not report.ok:
-            problems = listed([str(p) for p in report.problems])
-            raise self._refused(f"the data set is not what its manifest says:\n{problems}\n", staged)
-
-    def _refused(self, reason: str, staged: bool) -> Refused:
-        kept = f"What was checked before stands in {self.target}; `corruptset verify` says what is wrong."
-        return Refused(f"{self.remote.name} was refused: {reason}. {'Nothing was kept.' if staged else kept}")

@@ -614,9 +614,9 @@ VARIANTS = [
     Variant(
         "plugins",
         "a function may write into its input",
-        "plugin_calls.py",
-        "shown.flags.writeable = False",
-        "shown.flags.writeable = True",
+        "plugins.py",
+        "images.flags.writeable = False",
+        "images.flags.writeable = True",
         "plugin_calls",
     ),
     Variant(

@@ -138,11 +138,11 @@ def test_a_client_is_taken_and_left_open(make: Any, folder: Path, cluster: Clust
 
 
 OTHER = """
-import corruptset.generate.work.environment as environment, corruptset.generate.work.dask_tasks as tasks, pathlib
+import corruptset.generate.work.environment as environment, corruptset.generate.work.dask_tasks as tasks
 release = environment.version
 environment.environment.cache_clear()
 environment.version = lambda name: "0.0.1" if name == "corruptset" else release(name)
-tasks.kernel_folder = lambda: pathlib.Path("/kernels/0000")
+tasks.sources_digest = lambda: "0000"
 """
 
 
