@@ -100,14 +100,13 @@ def read_entries(given: Iterable[str | Path | Scores], *, any_data: bool = False
         except ScoreError as e:
             problems.append(str(e).replace("\n", "\n  "))
     # a model is called with its data set and condition where these are not the same for all
-    of_several = any_data and len({e.scores.digest for e in entries} - {PRINTED}) > 1
-    conditions = len({e.scores.condition for e in entries}) > 1
-    for place, e in enumerate(entries):
-        more = [f"{e.scores.name}, {_short(e)}"] * of_several + [e.scores.condition or "all images"] * conditions
-        entries[place] = replace(e, label=f"{e.label} ({'; '.join(more)})") if more else e
+    of_several = any_data and len({own.scores.digest for own in entries} - {PRINTED}) > 1
+    conditions = len({own.scores.condition for own in entries}) > 1
     files: dict[str, list[str]] = {}
-    for e in entries:
-        files.setdefault(e.label, []).append(e.file)
+    for place, own in enumerate(entries):
+        more = [f"{own.scores.name}, {_short(own)}"] * of_several + [own.scores.condition or "all images"] * conditions
+        entries[place] = replace(own, label=f"{own.label} ({'; '.join(more)})") if more else own
+        files.setdefault(entries[place].label, []).append(own.file)
     problems += [
         f"the model {label!r} is there {len(named)} times ({', '.join(named)}): name each in its predictions.json, and score it again"
         for label, named in files.items()
