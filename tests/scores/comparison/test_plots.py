@@ -164,6 +164,12 @@ def test_a_png_has_the_colours_of_its_shapes():
     assert (pixels[100:190, 104:124] < 128).any()
 
 
+def test_a_large_figure_has_fewer_pixels_a_unit():
+    with Image.open(io.BytesIO(png(Figure(8000, 4000, [Shape("name", ((10, 10),), text="x")])))) as picture:
+        assert picture.size[0] == pytest.approx(2 * picture.size[1], abs=2)
+        assert picture.size[0] * picture.size[1] <= 16_100_000
+
+
 def test_long_names_keep_both_ends():
     name = "a_very_long_name_of_a_network.augmented_in1k_seed7"
     assert short(name).startswith("a_very_long")
