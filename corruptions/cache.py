@@ -1,9 +1,4 @@
-"""Where compiled kernels are kept between runs.
-
-Numba's own cache watches only the file that defines a function, so a callee edited in another file leaves stale
-machine code behind; it needs a writable site-packages or a HOME; its files survive an uninstall, and no other
-installation finds them. So everything is kept outside the package, in a folder named by the sources that made it.
-"""
+"""Where compiled kernels, and everything else that can be made again, are kept between runs: outside the package."""
 
 from __future__ import annotations
 
@@ -20,6 +15,7 @@ from pathlib import Path
 
 import platformdirs
 
+KERNEL_SUFFIX = ".kernel"
 _KERNEL_ROOMS = ("corruptions", "generate/pixels")
 """Folders of the package that hold kernels."""
 
@@ -51,7 +47,7 @@ def cache_root() -> Path:
     # Workers use the same folder, and only its maker removes it.
     os.environ["CORRUPTSET_CACHE"] = str(private)
     atexit.register(_remove_if_mine, private, os.getpid())
-    compiled = f"kernels/{_kernels()}"
+    compiled = f"kernels/{_compiler()}"
     for path in candidates:
         with contextlib.suppress(OSError):  # what is not there is made again
             shutil.copytree(path / compiled, private / compiled, copy_function=os.symlink, dirs_exist_ok=True)
@@ -67,6 +63,7 @@ def keep_file(path: Path, content: bytes) -> None:
     """Put a whole file into a folder, or none: a full or read-only disk costs the time of making it again, nothing else."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             temporary.write_bytes(content)
             os.replace(temporary, path)
@@ -76,22 +73,18 @@ def keep_file(path: Path, content: bytes) -> None:
 
 @functools.cache
 def kernel_folder() -> Path:
-    """Return the folder of compiled kernels, named by the sha256 of all their sources and the compiler's versions."""
-    return cache_root() / "kernels" / _kernels()
+    """Return the folder of compiled kernels, named by the releases of what compiles them; their files name their own sources."""
+    return cache_root() / "kernels" / _compiler()
+
+
+def _compiler() -> str:
+    return "-".join(f"{name}{version(name)}" for name in ("numba", "llvmlite", "numpy"))
 
 
 @functools.cache
-def add_on_folder(package: Path) -> Path:
-    """Return the folder of an add-on's kernels, which may call ours: within ours, named by the sources beside them."""
-    digest = hashlib.sha256()
-    for source in sorted(package.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return kernel_folder() / f"{package.name}-{digest.hexdigest()[:32]}"
-
-
-def _kernels() -> str:
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256("".join(f"{name} {version(name)}\n" for name in ("numba", "llvmlite", "numpy")).encode())
+def sources_digest() -> str:
+    """Return a hash of the text of all files that hold kernels: whether two processes have the same ones."""
+    package, digest = Path(__file__).parents[1], hashlib.sha256(_compiler().encode())
     sources = [path for room in _KERNEL_ROOMS for path in (package / room).rglob("*.py")]
     for source in sorted(sources, key=lambda p: p.relative_to(package).as_posix()):
         digest.update(source.relative_to(package).as_posix().encode() + b"\0" + source.read_bytes() + b"\0")

@@ -1,21 +1,23 @@
-"""Calibrations and ladders: which parameters a severity means, and a level; read from the TOML files of tables/."""
+"""Calibrations and ladders: which parameters a severity means, and a level; read from the TOML files of tables/ or a user's own."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import ParameterError, RecipeError, suggest
+from ..errors import ParameterError, RecipeError, mistakes, suggest
 from ..files import read_text, reason
+from ..toml import parse_toml
 from .add_ons import installed_files, where_to_get
-from .fractional import row_between, severity_number
-from .registry import PLUGIN, corruption_names, family_of, get_corruption
-from .rows import Row, TableFile
+from .registry import PLUGIN, corruption_names, family_of, get_corruption, is_corruption
+from .rows import Row, row_between, severity_number
+
+T = TypeVar("T")
 
 SHIPPED = ("imagenet", "inception", "tiny", "cifar", "mnist")
 SEVERITIES = (1, 2, 3, 4, 5)
@@ -91,46 +93,109 @@ def shipped(name: str) -> Calibration:
             raise ParameterError(f"There is no calibration {name!r}.{hint}")
         return parse_table(more[name].read_text(encoding="utf-8"), f"The installed table {name}.toml")
     file = files(__package__) / "tables" / f"{name}.toml"
-    table = _table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml")
-    return Calibration(table.head["name"], table.head["side"], _WithPlugins(name, table))
+    table = _table(file.read_text(encoding="utf-8"), f"The shipped table {name}.toml", beside=name)
+    return Calibration(table.head["name"], table.head["side"], table)
 
 
-class _WithPlugins(Mapping[str, Mapping[int, Row]]):
-    """The rows of a shipped calibration, and those that plugins bring for it."""
+class TableFile(Mapping[str, T]):
+    """A TOML file of rows: corruption -> what `read` makes of its entries.
 
-    def __init__(self, name: str, rows: Mapping[str, Mapping[int, Row]]) -> None:
-        self._name, self._rows = name, rows
+    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other corruption. `where`
+    is what errors call the file; `head` are the keys beside ``[sources]`` that are no corruptions; `beside` is the calibration whose rows
+    plugins may bring.
+    """
 
-    def __getitem__(self, corruption: str) -> Mapping[int, Row]:
-        if corruption in self._rows or (table := self._brought(corruption)) is None:
-            return self._rows[corruption]
-        return table[corruption]
+    def __init__(
+        self, text: str, where: str, read: Callable[[TableFile[T], str], T], *, head: Collection[str] = (), beside: str | None = None
+    ) -> None:
+        self.entries = parse_toml(text, where)
+        self.head = {key: self.entries.pop(key, None) for key in head}
+        sources = self.entries.pop("sources", {})
+        self._has_sources = isinstance(sources, dict) and all(isinstance(citation, str) for citation in sources.values())
+        self.sources: Mapping[str, str] = sources if self._has_sources else {}
+        self.problems: list[str] = []
+        self._where, self._read, self._beside = where, read, beside
+        self._rows: dict[str, T] = {}
+
+    def __getitem__(self, corruption: str) -> T:
+        if corruption not in self.entries:
+            rows: T = _brought(corruption, self._beside)[corruption]
+            return rows
+        if corruption not in self._rows:
+            rows = self._read(self, corruption)
+            self._raise_problems()
+            self._rows[corruption] = rows
+        return self._rows[corruption]
 
     def __contains__(self, corruption: object) -> bool:
-        return corruption in self._rows or (isinstance(corruption, str) and self._brought(corruption) is not None)
+        return corruption in self.entries or (isinstance(corruption, str) and corruption in _brought(corruption, self._beside))
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._rows
-        yield from (name for name in corruption_names() if name not in self._rows and self._brought(name) is not None)
+        yield from self.entries
+        yield from (name for name in corruption_names() if name not in self.entries and name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _brought(self, corruption: str) -> TableFile[Mapping[int, Row]] | None:
-        if family_of(corruption) != PLUGIN:
-            return None
-        table = _plugin_table(corruption, self._name)
-        return table if table is not None and corruption in table else None
+    def check(self) -> None:
+        """Raise `RecipeError` with all mistakes of the file, where there are some."""
+        if not self._has_sources:
+            self.problems.append("[sources] should map short names to citations")
+        for corruption in self.entries:
+            if is_corruption(corruption):
+                self._read(self, corruption)
+            else:
+                self.add_problem(f"there is no such corruption.{suggest(corruption, corruption_names())}", corruption)
+        self._raise_problems()
+
+    def add_problem(self, problem: str, corruption: str, number: int | None = None) -> None:
+        """Note a problem with a corruption or one of its rows: ``[[fog]] row 1: ...``."""
+        header = f"[[{corruption}]]" if isinstance(self.entries[corruption], list) else f"[{corruption}]"
+        row = f" row {number}" if number is not None else ""
+        self.problems.append(f"{header}{row}: {problem}")
+
+    def row(self, corruption: str, entry: Mapping[str, Any], number: int | None = None) -> Row:
+        """Return an entry as a row, and note every problem with it."""
+        declared = get_corruption(corruption)
+        known = {p.name: p for p in declared.parameters}
+        source = entry.get("source")
+        if not isinstance(source, str) or source not in self.sources:
+            near = suggest(source, self.sources) if isinstance(source, str) else ""
+            names = ", ".join(self.sources) or "(none)"
+            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number)
+        for key in entry:
+            if key not in known and key not in ("severity", "source"):
+                problem = f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}"
+                self.add_problem(problem, corruption, number)
+        values = {}
+        for name, parameter in known.items():
+            if name not in entry:
+                if not parameter.option:
+                    self.add_problem(f"{name!r} is missing", corruption, number)
+                continue
+            try:
+                values[name] = parameter.checked(entry[name], corruption)
+            except ParameterError as e:
+                self.add_problem(str(e), corruption, number)
+        return Row(declared.without_defaults(values), self.sources.get(source, "") if isinstance(source, str) else "")
+
+    def _raise_problems(self) -> None:
+        problems, self.problems = self.problems, []
+        if problems:
+            raise RecipeError(mistakes(self._where, problems))
+
+
+def _brought(corruption: str, calibration: str | None) -> Any:
+    """Return the table in which a plugin's corruption stands; nothing for corruptset's own, and where there is no calibration."""
+    return {} if calibration is None or family_of(corruption) != PLUGIN else _plugin_table(corruption, calibration)
 
 
 @functools.cache
-def _plugin_table(corruption: str, calibration: str) -> TableFile[Mapping[int, Row]] | None:
-    """Return the table that a plugin has for a calibration; None where it has none."""
+def _plugin_table(corruption: str, calibration: str) -> Any:
+    """Return the table that a plugin has for a calibration; nothing where it has none."""
     declared = get_corruption(corruption)
     path = Path(str(sys.modules[declared.module].__file__)).parent / declared.tables / f"{calibration}.toml"
-    if not path.is_file():
-        return None
-    return _table(read_text(path), str(path))
+    return _table(read_text(path), str(path)) if path.is_file() else {}
 
 
 def calibrations_of(corruption: str) -> list[str]:
@@ -191,8 +256,8 @@ def parse_table(text: str, where: str) -> Calibration:
     return Calibration(name, side, table)
 
 
-def _table(text: str, where: str) -> TableFile[Mapping[int, Row]]:
-    return TableFile(text, where, _rows_by_severity, head=("name", "side"))
+def _table(text: str, where: str, beside: str | None = None) -> TableFile[Mapping[int, Row]]:
+    return TableFile(text, where, _rows_by_severity, head=("name", "side"), beside=beside)
 
 
 def _rows_by_severity(table: TableFile[Mapping[int, Row]], corruption: str) -> dict[int, Row]:

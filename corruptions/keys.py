@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
@@ -24,17 +25,22 @@ class Keys(NamedTuple):
     stage: np.uint64
     samples: NDArray[np.uint64]
 
-    def uniforms(self, *shape: int, stream: int = 0) -> NDArray[np.float64]:
-        """Return numbers on [0, 1), (N, *shape), for functions that are not compiled: each image has its own, whatever the batch.
+    def uniforms(self, *shape: int, stream: int = 0, low: float = 0.0, high: float = 1.0) -> NDArray[np.float64]:
+        """Return numbers on [low, high), (N, *shape): each image has its own, whatever the batch.
 
         Another `stream`, 0 .. 2**32 - 1, has other numbers.
         """
-        from .random.philox import fill_uniforms
+        from .random.philox import uniform_rows
 
-        out = np.empty((len(self.samples), *shape))
-        for row, sample in zip(out.reshape(len(out), -1), self.samples, strict=True):
-            fill_uniforms(row, self.stage, sample, np.int64(stream), 0.0, 1.0)
-        return out
+        drawn: NDArray[np.float64] = uniform_rows(*self, np.int64(stream), float(low), float(high), math.prod(shape))
+        return drawn.reshape(-1, *shape)
+
+    def whole_numbers(self, *counts: int, stream: int | np.uint32 = 0) -> NDArray[np.int64]:
+        """Return whole numbers, (N, K): column k is uniform on 0 .. counts[k] - 1, and comes from word k of the stream."""
+        from .random.philox import whole_numbers
+
+        drawn: NDArray[np.int64] = whole_numbers(*self, np.int64(stream), np.array(counts))
+        return drawn
 
     def normals(self, *shape: int, stream: int = 0) -> NDArray[np.float32]:
         """Return standard normals, (N, *shape), as `uniforms` does; of one stream take either these or those."""

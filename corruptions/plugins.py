@@ -16,19 +16,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from .. import foreign
-from ..errors import CorruptsetWarning, PluginError, suggest
+from ..errors import CorruptsetError, CorruptsetWarning, PluginError, suggest
 from ..files import NUL
 from ..foreign import Foreign, described
 from . import registry
 from .add_ons import installed
 from .keys import Keys
-from .registry import PLUGIN, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption, given_array, given_scalar
+from .registry import PLUGIN, Corruption, Draw, Gradual, Images, Parameter, choice, corruption, get_corruption
 
-__all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice", "corruption", "given_array", "given_scalar", "load_plugin"]
+__all__ = ["Draw", "Gradual", "Images", "Keys", "Parameter", "Plugin", "choice", "corruption", "load_plugin"]
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,9 @@ def load_plugin(name: str | Path) -> Plugin:
     else:
         place = installed("corruptions")[name].module if name in installed("corruptions") else str(name)
         module = _of_name(place)
-    plugin = Plugin(module.__name__, None if by_path else _version(module), _source_hash(module), place)
-    if by_path or plugin.version is None:
-        own = getattr(module, "__version__", None)
-        plugin = Plugin(plugin.module, str(own) if own is not None else None, plugin.sha256, place)
+    own = getattr(module, "__version__", None)
+    version = (None if by_path else _version(module)) or (None if own is None else str(own))
+    plugin = Plugin(module.__name__, version, _source_hash(module), place)
     before = _loaded.setdefault(plugin.module, plugin)
     if before.sha256 != plugin.sha256:
         raise PluginError(f"The plugin {plugin.module} has changed since it was loaded: start a new process to use its new source.")
@@ -229,3 +230,50 @@ def _source_hash(module: ModuleType) -> str:
     for path in sorted(folder.rglob("*.py"), key=lambda p: p.relative_to(folder).as_posix()):
         digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return f"sha256:{digest.hexdigest()}"
+
+
+def called(corruption: Corruption, images: Images, keys: Keys, **given: Any) -> Images:
+    """Return what a plugin's function makes of a batch (N, H, W, C), which it cannot change; what it returns is looked at.
+
+    Raises
+    ------
+    PluginError
+        It raises, or returns something else than images.
+    """
+    images.flags.writeable = False
+    try:
+        with Foreign(f"The plugin {corruption.module}: {corruption.name}"):
+            made = corruption.function(images, keys, **given)
+            fault = fault_of(made, images, keeps_shape=corruption.keeps_shape)
+        cause = None
+    except CorruptsetError:
+        raise
+    except Exception as e:
+        fault, cause = f"raised {described(e)}{where_raised(e.__traceback__, corruption.module)}", e
+        fault += "; it must leave its input as it is, and work on a copy" * ("read-only" in str(e))
+    if not fault:
+        return np.array(made, order="C")  # never its input, nor an array that it keeps
+    raise PluginError(f"The plugin {corruption.module}: {corruption.name} {fault}") from cause
+
+
+def fault_of(made: Any, images: Images, *, keeps_shape: bool = True) -> str:
+    """Return what is wrong with what a corruption made of a batch, or an empty string."""
+    if not isinstance(made, np.ndarray) or made.dtype != np.uint8:
+        what = f"an array of {made.dtype}" if isinstance(made, np.ndarray) else f"a {type(made).__name__}"
+        unset = int(np.isnan(made).sum()) if isinstance(made, np.ndarray) and made.dtype.kind == "f" else 0
+        return f"returned {what}{f' with {unset} values that are NaN' * bool(unset)}; expected an array of uint8"
+    fits = made.ndim == 4 and (len(made), made.shape[3]) == (len(images), images.shape[3]) and min(made.shape[1:3]) >= 8
+    if not (made.shape == images.shape if keeps_shape else fits):
+        expected = images.shape if keeps_shape else f"({len(images)}, height, width, {images.shape[3]}) of at least 8x8"
+        return f"returned the shape {made.shape}; expected {expected}"
+    return ""
+
+
+def where_raised(trace: TracebackType | None, module: str) -> str:
+    """Return the last line of a plugin's own that a traceback goes through: `` (mine.py, line 12)``."""
+    file = Path(str(getattr(sys.modules.get(module), "__file__", None)))
+    package = file.parent if (file.parent / "__init__.py").is_file() else None
+    own = [
+        f for f in traceback.extract_tb(trace) if Path(f.filename) == file or (package is not None and package in Path(f.filename).parents)
+    ]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..documentation import docstring
 from ..errors import ParameterError, PluginError, UnknownCorruption, suggest
 from .add_ons import where_to_get
-from .docstrings import full_docstring
 from .keys import Keys
 
 Images = NDArray[np.uint8]
@@ -27,6 +27,9 @@ FAMILIES = ("noise", "blur", "weather", "digital", "shape", "gradual", "adversar
 corruptions is first asked for: a build uses some, and a worker that begins just one."""
 PLUGIN = "plugin"
 """The family of corruptions in other people's modules (`plugins`)."""
+
+_AT_A_TIME = 1 << 18  # values that a portion of a batch holds: they stay in the second-level cache
+_CHUNK_BYTES = 4 << 20  # pixels that a plugin is given at once: what numpy makes of them on the way takes ten times as much and more
 
 MOST = 2**53
 """Magnitude of a whole number that can be given: what JSON and doubles hold exactly."""
@@ -84,61 +87,69 @@ def choice(name: str, choices: tuple[str, ...], about: str, *, shapes_draws: boo
     return Parameter(name, str, choices=choices, default=choices[0], option=True, shapes_draws=shapes_draws, about=about)
 
 
+Given = Mapping[str, Any]
+"""The parameters of a call, scaled; of a gradual degradation the `level`, too."""
+
+
+def _one_number(shape: Shape, parameters: Given) -> tuple[int, ...]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Draw:
-    """Something that a corruption draws at random and that can be given instead."""
+    """Something that a corruption draws at random, and that a caller may give instead: the function gets it for each image.
+
+    A given one serves every image. Of a gradual degradation its first axis are the levels.
+    """
 
     name: str
     about: str
-    check: Callable[[Any, Shape, Mapping[str, Any]], Any]
-    """(value, (H, W, C), scaled parameters) -> the value as the function takes it; a ValueError says what was expected."""
-    drawn: Callable[[Keys], NDArray[Any]] | None = None
-    """What is drawn where nothing is given, a row an image, for people to see; None where that says little, or needs more than keys."""
+    drawn: Callable[[Keys, Shape, Given], NDArray[Any]] | None = None
+    """(keys, (H, W, C), parameters) -> what is drawn, a row an image, as `dtype`. None: the function draws by itself, from its keys, where
+    it gets an array of no size."""
+    size: Callable[[Shape, Given], tuple[int, ...]] | None = _one_number
+    """((H, W, C), parameters) -> the shape of a given one; None where `check` says what fits."""
+    dtype: Any = np.float64
+    low: float | None = None
+    high: float | None = None
+    check: Callable[[NDArray[Any], Shape, Given], NDArray[Any]] | None = None
+    """(a given array, (H, W, C), parameters) -> the array that takes the place of a drawn row; a ValueError says what was expected."""
 
-    def checked(self, value: Any, shape: Shape, parameters: Mapping[str, Any], corruption: str) -> Any:
+    @property
+    def is_number(self) -> bool:
+        """Whether it is one number an image."""
+        return self.size is _one_number
+
+    def checked(self, value: Any, shape: Shape, parameters: Given, corruption: str) -> NDArray[Any]:
+        """Return a given value as the function takes it, or raise `ParameterError`."""
         try:
-            return self.check(value, shape, parameters)
+            array = np.asarray(value)
+            want = self.size(shape, parameters) if self.size is not None else array.shape
+            if array.shape != want:
+                raise ValueError(f"got shape {array.shape}, expected {want or 'one finite number'}")
+            whole = np.dtype(self.dtype).kind in "iu"
+            if array.dtype.kind not in ("iu" if whole else "iuf"):
+                raise ValueError(f"got dtype {array.dtype}, expected {'whole numbers' if whole else np.dtype(self.dtype)}")
+            if not np.isfinite(array).all():
+                raise ValueError("got values that are not finite")
+            beyond = array.size and (
+                (self.low is not None and array.min() < self.low) or (self.high is not None and array.max() > self.high)
+            )
+            if beyond:
+                raise ValueError(f"got values from {array.min()} to {array.max()}, expected {self.low} to {self.high}")
+            array = np.array(array, dtype=self.dtype, order="C")
+            return array if self.check is None else self.check(array, shape, parameters)
         except (ValueError, TypeError) as e:
             raise ParameterError(f"{corruption}: the given {self.name!r} does not fit: {e} ({self.about}).") from None
 
-
-def given_scalar(low: float | None = None, high: float | None = None) -> Callable[[Any, Shape, Mapping[str, Any]], float]:
-    """A draw that is one finite number, within bounds where they are given."""
-
-    def check(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> float:
-        array = np.asarray(value)
-        if array.shape != () or array.dtype.kind not in "iuf" or not np.isfinite(array):
-            raise ValueError(f"got {value!r}, expected one finite number")
-        number = float(array)
-        if (low is not None and number < low) or (high is not None and number > high):
-            raise ValueError(f"got {number:g}, expected a number from {low} to {high}")
-        return number
-
-    return check
-
-
-def given_array(
-    shape_of: Callable[[Shape, Mapping[str, Any]], tuple[int, ...]],
-    dtype: Any,
-    low: float | None = None,
-    high: float | None = None,
-) -> Callable[[Any, Shape, Mapping[str, Any]], NDArray[Any]]:
-    """A draw that is an array of a shape that follows from the image's; it is cast to `dtype`."""
-
-    def check(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[Any]:
-        array = np.asarray(value)
-        want = shape_of(shape, parameters)
-        if array.shape != want:
-            raise ValueError(f"got shape {array.shape}, expected {want}")
-        if array.dtype.kind not in ("iu" if np.dtype(dtype).kind in "iu" else "iuf"):
-            raise ValueError(f"got dtype {array.dtype}, expected {np.dtype(dtype)}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError("got values that are not finite")
-        if array.size and ((low is not None and array.min() < low) or (high is not None and array.max() > high)):
-            raise ValueError(f"got values from {array.min()} to {array.max()}, expected {low} to {high}")
-        return np.array(array, dtype=dtype, order="C")
-
-    return check
+    def rows(self, given: NDArray[Any] | None, keys: Keys, shape: Shape, parameters: Given) -> NDArray[Any]:
+        """Return what the function gets: a row for each image, drawn or given."""
+        count = len(keys.samples)
+        if given is not None:
+            return np.repeat((given[parameters["level"] - 1] if "level" in parameters else given)[None], count, axis=0)
+        if self.drawn is not None:
+            return self.drawn(keys, shape, parameters)
+        return np.empty((count, *(0 for _ in self.size(shape, parameters))) if self.size is not None else count, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -161,7 +172,7 @@ class Gradual:
 class Declaration:
     """What a corruption is, beside its name, its family and its function: the arguments of the decorator."""
 
-    revision: int
+    revision: int = 1
     """Bumped whenever output bytes change."""
     reference: str
     """Where the definition comes from: author, year, title."""
@@ -179,6 +190,9 @@ class Declaration:
     """For a corruption with levels in place of severities; its function takes ``level`` too."""
     keeps_shape: bool = True
     """False where images come out in another height and width."""
+    held: int = 0
+    """Values that an image holds for each of its pixels on the way, for a batch to come in portions whose values fit into the processor's
+    cache; 0 where it may come whole."""
     tables: str = "tables"
     """Of a plugin: the folder of its tables, beside the function's file: ``<calibration>.toml``, in the form of the shipped ones."""
 
@@ -203,10 +217,10 @@ class Declaration:
 
 
 class corruption(Declaration):
-    """Register a function ``f(images, keys, *, columns..., options=..., draws=None, resources=None)`` under its name.
+    """Register a function ``f(images, keys, *, columns..., options=..., draws..., resources=None)`` under its name.
 
-    The family is the folder of the function's module, or ``plugin`` outside of the package. The docstring gets the sections that follow
-    from the declaration (`docstrings.full_docstring`).
+    The family is the folder of the function's module, or ``plugin`` outside of the package. What the declaration says of parameters and
+    draws, and its reference, need not stand in the docstring.
 
     Examples
     --------
@@ -222,7 +236,7 @@ class corruption(Declaration):
         registered = Corruption(**vars(self), name=function.__name__, family=family, function=function)
         if not shipped:
             _refuse_name(registered)
-        function.__doc__ = full_docstring(registered)
+        function.__doc__ = docstring(function)  # also under python -OO
         _registered[registered.name] = registered
         return function
 
@@ -260,12 +274,31 @@ class Corruption(Declaration):
         `params` are every column and the options that are not at their default, after scaling; `given` are checked draws and
         resources that take the place of the drawn or default ones.
         """
-        keys = Keys(np.uint64(stage_key), sample_keys)
+        shape, values = images.shape[1:], {**params, **given}
+        call: Callable[..., Images] = self.function
+        at_a_time = _AT_A_TIME // (self.held * shape[0] * shape[1]) if self.held else len(images)
         if self.family == PLUGIN:
-            from .plugin_calls import call_in_chunks
+            from .plugins import called
 
-            return call_in_chunks(self, images, keys, {**params, **given})
-        return self.function(images, keys, **params, **given)
+            call, at_a_time = functools.partial(called, self), _CHUNK_BYTES // images[0].size
+
+        def made(part: slice) -> Images:
+            keys = Keys(np.uint64(stage_key), sample_keys[part])
+            own = {draw.name: draw.rows(given.get(draw.name), keys, shape, values) for draw in self.draws}
+            labels = {"labels": given["labels"][part]} if "labels" in given else {}
+            try:
+                return call(images[part], keys, **{**values, **own, **labels})
+            except PluginError as e:
+                count = len(keys.samples)
+                if count == 1:
+                    raise PluginError(str(e), part.start) from e.__cause__
+                for at in range(part.start, part.start + count):  # the image that it fails on is found by itself
+                    made(slice(at, at + 1))
+                raise PluginError(f"{e} on a batch of {count} images, though on none alone") from e.__cause__
+
+        step = max(at_a_time, 1)
+        parts = [made(slice(at, at + step)) for at in range(0, len(images), step)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 _registered: dict[str, Corruption] = {}

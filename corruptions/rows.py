@@ -1,16 +1,19 @@
-"""Rows of parameter tables, read from TOML: what a severity, or a ladder, means."""
+"""Rows of parameters: what a severity means, a whole one or one between two rows.
+
+Between them columns are interpolated linearly, below severity 1 from a row for severity 0: Press, Schneider, Kümmerer & Bethge 2023, RDumb:
+A simple approach that questions our progress in continual test-time adaptation, NeurIPS; released generator (oripress/CCC).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
-from ..errors import ParameterError, RecipeError, mistakes, suggest
-from ..toml import parse_toml
-from .registry import corruption_names, get_corruption, is_corruption
-
-T = TypeVar("T")
+from ..errors import ParameterError
+from .registry import Corruption
 
 
 @dataclass(frozen=True)
@@ -21,84 +24,110 @@ class Row:
     source: str
 
 
-class TableFile(Mapping[str, T]):
-    """A TOML file of rows: corruption -> what `read` makes of its entries.
+ZERO: Mapping[str, Mapping[str, float]] = {
+    "gaussian_noise": {"sigma": 0.0},
+    "impulse_noise": {"amount": 0.0},
+    "speckle_noise": {"sigma": 0.0},
+    "defocus_blur": {"radius": 0.0, "alias_sigma": 0.0},
+    "glass_blur": {"sigma": 0.0, "max_delta": 0, "iterations": 0},
+    "motion_blur": {"radius": 0.0, "sigma": 0.0},
+    "zoom_blur": {"stop": 1.0},
+    "gaussian_blur": {"sigma": 0.0},
+    "snow": {"threshold": 1.0, "mix": 1.0},
+    "frost": {"image_weight": 1.0, "frost_weight": 0.0},
+    "fog": {"weight": 0.0},
+    "brightness": {"shift": 0.0},
+    "spatter": {"intensity": 0.0},
+    "contrast": {"factor": 1.0},
+    "elastic_transform": {"alpha": 0.0, "affine": 0.0},
+    "pixelate": {"fraction": 1.0},
+    "jpeg_compression": {"quality": 85},
+    "saturate": {"gain": 1.0, "shift": 0.0},
+    "shot_noise": {},
+}
+"""The columns of severity 0 that differ from those of severity 1. For the fifteen these are the released rows; for the extra four the
+values at which nothing changes. (The photons of shot noise have no end there: their inverse is 0.)"""
+ZERO_OF: Mapping[tuple[str, str], Mapping[str, float]] = {("imagenet", "elastic_transform"): {"sigma": 999.0}}
+"""Calibration, corruption -> what its row for severity 0 has besides, as released."""
+INVERSE = frozenset({"photons"})
+"""Columns whose inverse is interpolated."""
 
-    The entries of a corruption are read when they are first asked for, so that a mistake in them breaks no other corruption. `where`
-    is what errors call the file; `head` are the keys beside ``[sources]`` that are no corruptions.
+
+def severity_number(severity: Any) -> int | float | None:
+    """Return a severity as a whole number or a fraction of at most two decimals; None where it is neither.
+
+    Examples
+    --------
+    >>> severity_number(3), severity_number(2.0), severity_number(2.25), severity_number(0.1 + 0.2), severity_number(2.125)
+    (3, 2, 2.25, 0.3, None)
     """
+    if isinstance(severity, bool) or not (hasattr(severity, "__index__") or hasattr(severity, "as_integer_ratio")):
+        return None
+    try:
+        hundredths = round(float(severity) * 100)
+    except (OverflowError, ValueError):
+        return None
+    if abs(float(severity) * 100 - hundredths) > 1e-4:
+        return None
+    return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100
 
-    def __init__(self, text: str, where: str, read: Callable[[TableFile[T], str], T], *, head: Collection[str] = ()) -> None:
-        self.entries = parse_toml(text, where)
-        self.head = {key: self.entries.pop(key, None) for key in head}
-        sources = self.entries.pop("sources", {})
-        self._has_sources = isinstance(sources, dict) and all(isinstance(citation, str) for citation in sources.values())
-        self.sources: Mapping[str, str] = sources if self._has_sources else {}
-        self.problems: list[str] = []
-        self._where, self._read = where, read
-        self._rows: dict[str, T] = {}
 
-    def __getitem__(self, corruption: str) -> T:
-        if corruption not in self.entries:
-            raise KeyError(corruption)
-        if corruption not in self._rows:
-            rows = self._read(self, corruption)
-            self._raise_problems()
-            self._rows[corruption] = rows
-        return self._rows[corruption]
+def severity_text(severity: float) -> str:
+    """Return a severity as it stands in a set id.
 
-    def __contains__(self, corruption: object) -> bool:
-        return corruption in self.entries
+    Examples
+    --------
+    >>> severity_text(3), severity_text(2.25), severity_text(0.5)
+    ('3', '2p25', '0p5')
+    """
+    return f"{severity:g}".replace(".", "p")
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
 
-    def __len__(self) -> int:
-        return len(self.entries)
+def row_between(declared: Corruption, rows: Mapping[int, Row], severity: float | Fraction, calibration: str) -> Row:
+    """Return the row of a severity that is not whole; above the last row, the line through the last two goes on.
 
-    def check(self) -> None:
-        """Raise `RecipeError` with all mistakes of the file, where there are some."""
-        if not self._has_sources:
-            self.problems.append("[sources] should map short names to citations")
-        for corruption in self.entries:
-            if is_corruption(corruption):
-                self._read(self, corruption)
-            else:
-                self.add_problem(f"there is no such corruption.{suggest(corruption, corruption_names())}", corruption)
-        self._raise_problems()
+    Values are computed exactly from the rows' decimals and rounded once: to a double, or where they are counts to a whole number (half
+    to even). What is outside of what the corruption takes becomes the nearest that it takes.
 
-    def add_problem(self, problem: str, corruption: str, number: int | None = None) -> None:
-        """Note a problem with a corruption or one of its rows: ``[[fog]] row 1: ...``."""
-        header = f"[[{corruption}]]" if isinstance(self.entries[corruption], list) else f"[{corruption}]"
-        row = f" row {number}" if number is not None else ""
-        self.problems.append(f"{header}{row}: {problem}")
+    Parameters
+    ----------
+    declared : Corruption
+    rows : mapping
+        Severity -> row.
+    severity : float or Fraction
+        Above 0.
+    calibration : str
+        The table's name.
 
-    def row(self, corruption: str, entry: Mapping[str, Any], number: int | None = None) -> Row:
-        """Return an entry as a row, and note every problem with it."""
-        declared = get_corruption(corruption)
-        known = {p.name: p for p in declared.parameters}
-        source = entry.get("source")
-        if not isinstance(source, str) or source not in self.sources:
-            near = suggest(source, self.sources) if isinstance(source, str) else ""
-            names = ", ".join(self.sources) or "(none)"
-            self.add_problem(f"source is {source!r}; expected one of the names in [sources]: {names}.{near}", corruption, number)
-        for key in entry:
-            if key not in known and key not in ("severity", "source"):
-                problem = f"unknown parameter {key!r}.{suggest(key, known)} Expected: {', '.join(known)}"
-                self.add_problem(problem, corruption, number)
-        values = {}
-        for name, parameter in known.items():
-            if name not in entry:
-                if not parameter.option:
-                    self.add_problem(f"{name!r} is missing", corruption, number)
-                continue
-            try:
-                values[name] = parameter.checked(entry[name], corruption)
-            except ParameterError as e:
-                self.add_problem(str(e), corruption, number)
-        return Row(declared.without_defaults(values), self.sources.get(source, "") if isinstance(source, str) else "")
+    Raises
+    ------
+    ParameterError
+        A row that it would lie between is missing.
+    """
+    at = severity if isinstance(severity, Fraction) else _exact(severity)
+    below = min(int(at), max(rows) - 1)
+    zero = ZERO.get(declared.name) if below == 0 else None
+    missing = [str(s) for s in (below, below + 1) if s not in rows and not (s == 0 and zero is not None)]
+    if missing:
+        raise ParameterError(
+            f"{declared.name}: severity {float(at):g} lies between {below} and {below + 1}, and there is no row for severity "
+            f"{' and '.join(missing)} in calibration {calibration!r}. Give a whole severity, or the parameters."
+        )
+    high = rows[below + 1].parameters
+    low = rows[below].parameters if zero is None else {**high, **zero, **ZERO_OF.get((calibration, declared.name), {})}
+    values: dict[str, Any] = {name: value for name, value in high.items() if name not in {p.name for p in declared.columns}}
+    if any(low.get(name) != value for name, value in values.items()) or len(low) != len(high):
+        raise ParameterError(f"{declared.name}: the rows {below} and {below + 1} of calibration {calibration!r} differ in their options.")
+    for p in declared.columns:
+        ends = [_exact(row[p.name]) for row in (low, high)]
+        if p.name in INVERSE:
+            ends = [Fraction(0) if below == 0 else 1 / ends[0], 1 / ends[1]]
+        value = ends[0] + (at - below) * (ends[1] - ends[0])
+        value = max(1 / value if p.name in INVERSE else value, _exact(p.low if p.low is not None else value))
+        value = min(value, _exact(p.high if p.high is not None else value))
+        values[p.name] = round(value) if p.kind is int else float(value)
+    return Row(values, f"{rows[below + 1].source}; between severities {below} and {below + 1} linearly (Press et al. 2023, RDumb)")
 
-    def _raise_problems(self) -> None:
-        problems, self.problems = self.problems, []
-        if problems:
-            raise RecipeError(mistakes(self._where, problems))
+
+def _exact(value: float | Fraction) -> Fraction:
+    return value if isinstance(value, Fraction) else Fraction(Decimal(repr(value)))

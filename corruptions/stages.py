@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..errors import ImageError, ParameterError, UnknownCorruption, suggest
 from .calibrations import Calibration, calibrations_of
-from .fractional import severity_number, severity_text
 from .image_mistakes import no_array, no_image
 from .keys import stage_key
 from .registry import Corruption, Images, corruption_names, get_corruption
+from .rows import severity_number, severity_text
 
 Scale = Literal["none", "side"]
 Coupling = Literal["independent", "severity"]

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from ..corruptions.calibrations import calibrations_of, get_calibration
 from ..corruptions.keys import sample_keys
-from ..corruptions.plugin_calls import fault_of
-from ..corruptions.plugins import load_plugins, plugins_of
+from ..corruptions.plugins import fault_of, load_plugins, plugins_of
 from ..corruptions.registry import PLUGIN, Corruption, Images, Parameter, get_corruption
 from ..corruptions.stages import Stage, apply_stage, chain_keys, check_images, resolve_stage
 from ..documentation import docstring

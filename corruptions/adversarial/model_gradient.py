@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 
 @corruption(
-    revision=1,
     reference=f"{SWINGLER_2022}, model gradient descent",
-    parameters=(Parameter("step", int, low=1, high=255, about="how many grey levels every value moves at each level"),),
+    parameters=(Parameter("step", int, 1, 255, "how many grey levels every value moves at each level"),),
     resources={"surrogate": None, "labels": None},
     deterministic=True,
     gradual=Gradual(lambda level, shape, parameters: f"{parameters['step']} along the gradient, {level} time{'s' * (level != 1)}"),

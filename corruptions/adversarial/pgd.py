@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from ...references import MADRY_2018
 from ..keys import Keys
-from ..random.normal import fill_normals, normal_table
-from ..random.philox import fill_uniforms, uniforms
-from ..registry import Draw, Images, Parameter, choice, corruption, given_array
+from ..random.philox import fill_uniforms
+from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
 
 if TYPE_CHECKING:
     from ..models.surrogate import Surrogate
@@ -21,7 +20,7 @@ Pixels = NDArray[np.float32]
 """(N, H, W, C) in 0..255."""
 
 # Streams of the random start: the place of each value, and how far it is where places are a direction
-_PLACES, _DISTANCE = np.uint32(0), np.uint32(1)
+_PLACES, _DISTANCE = 0, 1
 _LEAST_NORM = 1e-30
 
 
@@ -40,12 +39,6 @@ class Ball:
         self._whole = np.float32(np.floor(eps))
         self._low, self._high = self._bounds(self._eps)
 
-    def starts(self, keys: Keys, *, drawn: bool, given: Pixels | None) -> Pixels:
-        """Return where the steps begin: at the clean images, at given offsets from them, or at random."""
-        if given is None and not drawn:
-            return self._clean.copy()
-        return self.projected(self._clean + (self._offsets(keys) if given is None else given))
-
     def projected(self, images: Pixels) -> Pixels:
         """Return the nearest images of the ball; `images` are overwritten."""
         if self._norm == "l2":
@@ -62,19 +55,20 @@ class Ball:
     def _bounds(self, reach: np.float32) -> tuple[Pixels, Pixels]:
         return np.maximum(self._clean - reach, np.float32(0)), np.minimum(self._clean + reach, np.float32(255))
 
-    def _offsets(self, keys: Keys) -> Pixels:
-        """Draw offsets: uniform in the cube; for L2 in a direction that is uniform, as far as is uniform in 0..eps."""
-        offsets = np.empty(self._clean.shape, np.float32)
-        eps = float(self._eps)
-        for values, sample in zip(offsets, keys.samples, strict=True):
-            if self._norm == "l2":
-                fill_normals(values.reshape(-1), keys.stage, sample, _PLACES, normal_table())
-            else:
-                fill_uniforms(values.reshape(-1), keys.stage, sample, _PLACES, -eps, eps)
-        if self._norm == "l2":
-            distances = uniforms(keys.stage, keys.samples, _DISTANCE, 0.0, eps)
-            offsets *= (distances.reshape(-1, 1, 1, 1) / _norms(offsets)).astype(np.float32)
+
+def _draw_start(keys: Keys, shape: Shape, parameters: Given) -> Pixels:
+    """Draw offsets, of 0 without `random_start`: uniform in the cube; for L2 in a uniform direction, as far as is uniform in 0..eps."""
+    offsets = np.zeros((len(keys.samples), *shape), np.float32)
+    if not parameters.get("random_start"):
         return offsets
+    eps = float(np.float32(parameters["eps"]))
+    if parameters.get("norm") == "l2":
+        offsets = keys.normals(*shape, stream=_PLACES)
+        distances = keys.uniforms(1, 1, 1, stream=_DISTANCE, high=eps)
+        return offsets * (distances / _norms(offsets)).astype(np.float32)
+    for values, sample in zip(offsets, keys.samples, strict=True):
+        fill_uniforms(values.reshape(-1), keys.stage, sample, np.uint32(_PLACES), -eps, eps)
+    return offsets
 
 
 def direction(gradient: Pixels, norm: str) -> Pixels:
@@ -99,12 +93,11 @@ def iterates(
 
 
 @corruption(
-    revision=1,
     reference=f"{MADRY_2018}, section 2.1",
     parameters=(
-        Parameter("eps", low=0.0, high=65536.0, about="how far images go at most, in grey levels: each value, or for l2 the whole image"),
-        Parameter("step", low=0.0, high=65536.0, about="length of a step, in grey levels, in the same norm"),
-        Parameter("steps", int, low=1, high=10000, about="how many steps"),
+        Parameter("eps", float, 0.0, 65536.0, "how far images go at most, in grey levels: each value, or for l2 the whole image"),
+        Parameter("step", float, 0.0, 65536.0, "length of a step, in grey levels, in the same norm"),
+        Parameter("steps", int, 1, 10000, "how many steps"),
         choice("norm", ("linf", "l2"), "what eps and step are lengths in: the largest change of a value, or the root of the squares' sum"),
         Parameter("random_start", bool, default=False, option=True, about="whether the steps begin at a random place of the ball"),
         Parameter("targeted", bool, default=False, option=True, about="whether the steps go towards the labels, not away from them"),
@@ -113,7 +106,11 @@ def iterates(
         Draw(
             "start",
             "(H, W, C) offsets in grey levels from the clean image to where the steps begin",
-            given_array(lambda shape, p: shape, np.float32, -65536, 65536),
+            _draw_start,
+            lambda shape, _: shape,
+            np.float32,
+            -65536,
+            65536,
         ),
     ),
     resources={"surrogate": None, "labels": None},
@@ -129,7 +126,7 @@ def pgd(
     norm: str = "linf",
     random_start: bool = False,
     targeted: bool = False,
-    start: Pixels | None = None,
+    start: Pixels,
     surrogate: Surrogate,
     labels: NDArray[np.int64],
 ) -> Images:
@@ -155,7 +152,7 @@ def pgd(
     Bytes depend on the machine: docs/models.md says how far.
     """
     ball = Ball(images, eps, norm)
-    moved = ball.starts(keys, drawn=random_start, given=start)
+    moved = ball.projected(images + start)
     with surrogate.running():
         for _ in iterates(ball, moved, labels, surrogate, step=step, steps=steps, norm=norm, targeted=targeted):
             pass

@@ -8,8 +8,8 @@ from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..registry import Images, Parameter, corruption
-from ..rounding import ROUNDING, half
 from .disk import make_disk
 
 GREATEST_RADIUS = 500.0
@@ -227,11 +227,10 @@ def _filter(images, runs, taps, folded, lowest, scale, half):  # type: ignore[no
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, defocus_blur and disk",
     parameters=(
         Parameter("radius", low=0.0, high=GREATEST_RADIUS, length=True, about="pixels, of the disk; below 1 it is one pixel"),
-        Parameter("alias_sigma", low=0.01, high=100.0, about="pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
+        Parameter("alias_sigma", float, 0.01, 100.0, "pixels, of the gaussian of 3 or 5 taps that smooths the disk"),
         ROUNDING,
     ),
     deterministic=True,

@@ -1,9 +1,6 @@
-"""Glass blur: pixels copied from near by, between two gaussian blurs."""
+"""Gaussian blur; and glass blur, pixels copied from near by, between two of them."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +8,9 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..kernels import inner, kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..random.philox import fill_words
-from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
-from ..rounding import ROUNDING, half
+from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
 from ..separable import AXES, gaussian_filter
 
 DELTAS = np.int64(0)
@@ -22,6 +19,7 @@ SWAPS = np.int64(1)
 """The stream of which pixels are exchanged: word e belongs to displacement e."""
 GREATEST_DELTA = 127
 """Displacements are kept as int8."""
+_1, _2, _3 = np.uint64(1), np.uint64(2), np.uint64(3)
 _WORDS = 16384
 """About how many words are drawn at a time."""
 
@@ -29,29 +27,22 @@ _WORDS = 16384
 @inner
 def _pack(image, packed):  # type: ignore[no-untyped-def]
     """Join the channels of each pixel into one word, so that a copy is one load and one store."""
-    height, width, channels = image.shape
-    if channels == 3:
-        for y in range(height):
-            for x in range(width):
-                packed[y * width + x] = (
-                    np.uint32(image[y, x, 0]) | (np.uint32(image[y, x, 1]) << np.uint32(8)) | (np.uint32(image[y, x, 2]) << np.uint32(16))
-                )
+    flat = image.reshape(-1)
+    if image.shape[2] == 3:
+        for p in range(np.uint64(packed.size)):
+            q = np.uint64(3) * p
+            packed[p] = np.uint32(flat[q]) | (np.uint32(flat[q + _1]) << np.uint32(8)) | (np.uint32(flat[q + _2]) << np.uint32(16))
     else:
-        for y in range(height):
-            for x in range(width):
-                packed[y * width + x] = image[y, x, 0]
+        for p in range(np.uint64(packed.size)):
+            packed[p] = flat[p]
 
 
 @inner
 def _unpack(packed, image):  # type: ignore[no-untyped-def]
-    height, width, channels = image.shape
-    for y in range(height):
-        for x in range(width):
-            word = packed[y * width + x]
-            image[y, x, 0] = np.uint8(word & np.uint32(255))
-            if channels == 3:
-                image[y, x, 1] = np.uint8((word >> np.uint32(8)) & np.uint32(255))
-                image[y, x, 2] = np.uint8((word >> np.uint32(16)) & np.uint32(255))
+    flat, step = image.reshape(-1), np.uint64(image.shape[2])
+    for p in range(np.uint64(packed.size)):
+        for c in range(step):
+            flat[p * step + c] = np.uint8((packed[p] >> np.uint32(c << _3)) & np.uint32(255))
 
 
 @kernel
@@ -105,14 +96,14 @@ def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas,
                 fill_words(coins[: at + columns], first >> 2, stage_key, sample_keys[n], SWAPS)
                 for column in range(columns):
                     if swaps.size > 0:
-                        exchanged = swaps[i, row, column] == 1
+                        exchanged = swaps[n, i, row, column] == 1
                     else:
                         exchanged = (coins[at + column] >> np.uint32(31)) == 1
                     if not (exchanged or copied):
                         continue
                     place = (height - reach - row) * width + width - reach - column
                     if deltas.size > 0:
-                        other = place + np.int64(deltas[i, row, column, 1]) * width + np.int64(deltas[i, row, column, 0])
+                        other = place + np.int64(deltas[n, i, row, column, 1]) * width + np.int64(deltas[n, i, row, column, 0])
                     else:
                         pick = np.int64((np.uint64(words[at + column]) * pairs) >> np.uint64(32))
                         other = place + (pick // side - reach) * width + (pick % side - reach)
@@ -123,33 +114,45 @@ def _exchange(images, reach, iterations, copied, stage_key, sample_keys, deltas,
         _unpack(packed, images[n])
 
 
-def _reach(parameters: Mapping[str, Any]) -> int:
+def _reach(parameters: Given) -> int:
     return min(int(parameters["max_delta"]), GREATEST_DELTA)  # scaling may have taken it above
 
 
-def _deltas_shape(shape: Shape, parameters: Mapping[str, Any]) -> tuple[int, ...]:
+def _pixels(shape: Shape, parameters: Given) -> tuple[int, ...]:
+    """Return how many pixels are overwritten: (iterations, H - 2d, W - 2d)."""
+    return int(parameters["iterations"]), *(max(side - 2 * _reach(parameters), 0) for side in shape[:2])
+
+
+def _given_deltas(deltas: NDArray[np.int8], shape: Shape, parameters: Given) -> NDArray[np.int8]:
     reach = _reach(parameters)
-    return int(parameters["iterations"]), max(shape[0] - 2 * reach, 0), max(shape[1] - 2 * reach, 0), 2
+    if deltas.size and (deltas.min() < -reach or deltas.max() >= reach):
+        raise ValueError(f"got values from {deltas.min()} to {deltas.max()}, expected {-reach} to {reach - 1}")
+    return deltas
 
 
-def _check_deltas(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int8]:
-    reach = _reach(parameters)
-    return given_array(_deltas_shape, np.int8, -reach, reach - 1)(value, shape, parameters)
-
-
-def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.uint8]:
+def _given_swaps(swaps: NDArray[np.uint8], shape: Shape, parameters: Given) -> NDArray[np.uint8]:
     if parameters.get("exchange") != "swap":
         raise ValueError("nothing is exchanged unless exchange is 'swap'")
-    return given_array(lambda s, p: _deltas_shape(s, p)[:3], np.uint8, 0, 1)(value, shape, parameters)
+    return swaps
 
 
 @corruption(
-    revision=1,
+    reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, gaussian_blur",
+    parameters=(Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels"), AXES, ROUNDING),
+    role="validation",
+    deterministic=True,
+)
+def gaussian_blur(images: Images, keys: Keys, *, sigma: float, axes: str = "both", rounding: str = "floor") -> Images:
+    """Blur with a gaussian that ends at 4 sigma, edges replicated."""
+    return gaussian_filter(images, sigma, axes, half(rounding))
+
+
+@corruption(
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, glass_blur",
     parameters=(
         Parameter("sigma", low=0.01, high=200.0, length=True, at_least=0.01, about="pixels, of the blur before and after"),
         Parameter("max_delta", kind=int, low=1, high=GREATEST_DELTA, length=True, at_least=1, about="pixels; displacements are -d..d-1"),
-        Parameter("iterations", kind=int, low=0, high=100, about="passes over the image"),
+        Parameter("iterations", int, 0, 100, "passes over the image"),
         AXES,
         choice(
             "exchange",
@@ -163,9 +166,19 @@ def _check_swaps(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDA
         Draw(
             "deltas",
             "int8 (iterations, H - 2d, W - 2d, 2) of (dx, dy) in -d..d-1, d = max_delta, in scan order from H - d, W - d downwards",
-            _check_deltas,
+            size=lambda shape, parameters: (*_pixels(shape, parameters), 2),
+            dtype=np.int8,
+            check=_given_deltas,
         ),
-        Draw("swaps", "uint8 (iterations, H - 2d, W - 2d) of 0 and 1, in the same order: which pixels change places", _check_swaps),
+        Draw(
+            "swaps",
+            "uint8 (iterations, H - 2d, W - 2d) of 0 and 1, in the same order: which pixels change places",
+            size=_pixels,
+            dtype=np.uint8,
+            low=0,
+            high=1,
+            check=_given_swaps,
+        ),
     ),
 )
 def glass_blur(
@@ -178,8 +191,8 @@ def glass_blur(
     axes: str = "both",
     exchange: str = "copy",
     rounding: str = "floor",
-    deltas: NDArray[np.int8] | None = None,
-    swaps: NDArray[np.uint8] | None = None,
+    deltas: NDArray[np.int8],
+    swaps: NDArray[np.uint8],
 ) -> Images:
     """Blur, let each pixel be overwritten by one near by, and blur again.
 
@@ -197,10 +210,8 @@ def glass_blur(
     reach = min(int(max_delta), GREATEST_DELTA)
     out = gaussian_filter(images, sigma, axes)
     if min(images.shape[1:3]) > 2 * reach:
-        if exchange == "copy" and deltas is None:
-            _scatter(out, reach, int(iterations), keys.stage, keys.samples)
+        if exchange == "copy" and not deltas.size:
+            _scatter(out, reach, int(iterations), *keys)
         else:
-            given_deltas = np.empty((0, 0, 0, 2), np.int8) if deltas is None else deltas
-            given_swaps = np.empty((0, 0, 0), np.uint8) if swaps is None else swaps
-            _exchange(out, reach, int(iterations), exchange == "copy", keys.stage, keys.samples, given_deltas, given_swaps)
+            _exchange(out, reach, int(iterations), exchange == "copy", *keys, deltas, swaps)
     return gaussian_filter(out, sigma, axes, half(rounding))

@@ -12,8 +12,7 @@ from ...references import HENDRYCKS_2019
 from ..arithmetic import exact_exp, hypotenuse, sine_cosine
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
-from ..random.philox import uniforms
-from ..registry import Draw, Images, Parameter, corruption, given_scalar
+from ..registry import Draw, Images, Parameter, corruption
 
 ANGLE = 0
 """The stream of the angle."""
@@ -197,28 +196,27 @@ def motion_filter(images: Images, radius: float, sigma: float, angles_deg: NDArr
     return np.asarray(_filter(images, motion_weights(float(radius), float(sigma)), radians))
 
 
-def _angles(keys: Keys) -> NDArray[np.float64]:
-    return np.asarray(uniforms(keys.stage, keys.samples, ANGLE, -GREATEST_ANGLE, GREATEST_ANGLE))
-
-
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, motion_blur; ImageMagick 6.9, MotionBlurImageChannel",
     parameters=(
         Parameter("radius", low=0.001, high=500.0, length=True, about="pixels; the streak has 2*ceil(radius)+1 taps"),
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="pixels along the streak"),
     ),
-    draws=(Draw("angle_deg", "one finite number, degrees", given_scalar(-1e6, 1e6), _angles),),
+    draws=(
+        Draw(
+            "angle_deg",
+            "one finite number, degrees",
+            lambda keys, *_: keys.uniforms(stream=ANGLE, low=-GREATEST_ANGLE, high=GREATEST_ANGLE),
+            low=-1e6,
+            high=1e6,
+        ),
+    ),
 )
-def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: float | None = None) -> Images:
+def motion_blur(images: Images, keys: Keys, *, radius: float, sigma: float, angle_deg: NDArray[np.float64]) -> Images:
     """Smear the image along a random direction near the horizontal, uniform on [-45, 45) degrees.
 
     Notes
     -----
     The streak is one-sided, as published: the image drifts by about half its length.
     """
-    if angle_deg is None:
-        angles = _angles(keys)
-    else:
-        angles = np.full(len(images), float(angle_deg))
-    return motion_filter(images, radius, sigma, angles)
+    return motion_filter(images, radius, sigma, angle_deg)

@@ -13,8 +13,8 @@ from ..arithmetic import over_255
 from ..kernels import inlined, inner, kernel
 from ..keys import Keys
 from ..lanes import RUN, stretch
+from ..levels import ROUNDING, half
 from ..registry import Images, Parameter, corruption
-from ..rounding import ROUNDING, half
 
 
 def zoom_factors(stop: float, step: float) -> list[float]:
@@ -123,11 +123,10 @@ def _zoom(images, rows, row_parts, columns, column_parts, runs, half):  # type: 
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, zoom_blur and clipped_zoom",
     parameters=(
-        Parameter("stop", low=1.0, high=3.0, about="the factors are numpy.arange(1, stop, step), the overshoot of its rounding included"),
-        Parameter("step", low=0.005, high=1.0, about="see stop"),
+        Parameter("stop", float, 1.0, 3.0, "the factors are numpy.arange(1, stop, step), the overshoot of its rounding included"),
+        Parameter("step", float, 0.005, 1.0, "see stop"),
         ROUNDING,
     ),
     deterministic=True,

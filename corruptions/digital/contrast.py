@@ -7,8 +7,8 @@ import numpy as np
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
 from ..keys import Keys
+from ..levels import ROUNDING
 from ..registry import Images, Parameter, corruption
-from ..rounding import ROUNDING
 
 # A whole number must not floor to the one below because of the last bit: factor 1 is the identity.
 _TIE = 1e-9
@@ -63,10 +63,9 @@ def _contrast(images, out, factor, rounded):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, contrast",
     parameters=(
-        Parameter("factor", low=0.0, high=1000.0, about="the share that is left of each value's distance to its channel's mean"),
+        Parameter("factor", float, 0.0, 1000.0, "the share that is left of each value's distance to its channel's mean"),
         ROUNDING,
     ),
     deterministic=True,

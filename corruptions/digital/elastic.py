@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import inlined, kernel, portions
+from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..random.philox import fill_uniforms
-from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
-from ..rounding import ROUNDING, half
+from ..lanes import mix
+from ..levels import ROUNDING, half
+from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
 from .fields import smooth, smoother
-from .sampling import CENTRES, EDGES, blacken, corners, interpolate
 
 _POINTS, _FIELD_X, _FIELD_Y = 0, 1, 2
 _FAR = 1e12  # coordinates beyond it mean nothing, and must not overflow an integer
 _FAR_PIXELS = 1e9
 _STEPS = 1024.0
 _HALF_STEP = 16
-_BUFFERS = 16  # values an image holds for each pixel on its way
+# What is reflected about; not True and False, each of which numba would compile `_corners` for
+_EDGES, _CENTRES = np.int32(0), np.int32(1)
 _AT_ONCE = 512
 """About how many pixels one loop works on: short rows together, so that a loop is worth its beginning."""
 
@@ -59,6 +58,82 @@ def _affine_inverse(points, affine, height, width):  # type: ignore[no-untyped-d
 
 
 @inlined
+def _fold(i, n, mirror):  # type: ignore[no-untyped-def]
+    """Reflect an int32 index at either end, once: about the centres of the outermost pixels (dcb|abcd|cba) with
+    `mirror` 1, about the outer edges (cba|abcd|dcb) with 0. An index further out stays outside."""
+    once = np.int32(mirror - np.int32(1) - i) if i < 0 else i
+    return once if once < n else np.int32(np.int32(2) * n - np.int32(1) - mirror - once)
+
+
+@kernel
+def _corners(ix, iy, mirror, height, width, channels, near, at):  # type: ignore[no-untyped-def]
+    """Turn upper left pixels, int32, into where all four begin in a flat image: rows of `at`, uint32.
+
+    Return whether all lie inside. Those outside are reflected, see `_fold`. `near` is int32 (2, n), for coordinates that
+    were reflected already.
+    """
+    # Slices and 32 bits throughout: so LLVM vectorises. Nearly every band has pixels at an edge, so all are folded.
+    a, b, c, d = at[0], at[1], at[2], at[3]
+    wide, high = np.int32(width), np.int32(height)
+    step = np.uint32(channels)
+    line = np.uint32(np.uint32(wide) * step)
+    right, bottom = np.int32(wide - np.int32(1)), np.int32(high - np.int32(1))
+    touched, far = np.int32(0), np.int32(1)
+    columns, rows = ix, iy
+    while far != 0:
+        far = np.int32(0)
+        for x in range(np.uint64(ix.size)):
+            left, top = columns[x], rows[x]
+            touched |= np.int32((left < 0) | (top < 0) | (left >= right) | (top >= bottom))
+            x0, y0 = _fold(left, wide, mirror), _fold(top, high, mirror)
+            x1, y1 = _fold(np.int32(left + np.int32(1)), wide, mirror), _fold(np.int32(top + np.int32(1)), high, mirror)
+            far |= np.int32((x0 < 0) | (x1 < 0) | (y0 < 0) | (y1 < 0))
+            upper, lower = np.uint32(np.uint32(y0) * line), np.uint32(np.uint32(y1) * line)
+            before, behind = np.uint32(np.uint32(x0) * step), np.uint32(np.uint32(x1) * step)
+            a[x] = np.uint32(upper + before)
+            b[x] = np.uint32(upper + behind)
+            c[x] = np.uint32(lower + before)
+            d[x] = np.uint32(lower + behind)
+        if far != 0:
+            # So far out that one reflection does not do: bring the coordinates near first.
+            columns, rows = near[0], near[1]
+            half_x, half_y = width - np.int64(mirror), height - np.int64(mirror)
+            for x in range(ix.size):
+                columns[x] = (ix[x] + half_x) % (2 * half_x) - half_x
+                rows[x] = (iy[x] + half_y) % (2 * half_y) - half_y
+    return touched == 0
+
+
+@kernel
+def _blacken(ix, iy, whole, height, width, weights):  # type: ignore[no-untyped-def]
+    """Take the weight from pixels outside: those are black. With `whole`, a sum that has some of one is black too."""
+    for x in range(ix.size):
+        lost = False
+        for k in range(4):
+            column, row = ix[x] + (k & 1), iy[x] + (k >> 1)
+            if (column < 0 or row < 0 or column >= width or row >= height) and weights[k, x] != 0.0:
+                weights[k, x] = 0.0
+                lost = True
+        if whole and lost:
+            weights[:, x] = 0.0
+
+
+@inlined
+def _interpolate(flat, at, weights, channels, count, out):  # type: ignore[no-untyped-def]
+    """Write the weighted sums of four pixels of a flat image, for `count` pixels. Of three channels, both arrays have room for one more."""
+    a, b, c, d = at[0], at[1], at[2], at[3]
+    w0, w1, w2, w3 = weights[0], weights[1], weights[2], weights[3]
+    if channels == 3:
+        for x in range(np.uint64(count)):
+            p, q, r, s = np.uint64(a[x]), np.uint64(b[x]), np.uint64(c[x]), np.uint64(d[x])
+            mix(flat, p, q, r, s, w0[x], w1[x], w2[x], w3[x], out, np.uint64(3) * x)
+    else:
+        for x in range(np.uint64(count)):
+            upper = flat[np.uint64(a[x])] * w0[x] + flat[np.uint64(b[x])] * w1[x]
+            out[x] = (upper + flat[np.uint64(c[x])] * w2[x]) + flat[np.uint64(d[x])] * w3[x]
+
+
+@inlined
 def _near(x):  # type: ignore[no-untyped-def]
     """Return a coordinate that fits an integer."""
     return min(max(x, -_FAR), _FAR)
@@ -73,8 +148,8 @@ def _band(height, width):  # type: ignore[no-untyped-def]
 def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-def]
     """Sample each image at its affine map of the grid, bilinearly; reflected about the outermost centres, or black outside.
 
-    Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2) or
-    (1, 3, 2), `warped` float32 (N, H * W * C + 1), 0..1.
+    Coordinates are 1/1024 pixel, cut to 1/32 when they are read. `images` is uint8 (N, H, W, C), `offsets` (N, 3, 2),
+    `warped` float32 (N, H * W * C + 1), 0..1.
     """
     count, height, width, channels = images.shape
     plain = np.empty(height * width * channels + 1, np.float32)
@@ -94,7 +169,7 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
         source = images[i].reshape(-1)
         for p in range(np.uint64(source.size)):
             plain[p] = over_255(source[p])
-        points = offsets[min(i, offsets.shape[0] - 1)]
+        points = offsets[i]
         m = _affine_inverse(points, affine, height, width)
         for x in range(width):
             across_x[x] = np.int64(np.rint(_near(m[0] * x * _STEPS)))
@@ -115,10 +190,10 @@ def _warp(images, offsets, affine, black, warped):  # type: ignore[no-untyped-de
                 u = np.float32(np.int32(sx[p] & 31)) * np.float32(0.03125)
                 v = np.float32(np.int32(sy[p] & 31)) * np.float32(0.03125)
                 w0[p], w1[p], w2[p], w3[p] = (unit - u) * (unit - v), u * (unit - v), (unit - u) * v, u * v
-            inside = corners(ix[:size], iy[:size], CENTRES, height, width, channels, near, at)
+            inside = _corners(ix[:size], iy[:size], _CENTRES, height, width, channels, near, at)
             if black and not inside:
-                blacken(ix[:size], iy[:size], False, height, width, weights)
-            interpolate(plain, at, weights, channels, size, warped[i, top * width * channels :])
+                _blacken(ix[:size], iy[:size], False, height, width, weights)
+            _interpolate(plain, at, weights, channels, size, warped[i, top * width * channels :])
 
 
 @inlined
@@ -132,7 +207,7 @@ def _whole(values, half, out):  # type: ignore[no-untyped-def]
 def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ignore[no-untyped-def]
     """Sample images at the grid plus alpha times the fields, bilinearly; reflected about the edges, or black beyond the outermost centres.
 
-    `warped` is float32 (N, H * W * C + 1), the fields are (N, H, W) or (1, H, W), `out` is uint8 (N, H, W, C).
+    `warped` is float32 (N, H * W * C + 1), the fields are (N, H, W), `out` is uint8 (N, H, W, C).
     """
     count, height, width, channels = out.shape
     band = _band(height, width)
@@ -151,7 +226,7 @@ def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ign
         if alpha == 0.0:
             _whole(warped[i], half, out[i].reshape(-1))
             continue
-        field_x, field_y = fields_x[min(i, fields_x.shape[0] - 1)], fields_y[min(i, fields_y.shape[0] - 1)]
+        field_x, field_y = fields_x[i], fields_y[i]
         for top in range(0, height, band):
             bottom = min(top + band, height)
             size = (bottom - top) * width
@@ -166,28 +241,25 @@ def _displace(warped, fields_x, fields_y, alpha, black, half, out):  # type: ign
                 iy[p] = np.int32(fy)
                 u, v = sx - fx, sy - fy
                 w0[p], w1[p], w2[p], w3[p] = (1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v
-            inside = corners(ix[:size], iy[:size], EDGES, height, width, channels, near, at)
+            inside = _corners(ix[:size], iy[:size], _EDGES, height, width, channels, near, at)
             if black and not inside:
-                blacken(ix[:size], iy[:size], True, height, width, weights)
-            interpolate(warped[i], at, weights, channels, size, sampled)
+                _blacken(ix[:size], iy[:size], True, height, width, weights)
+            _interpolate(warped[i], at, weights, channels, size, sampled)
             _whole(sampled, half, out[i, top:bottom].reshape(-1))
 
 
-@kernel
-def _uniforms(size, stage_key, sample_keys, stream):  # type: ignore[no-untyped-def]
-    """Return `size` uniforms on [-1, 1) for each sample, (N, size) float64."""
-    out = np.empty((sample_keys.size, size), np.float64)
-    for i in range(sample_keys.size):
-        fill_uniforms(out[i], stage_key, sample_keys[i], stream, -1.0, 1.0)
-    return out
+def _uniform(name: str, about: str, stream: int, size: Callable[[Shape, Given], tuple[int, ...]]) -> Draw:
+    """Declare numbers on [-1, 1); none of them is drawn that moves nothing."""
 
+    def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+        if stream != _POINTS and parameters["alpha"] == 0.0:
+            return np.zeros((len(keys.samples), *size(shape, parameters)))
+        return keys.uniforms(*size(shape, parameters), stream=stream, low=-1.0, high=1.0)
 
-def _given(shape_of: Callable[[Shape, Mapping[str, Any]], tuple[int, ...]]) -> Callable[..., NDArray[np.float64]]:
-    return given_array(shape_of, np.float64, -1.0, 1.0)
+    return Draw(name, about, drawn, size, low=-1.0, high=1.0)
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, elastic_transform",
     parameters=(
         Parameter("alpha", low=0.0, high=1e6, length=True, about="factor on the smoothed displacement, pixels"),
@@ -197,10 +269,11 @@ def _given(shape_of: Callable[[Shape, Mapping[str, Any]], tuple[int, ...]]) -> C
         ROUNDING,
     ),
     draws=(
-        Draw("points", "(3, 2) offsets (x, y) of the affine map's points, in units of affine", _given(lambda *_: (3, 2))),
-        Draw("field_x", "(H, W) noise before smoothing, horizontal", _given(lambda shape, _: shape[:2])),
-        Draw("field_y", "(H, W) noise before smoothing, vertical", _given(lambda shape, _: shape[:2])),
+        _uniform("points", "(3, 2) offsets (x, y) of the affine map's points, in units of affine", _POINTS, lambda *_: (3, 2)),
+        _uniform("field_x", "(H, W) noise before smoothing, horizontal", _FIELD_X, lambda shape, _: shape[:2]),
+        _uniform("field_y", "(H, W) noise before smoothing, vertical", _FIELD_Y, lambda shape, _: shape[:2]),
     ),
+    held=16,
     preserves_geometry=False,
 )
 def elastic_transform(
@@ -212,9 +285,9 @@ def elastic_transform(
     affine: float,
     border: str = "reflect",
     rounding: str = "floor",
-    points: NDArray[np.float64] | None = None,
-    field_x: NDArray[np.float64] | None = None,
-    field_y: NDArray[np.float64] | None = None,
+    points: NDArray[np.float64],
+    field_x: NDArray[np.float64],
+    field_y: NDArray[np.float64],
 ) -> Images:
     """Move the image by a random affine map, then every pixel by a smooth random displacement.
 
@@ -234,21 +307,9 @@ def elastic_transform(
     ----------
     Simard, Steinkraus & Platt 2003, Best Practices for Convolutional Neural Networks Applied to Visual Document Analysis.
     """
-    height, width = images.shape[1:3]
-    kit = smoother(height, width, float(sigma))
-
-    def field(given: NDArray[np.float64] | None, samples: NDArray[np.uint64], stream: int) -> NDArray[np.float64]:
-        if alpha == 0.0:
-            return np.zeros((1, height, width))
-        noise = _uniforms(height * width, keys.stage, samples, stream) if given is None else given
-        return smooth(noise.reshape(-1, height, width), kit)
-
-    out = np.empty_like(images)
-    for batch in portions(len(images), _BUFFERS * height * width):
-        samples = keys.samples[batch]
-        offsets = (_uniforms(6, keys.stage, samples, _POINTS) if points is None else points).reshape(-1, 3, 2)
-        warped = np.empty((len(samples), images[0].size + 1), np.float32)
-        _warp(images[batch], offsets, float(affine), border == "black", warped)
-        moves = field(field_x, samples, _FIELD_X), field(field_y, samples, _FIELD_Y)
-        _displace(warped, *moves, float(alpha), border == "black", np.float32(half(rounding)), out[batch])
+    kit = smoother(*images.shape[1:3], float(sigma if alpha else 0.0))
+    black, out = border == "black", np.empty_like(images)
+    warped = np.empty((len(images), images[0].size + 1), np.float32)
+    _warp(images, points, float(affine), black, warped)
+    _displace(warped, smooth(field_x, kit), smooth(field_y, kit), float(alpha), black, np.float32(half(rounding)), out)
     return out

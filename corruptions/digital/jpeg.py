@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ImageError
 from ...references import HENDRYCKS_2019
-from ..kernels import inlined, kernel, portions
+from ..kernels import inlined, kernel
 from ..keys import Keys
 from ..registry import Images, Parameter, corruption
 from .dct import quantise, quantisers
@@ -20,11 +17,6 @@ _HALF = np.int32(1 << 15)
 _CENTRE = np.int32(128)
 _0 = np.int32(0)
 _255 = np.int32(255)
-
-
-@functools.lru_cache(maxsize=128)
-def _steps(quality: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    return quantisers(quality)
 
 
 @inlined
@@ -145,32 +137,29 @@ def through_jpeg(images: Images, quality: int, *, swapped: bool = False) -> Imag
     count, height, width, channels = images.shape
     if max(height, width) > _MAX_SIDE:
         raise ImageError(f"The image is {height}x{width} (height x width); a JPEG holds at most {_MAX_SIDE} pixels a side. Split it first.")
-    luma_steps, chroma_steps = _steps(int(quality))
+    luma_steps, chroma_steps = quantisers(int(quality))
     out = np.empty_like(images)
-    tall, wide = _blocks(height, 8), _blocks(width, 8)
-    for batch in portions(count, height * width):
-        decoded = out[batch]
-        lumas = np.empty((len(decoded), tall, wide), np.uint8)
-        if channels == 1:
-            lumas[:, :height, :width] = images[batch, :, :, 0]
-            lumas[:, :height, width:] = lumas[:, :height, width - 1 : width]
-            lumas[:, height:] = lumas[:, height - 1 : height]
-            quantise(lumas.reshape(-1, wide), luma_steps)
-            decoded[..., 0] = lumas[:, :height, :width]
-            continue
-        chromas = np.empty((2, len(decoded), _blocks(height, 16) // 2, _blocks(width, 16) // 2), np.uint8)
-        _to_luma_and_chroma(images[batch], swapped, lumas, chromas)
-        quantise(lumas.reshape(-1, wide), luma_steps)
-        quantise(chromas.reshape(-1, chromas.shape[3]), chroma_steps)
-        _to_colour(lumas, chromas, swapped, decoded)
+    lumas = np.empty((count, _blocks(height, 8), _blocks(width, 8)), np.uint8)
+    if channels == 1:
+        lumas[:, :height, :width] = images[..., 0]
+        lumas[:, :height, width:] = lumas[:, :height, width - 1 : width]
+        lumas[:, height:] = lumas[:, height - 1 : height]
+        quantise(lumas.reshape(-1, lumas.shape[2]), luma_steps)
+        out[..., 0] = lumas[:, :height, :width]
+        return out
+    chromas = np.empty((2, count, _blocks(height, 16) // 2, _blocks(width, 16) // 2), np.uint8)
+    _to_luma_and_chroma(images, swapped, lumas, chromas)
+    quantise(lumas.reshape(-1, lumas.shape[2]), luma_steps)
+    quantise(chromas.reshape(-1, chromas.shape[3]), chroma_steps)
+    _to_colour(lumas, chromas, swapped, out)
     return out
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, jpeg_compression",
-    parameters=(Parameter("quality", int, low=1, high=100, about="libjpeg's quality"),),
+    parameters=(Parameter("quality", int, 1, 100, "libjpeg's quality"),),
     deterministic=True,
+    held=1,
 )
 def jpeg_compression(images: Images, keys: Keys, *, quality: int) -> Images:
     """Encode as JPEG (baseline, 4:2:0, libjpeg's standard tables) and decode again. Grey images stay grey.

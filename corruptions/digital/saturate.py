@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..registry import Images, Parameter, choice, corruption
-from ..rounding import ROUNDING, half
 
 
 @functools.lru_cache(maxsize=64)
@@ -90,12 +90,11 @@ def _scale_hsv(pixels, out, gain, shift, half):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    revision=1,
     role="validation",
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, saturate (extra)",
     parameters=(
-        Parameter("gain", low=0.0, high=1000.0, about="factor on the HSV saturation"),
-        Parameter("shift", low=-1.0, high=1.0, about="added to the HSV saturation after the factor"),
+        Parameter("gain", float, 0.0, 1000.0, "factor on the HSV saturation"),
+        Parameter("shift", float, -1.0, 1.0, "added to the HSV saturation after the factor"),
         choice(
             "scaled", ("saturation", "hsv"), "what factor and shift act on: saturation, or hsv (hue and value too, clipped) as in MNIST-C"
         ),

@@ -1,16 +1,38 @@
-"""Fades: every step takes an image a tenth further towards black, or towards white."""
+"""Degradations of levels alone: posterize and JPEG, from the clean image at every level; fades to black, to white and to grey."""
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...references import SWINGLER_2022
+from ..digital.jpeg import through_jpeg
+from ..kernels import kernel
 from ..keys import Keys
-from ..lookup import look_up
+from ..levels import look_up
 from ..registry import Gradual, Images, Parameter, corruption
 
 _TIMES = Gradual(lambda level, shape, parameters: f"x {parameters['factor']:g}, {level} times")
+_BITS = 12  # of the fixed-point quotients
+_HUES = 180
+_SCALE = np.float32(1.0 / 255.0)
+_ONE = np.float32(1.0)
+_FULL = np.float32(255.0)
+# Which channel is greatest, in the middle and least in each sixth of the circle of hues
+_CHANNELS = np.array([(0, 1, 2), (1, 0, 2), (1, 2, 0), (2, 1, 0), (2, 0, 1), (0, 2, 1)], np.uint8)
+
+
+def bin_values(bins: int, values: str) -> NDArray[np.uint8]:
+    """Return the table from a level to the value of its bin; bins divide 0..255 evenly, and 255 is in the last one.
+
+    Bin i becomes floor(255 i / (bins - 1)) for ``even``, from black to white, and its upper end, floor(255 (i + 1) / bins), for
+    ``upper``.
+    """
+    number = np.minimum(np.arange(256) * bins // 255, bins - 1)
+    value = number * 255 // (bins - 1) if values == "even" else (number + 1) * 255 // bins
+    return value.astype(np.uint8)
 
 
 def multiplied(factor: float) -> NDArray[np.uint8]:
@@ -23,10 +45,112 @@ def multiplied(factor: float) -> NDArray[np.uint8]:
     return np.asarray(np.minimum(np.rint(product), 255), np.uint8)
 
 
+@functools.cache
+def _quotients() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return 255 / v and 180 / (6 d) in fixed point, rounded, ties to even: (256,) ndarrays of int64; 0 at 0."""
+    divisor = range(1, 256)
+    saturation = [round((255 << _BITS) / v) for v in divisor]
+    hue = [round((_HUES << _BITS) / (6.0 * d)) for d in divisor]
+    return np.array([0, *saturation], np.int64), np.array([0, *hue], np.int64)
+
+
+@functools.cache
+def _hues() -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Return for each hue its greatest, middle and least channel, and how far the middle one is from the greatest, 0..1.
+
+    The latter is a float32, widened: its product with another one is then exact.
+    """
+    turn = np.arange(_HUES, dtype=np.float32) * np.float32(6.0 / _HUES)
+    sixth = turn.astype(np.int64)
+    part = turn - sixth.astype(np.float32)
+    return np.ascontiguousarray(_CHANNELS[sixth]), np.where(sixth % 2 == 1, part, _ONE - part).astype(np.float64)
+
+
+@functools.lru_cache(maxsize=8)
+def _least(factor: float) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the new share of 255 of each saturation, a float32, widened, and the least channel of each value and saturation."""
+    faded = np.array([int(s * factor) for s in range(256)], np.float32) * _SCALE
+    value = np.arange(256, dtype=np.float32)[:, None] * _SCALE
+    return faded.astype(np.float64), (value * (_ONE - faded) * _FULL).astype(np.uint8)
+
+
+@kernel
+def _fade(images, out, by_value, by_difference, order, parts, faded, least):  # type: ignore[no-untyped-def]
+    source = images.reshape(-1)
+    target = out.reshape(-1)
+    half = np.int64(1) << (_BITS - 1)
+    for p in range(np.uint64(0), np.uint64(source.size), np.uint64(3)):
+        r = np.int64(source[p])
+        g = np.int64(source[p + np.uint64(1)])
+        b = np.int64(source[p + np.uint64(2)])
+        value = max(r, g, b)
+        difference = value - min(r, g, b)
+        turn = r - g + 4 * difference
+        turn = b - r + 2 * difference if value == g else turn
+        turn = g - b if value == r else turn
+        hue = (turn * by_difference[np.uint8(difference)] + half) >> _BITS
+        hue = np.uint64(hue + _HUES if hue < 0 else hue)
+        saturation = np.uint8((difference * by_value[np.uint8(value)] + half) >> _BITS)
+        v = np.float32(value) * _SCALE
+        # the product is exact in float64, and the difference rounded once to float32: a fused multiply-add
+        middle = v * np.float32(1.0 - faded[saturation] * parts[hue]) * _FULL
+        target[p + order[hue, 0]] = np.uint8(v * _FULL)  # not always the value: 125 becomes 124
+        target[p + order[hue, 1]] = np.uint8(middle)
+        target[p + order[hue, 2]] = least[np.uint8(value), saturation]
+
+
 @corruption(
-    revision=1,
+    reference=f"{SWINGLER_2022}, posterize",
+    parameters=(
+        Parameter("start", int, 32, 256, "bins at level 0, if there were one; each level has one less"),
+        Parameter("values", str, choices=("even", "upper"), about="even from 0 to 255, or upper: the upper end of each bin"),
+    ),
+    deterministic=True,
+    gradual=Gradual(lambda level, shape, parameters: f"{parameters['start'] - level} levels a channel", accumulates=False, most=30),
+)
+def posterize(images: Images, keys: Keys, *, level: int, start: int, values: str) -> Images:
+    """Leave start - level values in each channel, from the clean image. Published: 32, so that level 30 has two values.
+
+    Bin i of b becomes 255 i / (b - 1), as in the released notebook, or 255 (i + 1) / b, as the paper's text says. Both are floored.
+
+    Notes
+    -----
+    The notebook's own loop posterized what it had posterized before; the paper starts from the clean image.
+    """
+    return look_up(images, bin_values(start - level, values))
+
+
+@corruption(
+    reference=f"{SWINGLER_2022}, JPEG compression",
+    parameters=(
+        Parameter("start", int, 32, 101, "quality at level 0, if there were one; each level has one less"),
+        Parameter("channel_order", str, choices=("rgb", "bgr"), about="as which three channels the encoder takes R, G and B"),
+    ),
+    deterministic=True,
+    held=1,
+    gradual=Gradual(lambda level, shape, parameters: f"quality {parameters['start'] - level}", accumulates=False, most=31),
+)
+def jpeg(images: Images, keys: Keys, *, level: int, start: int, channel_order: str) -> Images:
+    """Encode as JPEG at quality start - level (4:2:0, libjpeg's standard tables) and decode again, from the clean image.
+
+    Published: 32, so that level 30 has quality 2.
+
+    Raises
+    ------
+    ImageError
+        A side above 65500 pixels, which JPEG cannot hold.
+
+    Notes
+    -----
+    The notebook's own loop compressed what it had compressed before; the paper starts from the clean image. It hands its RGB image to
+    OpenCV, which expects BGR: so red and blue are weighed wrongly, which costs about 0.1 dB.
+    """
+    return through_jpeg(images, start - level, swapped=channel_order == "bgr")
+
+
+@corruption(
     reference=f"{SWINGLER_2022}, fade to black",
-    parameters=(Parameter("factor", low=0.0, high=1.0, about="what every value is multiplied by at each level"),),
+    parameters=(Parameter("factor", float, 0.0, 1.0, "what every value is multiplied by at each level"),),
     deterministic=True,
     gradual=_TIMES,
 )
@@ -42,9 +166,8 @@ def fade_black(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
 
 
 @corruption(
-    revision=1,
     reference=f"{SWINGLER_2022}, fade to white",
-    parameters=(Parameter("factor", low=1.0, high=256.0, about="what every value is multiplied by at each level"),),
+    parameters=(Parameter("factor", float, 1.0, 256.0, "what every value is multiplied by at each level"),),
     deterministic=True,
     gradual=_TIMES,
 )
@@ -57,3 +180,26 @@ def fade_white(images: Images, keys: Keys, *, level: int, factor: float) -> Imag
     stay black while everything else turns white. Kept.
     """
     return look_up(images, multiplied(factor))
+
+
+@corruption(
+    reference=f"{SWINGLER_2022}, fade to grey",
+    parameters=(Parameter("factor", float, 0.0, 1.0, "what HSV saturation is multiplied by at each level"),),
+    deterministic=True,
+    gradual=Gradual(lambda level, shape, parameters: f"saturation x {parameters['factor']:g}, {level} times"),
+)
+def fade_grey(images: Images, keys: Keys, *, level: int, factor: float) -> Images:
+    """Multiply HSV saturation by a factor below 1, once a level. Published: 0.9. Grey images are returned as they are.
+
+    Notes
+    -----
+    Hue in steps of two degrees, saturation and value are bytes, and every later step is floored after every level. So some
+    saturation stays for good: with 0.9 about 20 of 255 in bright pixels, more in dark ones. Kept. The bytes are those of
+    OpenCV's ``cvtColor`` to 8-bit HSV and back on a processor with AVX2; OpenCV's own differ on others, and at the right
+    end of rows.
+    """
+    if images.shape[3] == 1:
+        return images.copy()
+    out = np.empty_like(images)
+    _fade(images, out, *_quotients(), *_hues(), *_least(float(factor)))
+    return out

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from ...canonical import canonical, canonical_sha256
 from ...errors import ModelError, listed
-from .checks import check_gradient, check_network
-from .loading import load_network, model_called, read_weights
+from .loading import check_device, import_torch, load_network, model_called, read_weights, repeatable
 from .model_file import ModelFile, class_folders, read_model_file
-from .network import Network
-from .pytorch import check_device, import_torch, repeatable
+from .network import Network, check_gradient, check_network
 
 MOST_LISTED = 8
 """Class folders that an error lists."""
@@ -70,12 +68,7 @@ class Surrogate:
             "name": self.name,
             **made_by,
             "weights": self.sha256,
-            "input": {
-                "size": list(self.size),
-                "mean": list(self.file.input.mean),
-                "std": list(self.file.input.std),
-                "channels": self.file.input.channels,
-            },
+            "input": self.file.input.model_dump(mode="json"),
             "outputs": self.file.outputs,
             "classes": "index" if self.order is None else canonical_sha256(list(self.order)),
             "torch": str(import_torch().__version__),

@@ -121,16 +121,6 @@ def uniform_rows(stage_key, sample_keys, stream, low, high, count):  # type: ign
 
 
 @kernel
-def uniforms(stage_key, sample_keys, stream, low, high):  # type: ignore[no-untyped-def]
-    """Return one float64 per sample, uniform on [low, high): word 0 of the stream, scaled by 2**-32."""
-    out = np.empty(sample_keys.size, np.float64)
-    for i in range(sample_keys.size):
-        word = draw_word(np.int64(0), stage_key, sample_keys[i], stream)
-        out[i] = low + (high - low) * (np.float64(word) * 2.0**-32)
-    return out
-
-
-@kernel
 def whole_numbers(stage_key, sample_keys, stream, counts):  # type: ignore[no-untyped-def]
     """Return whole numbers, (N, K) int64: column k, uniform on 0 .. counts[k] - 1, comes from word k of the stream."""
     out = np.empty((sample_keys.size, counts.size), np.int64)

@@ -2,57 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...references import MU_2019
 from ..arithmetic import exact_sine_cosine
-from ..kernels import portions
 from ..keys import Keys
-from ..random.philox import whole_numbers
-from ..registry import Draw, Images, Parameter, Shape, choice, corruption, given_array
-from .canvas import RESIZES, loose_size, resize_into
-from .warp import INTERPOLATIONS, warp
+from ..registry import Draw, Given, Images, Parameter, Shape, choice, corruption
+from .warp import INTERPOLATIONS, RESIZES, loose_size, resize_into, warp
 
 SIGN = 0
 """The stream of the sign, or of the two signs."""
 
 
-def _given_sign(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> int:
+def _signs(count: int) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
+    def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+        if (direction := parameters.get("direction", "random")) != "random":
+            return np.full(len(keys.samples), -1.0 if direction == "clockwise" else 1.0)
+        signs = np.asarray(2 * keys.whole_numbers(*[2] * count, stream=SIGN) - 1, np.float64)
+        return signs if count > 1 else signs[:, 0]
+
+    return drawn
+
+
+def _given(signs: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
     if parameters.get("direction", "random") != "random":
         raise ValueError("no sign is drawn unless direction is 'random'")
-    array = np.asarray(value)
-    if array.shape != () or array.dtype.kind not in "iuf" or array not in (-1, 1):
-        raise ValueError(f"got {value!r}, expected -1 or 1")
-    return int(array)
-
-
-def _given_signs(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.int64]:
-    array: NDArray[np.int64] = given_array(lambda *_: (2,), np.int64, -1, 1)(value, shape, parameters)
-    if not array.all():
-        raise ValueError(f"got {array.tolist()}, expected -1 or 1")
-    return array
-
-
-def _signs(keys: Keys, sign: int | None) -> NDArray[np.float64]:
-    return _drawn_signs(keys) if sign is None else np.full(len(keys.samples), float(sign))
-
-
-def _drawn_signs(keys: Keys) -> NDArray[np.float64]:
-    return np.asarray(2 * whole_numbers(keys.stage, keys.samples, SIGN, np.array([2]))[:, 0] - 1, np.float64)
+    if not np.isin(signs, (-1, 1)).all():
+        raise ValueError(f"got {signs.tolist()}, expected -1 or 1")
+    return signs
 
 
 @corruption(
-    revision=1,
     reference=f"{MU_2019}; released corruptions.py, shear",
-    parameters=(Parameter("angle_deg", low=-89.0, high=89.0, about="degrees by which upright lines lean"),),
-    draws=(Draw("sign", "-1 or 1, the direction of the shear", _given_sign, _drawn_signs),),
+    parameters=(Parameter("angle_deg", float, -89.0, 89.0, "degrees by which upright lines lean"),),
+    draws=(Draw("sign", "-1 or 1, the direction of the shear", _signs(1), check=_given),),
     preserves_geometry=False,
 )
-def shear(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = None) -> Images:
+def shear(images: Images, keys: Keys, *, angle_deg: float, sign: NDArray[np.float64]) -> Images:
     """Shear the image about its centre, to the left or to the right: bilinear, black outside, rounded.
 
     Notes
@@ -64,14 +53,13 @@ def shear(images: Images, keys: Keys, *, angle_deg: float, sign: int | None = No
     sine, cosine = exact_sine_cosine(float(angle_deg))
     matrices = np.zeros((len(images), 2, 2))
     matrices[:, 0, 0], matrices[:, 1, 1] = 1.0, cosine
-    matrices[:, 0, 1] = -sine * _signs(keys, sign)
+    matrices[:, 0, 1] = -sine * sign
     return warp(images, matrices)
 
 
 @corruption(
-    revision=1,
     reference=f"{MU_2019}; released corruptions.py, scale",
-    parameters=(Parameter("factor", low=0.01, high=100.0, about="what a length becomes"),),
+    parameters=(Parameter("factor", float, 0.01, 100.0, "what a length becomes"),),
     preserves_geometry=False,
     deterministic=True,
 )
@@ -83,10 +71,9 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
 
 
 @corruption(
-    revision=1,
     reference=f"{MU_2019}; released corruptions.py, rotate; the whole canvas: MATLAB, Image Processing Toolbox, imrotate",
     parameters=(
-        Parameter("angle_deg", low=-360.0, high=360.0, about="degrees, counter-clockwise where the sign is 1"),
+        Parameter("angle_deg", float, -360.0, 360.0, "degrees, counter-clockwise where the sign is 1"),
         choice(
             "direction",
             ("random", "clockwise", "counterclockwise"),
@@ -105,7 +92,8 @@ def scale(images: Images, keys: Keys, *, factor: float) -> Images:
             "pixels nearest to its centre, or the one under its centre",
         ),
     ),
-    draws=(Draw("sign", "-1 or 1, the direction of the rotation", _given_sign, _drawn_signs),),
+    draws=(Draw("sign", "-1 or 1, the direction of the rotation", _signs(1), check=_given),),
+    held=6,
     preserves_geometry=False,
 )
 def rotate(
@@ -118,7 +106,7 @@ def rotate(
     canvas: str = "crop",
     fill: int = 0,
     resize: str = "area",
-    sign: int | None = None,
+    sign: NDArray[np.float64],
 ) -> Images:
     """Rotate the image about its centre: either way, corners that leave it lost; or, as an option, whole.
 
@@ -136,33 +124,28 @@ def rotate(
     """
     count, height, width, _ = images.shape
     sine, cosine = exact_sine_cosine(float(angle_deg))
-    signs = _signs(keys, sign) if direction == "random" else np.full(count, -1.0 if direction == "clockwise" else 1.0)
     matrices = np.empty((count, 2, 2))
     matrices[:, 0, 0] = matrices[:, 1, 1] = cosine
-    matrices[:, 0, 1], matrices[:, 1, 0] = -sine * signs, sine * signs
+    matrices[:, 0, 1], matrices[:, 1, 0] = -sine * sign, sine * sign
     if canvas == "crop":
         return warp(images, matrices, interpolation=interpolation, fill=fill)
     size = loose_size(height, width, angle_deg)
     out = np.empty_like(images)
-    for part in portions(count, size[0] * size[1] * images.shape[3]):
-        resize_into(warp(images[part], matrices[part], size=size, interpolation=interpolation, fill=fill), out[part], resize)
+    resize_into(warp(images, matrices, size=size, interpolation=interpolation, fill=fill), out, resize)
     return out
 
 
 @corruption(
-    revision=1,
     reference=f"{MU_2019}; released corruptions.py, translate",
     parameters=(Parameter("distance", low=0.0, high=10000.0, length=True, about="pixels, along both axes"),),
-    draws=(Draw("signs", "two numbers, each -1 or 1: the directions along x and y", _given_signs),),
+    draws=(Draw("signs", "two numbers, each -1 or 1: the directions along x and y", _signs(2), lambda *_: (2,), check=_given),),
     preserves_geometry=False,
 )
-def translate(images: Images, keys: Keys, *, distance: float, signs: NDArray[np.int64] | None = None) -> Images:
+def translate(images: Images, keys: Keys, *, distance: float, signs: NDArray[np.float64]) -> Images:
     """Move the image diagonally, in one of four directions, onto black; a distance that is not whole is interpolated and rounded.
 
     Notes
     -----
     The pixel at (x, y) is read at (x + signs[0] * distance, y + signs[1] * distance), so the content moves the other way.
     """
-    count = len(images)
-    drawn = whole_numbers(keys.stage, keys.samples, SIGN, np.array([2, 2])) * 2 - 1 if signs is None else np.broadcast_to(signs, (count, 2))
-    return warp(images, np.broadcast_to(np.eye(2), (count, 2, 2)), np.asarray(drawn, np.float64) * float(distance))
+    return warp(images, np.broadcast_to(np.eye(2), (len(images), 2, 2)), signs * float(distance))

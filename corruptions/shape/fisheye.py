@@ -61,7 +61,6 @@ def _coefficient(name: str, power: str) -> Parameter:
 
 
 @corruption(
-    revision=1,
     role="train",
     reference=f"{HENDRYCKS_2018}, section 3, names it; released make_imagenetd.py of April 2018, barrel (defined there, and not used)",
     parameters=(

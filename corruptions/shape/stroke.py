@@ -1,9 +1,8 @@
-"""White strokes with soft edges: line, dotted_line and zigzag of MNIST-C."""
+"""White strokes with soft edges, line, dotted_line and zigzag of MNIST-C; and its stripe."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +10,16 @@ from numpy.typing import NDArray
 from ...references import MU_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
-from ..random.philox import whole_numbers
-from ..registry import Draw, Images, Parameter, Shape, corruption, given_array
+from ..registry import Draw, Given, Images, Parameter, Shape, corruption
 
 ROWS = 0
 COLUMNS = 1
 """The streams of the rows and of the columns of a stroke's ends."""
 # The published positions are for a side of 28; on another side they are the same share of it.
 _SIDE = 28
-_REACH = Parameter("reach", low=0.1, high=1000.0, length=True, at_least=0.1, about="pixels above and below at which ln falls to -infinity")
+_REACH = Parameter("reach", float, 0.1, 1000.0, "pixels above and below at which ln falls to -infinity", length=True, at_least=0.1)
+Ends = Callable[[Shape], tuple[tuple[int, int], tuple[int, int]]]
+"""(H, W, C) -> the least two numbers, and how many numbers there are from each on."""
 
 
 @inlined
@@ -70,91 +70,122 @@ def _share(columns_of_28: int, side: int) -> int:
     return columns_of_28 * side // _SIDE
 
 
-def _two(keys: Keys, stream: int, starts: tuple[int, int], counts: tuple[int, int]) -> NDArray[np.float64]:
-    """Draw two whole numbers an image."""
-    drawn: NDArray[np.int64] = whole_numbers(keys.stage, keys.samples, stream, np.array(counts))
-    return np.asarray(drawn + starts, np.float64)
+def _two(stream: int, ends: Ends, *, relative: bool = False) -> Callable[[Keys, Shape, Given], NDArray[np.float64]]:
+    """Draw two whole numbers an image; the second one counts from the first where it is `relative`."""
+
+    def drawn(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+        starts, counts = ends(shape)
+        two = keys.whole_numbers(*counts, stream=stream) + starts
+        return (np.cumsum(two, axis=1) if relative else two).astype(np.float64)
+
+    return drawn
 
 
-def _points(columns: NDArray[np.float64], rows: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    return np.ascontiguousarray(np.stack([np.broadcast_to(columns, (count, 2)), np.broadcast_to(rows, (count, 2))], axis=-1))
+def _anywhere(shape: Shape) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (0, 0), (shape[0] - 1, shape[0] - 1)
 
 
-def _given_rows(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
+def _at_the_sides(shape: Shape) -> tuple[tuple[int, int], tuple[int, int]]:
+    width = shape[1]
+    return (0, _share(22, width)), (_share(5, width), _share(27, width) - _share(22, width))
+
+
+def _near(shape: Shape) -> tuple[tuple[int, int], tuple[int, int]]:
+    low, high = -_share(5, shape[0]), max(_share(5, shape[0]), 1)
+    return (0, low), (shape[0] - 1, high - low)
+
+
+def _given_rows(rows: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
     """Check a draw that is two rows; the second may lie beyond the image."""
-    array: NDArray[np.float64] = given_array(lambda *_: (2,), np.float64, -shape[0], 2 * shape[0])(value, shape, parameters)
-    return array
+    if rows.min() < -shape[0] or rows.max() > 2 * shape[0]:
+        raise ValueError(f"got values from {rows.min()} to {rows.max()}, expected {-shape[0]} to {2 * shape[0]}")
+    return rows
 
 
-def _given_columns(value: Any, shape: Shape, parameters: Mapping[str, Any]) -> NDArray[np.float64]:
+def _given_columns(columns: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
     """Check a draw that is two columns of the image, the left one first."""
-    array: NDArray[np.float64] = given_array(lambda *_: (2,), np.float64, 0, shape[1] - 1)(value, shape, parameters)
-    if array[0] >= array[1]:
-        raise ValueError(f"got {array.tolist()}, expected the first to be less than the second")
-    return array
+    if columns.min() < 0 or columns.max() > shape[1] - 1:
+        raise ValueError(f"got values from {columns.min()} to {columns.max()}, expected 0 to {shape[1] - 1}")
+    if columns[0] >= columns[1]:
+        raise ValueError(f"got {columns.tolist()}, expected the first to be less than the second")
+    return columns
+
+
+def _rows(ends: Ends, *, relative: bool = False) -> Draw:
+    drawn = _two(ROWS, ends, relative=relative)
+    return Draw("rows", "two rows, of the left and the right end", drawn, lambda *_: (2,), check=_given_rows)
+
+
+def _stroked(images: Images, columns: NDArray[np.float64], rows: NDArray[np.float64], reach: float, dot: int = 0) -> Images:
+    return np.asarray(_draw(images, np.stack([columns, rows], axis=-1), float(reach), dot))
 
 
 @corruption(
-    revision=1,
+    reference=f"{MU_2019}; released corruptions.py, stripe",
+    parameters=(Parameter("share", float, 0.0, 0.5, "of the columns that are inverted, on each side"),),
+    deterministic=True,
+)
+def stripe(images: Images, keys: Keys, *, share: float) -> Images:
+    """Invert the columns at the left and at the right, so that the middle stands as a stripe.
+
+    ``int(W * share)`` columns are inverted on each side. Published: a quarter, 7 of 28.
+    """
+    out = images.copy()
+    width = int(images.shape[2] * share)
+    if width:
+        out[:, :, :width] = 255 - out[:, :, :width]
+        out[:, :, -width:] = 255 - out[:, :, -width:]
+    return out
+
+
+@corruption(
     reference=f"{MU_2019}; released corruptions.py, line and line_from_points",
     parameters=(_REACH,),
     draws=(
-        Draw("rows", "two rows, of the left and the right end", _given_rows),
-        Draw("columns", "two columns, of the left and the right end", _given_columns),
+        _rows(_anywhere),
+        Draw(
+            "columns",
+            "two columns, of the left and the right end",
+            _two(COLUMNS, _at_the_sides),
+            lambda *_: (2,),
+            check=_given_columns,
+        ),
     ),
 )
-def line(
-    images: Images,
-    keys: Keys,
-    *,
-    reach: float,
-    rows: NDArray[np.float64] | None = None,
-    columns: NDArray[np.float64] | None = None,
-) -> Images:
+def line(images: Images, keys: Keys, *, reach: float, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> Images:
     """Draw a white line from near the left edge to near the right one, added to every channel, rounded.
 
     At a vertical distance d from the line ``ln(1 - d / reach) + 1`` is added, where positive (up to 0.63 of the reach). Rows are
     whole and uniform on 0 .. H - 2, columns on 0 .. 4 and 22 .. 26 of 28, in proportion on other widths.
     """
-    count, height, width, _ = images.shape
-    if rows is None:
-        rows = _two(keys, ROWS, (0, 0), (height - 1, height - 1))
-    if columns is None:
-        right = _share(22, width)
-        columns = _two(keys, COLUMNS, (0, right), (_share(5, width), _share(27, width) - right))
-    return np.asarray(_draw(images, _points(columns, rows, count), float(reach), 0))
+    return _stroked(images, columns, rows, reach)
 
 
 @corruption(
-    revision=1,
     reference=f"{MU_2019}; released corruptions.py, dotted_line",
     parameters=(_REACH, Parameter("dot", kind=int, low=1, high=1000, length=True, at_least=1, about="columns of a dot, and of a gap")),
-    draws=(Draw("rows", "two rows, of the left and the right end", _given_rows),),
+    draws=(_rows(_anywhere),),
 )
-def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64] | None = None) -> Images:
+def dotted_line(images: Images, keys: Keys, *, reach: float, dot: int, rows: NDArray[np.float64]) -> Images:
     """Draw a dotted white line from the left edge to the right one, faded like `line`. Rows are uniform on 0 .. H - 2.
 
     Notes
     -----
     Gaps and dots alternate from the left edge on. The last column stays free, as published.
     """
-    count, height, width, _ = images.shape
-    if rows is None:
-        rows = _two(keys, ROWS, (0, 0), (height - 1, height - 1))
-    return np.asarray(_draw(images, _points(np.array([0.0, width - 1.0]), rows, count), float(reach), int(dot)))
+    return _stroked(images, np.broadcast_to([0.0, images.shape[2] - 1.0], rows.shape), rows, reach, int(dot))
 
 
 @corruption(
-    revision=1,
     reference=f"{MU_2019}; released corruptions.py, zigzag",
     parameters=(
         _REACH,
         Parameter("step", low=0.5, high=1000.0, length=True, at_least=0.5, about="pixels, half the distance from turn to turn"),
         Parameter("amplitude", low=0.0, high=1000.0, length=True, about="pixels from the middle to a turn"),
     ),
-    draws=(Draw("rows", "two rows, of the left and the right end", _given_rows),),
+    draws=(_rows(_near, relative=True),),
 )
-def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64] | None = None) -> Images:
+def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: float, rows: NDArray[np.float64]) -> Images:
     """Draw a white zigzag from near the left edge to near the right one, faded like `line`.
 
     Of the middle line's two rows the first is uniform on 0 .. H - 2, the second from 5 above it to 4 below it (of 28 rows, in
@@ -166,19 +197,15 @@ def zigzag(images: Images, keys: Keys, *, reach: float, step: float, amplitude: 
     last one's height is the published ``2 / (2 * rest)`` for a rest of 3 pixels or so; where the rest is short, which
     is not so at 28, it ends at the amplitude.
     """
-    count, height, width, _ = images.shape
-    if rows is None:
-        low, high = -_share(5, height), max(_share(5, height), 1)
-        drawn = _two(keys, ROWS, (0, low), (height - 1, high - low))
-        drawn[:, 1] += drawn[:, 0]
-        rows = drawn
-    ends = np.broadcast_to(rows, (count, 2))
-    left, right = float(_share(2, width)), float(_share(25, width))
-    return np.asarray(_draw(images, _turns(left, right, ends, float(step), float(amplitude)), float(reach), 0))
+    left, right = (float(_share(column, images.shape[2])) for column in (2, 25))
+    columns, turns = _turns(left, right, rows, float(step), float(amplitude))
+    return _stroked(images, columns, turns, reach)
 
 
-def _turns(left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float) -> NDArray[np.float64]:
-    """Return the corners of zigzags, (N, P, 2) of (x, y); those that have fewer repeat their last one."""
+def _turns(
+    left: float, right: float, rows: NDArray[np.float64], step: float, amplitude: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the columns and the rows of zigzags' corners, (N, P) each; one of fewer corners repeats its last."""
     slope = (rows[:, 1] - rows[:, 0]) / (right - left)
     stretch = np.sqrt(1.0 + slope * slope)
     length = (right - left) * stretch
@@ -194,4 +221,4 @@ def _turns(left: float, right: float, rows: NDArray[np.float64], step: float, am
     along = np.where(behind, length[:, None], along)
     side = np.where(behind, last[:, None], side)
     cosine, sine = (1.0 / stretch)[:, None], (slope / stretch)[:, None]
-    return np.ascontiguousarray(np.stack([along * cosine - side * sine + left, along * sine + side * cosine + rows[:, :1]], axis=-1))
+    return along * cosine - side * sine + left, along * sine + side * cosine + rows[:, :1]

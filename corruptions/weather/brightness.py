@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..kernels import kernel
 from ..keys import Keys
+from ..levels import ROUNDING, whole
 from ..registry import Images, Parameter, corruption
-from ..rounding import ROUNDING, whole
 
 
 @functools.lru_cache(maxsize=64)
@@ -49,9 +49,8 @@ def _brighten(images, table):  # type: ignore[no-untyped-def]
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, brightness",
-    parameters=(Parameter("shift", low=-1.0, high=1.0, about="added to the HSV value, of range 0 to 1"), ROUNDING),
+    parameters=(Parameter("shift", float, -1.0, 1.0, "added to the HSV value, of range 0 to 1"), ROUNDING),
     deterministic=True,
 )
 def brightness(images: Images, keys: Keys, *, shift: float, rounding: str = "floor") -> Images:

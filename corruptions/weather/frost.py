@@ -10,9 +10,9 @@ from ...errors import ParameterError
 from ...references import HENDRYCKS_2019
 from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..random.philox import draw_word
-from ..registry import Draw, Images, Parameter, corruption, given_array
-from ..rounding import ROUNDING, half
+from ..registry import Draw, Images, Parameter, corruption
 from .textures import Texture, TextureSet, default_textures
 
 _TEXTURE = np.int64(0)
@@ -139,12 +139,12 @@ def _scale(textures: TextureSet, texture_scale: float, height: int, width: int) 
     revision=2,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, frost",
     parameters=(
-        Parameter("image_weight", low=0.0, high=100.0, about="weight of the image"),
-        Parameter("frost_weight", low=0.0, high=100.0, about="weight of the frost"),
+        Parameter("image_weight", float, 0.0, 100.0, "weight of the image"),
+        Parameter("frost_weight", float, 0.0, 100.0, "weight of the frost"),
         Parameter("texture_scale", low=0.01, high=1000.0, length=True, about="factor on the texture's size"),
         ROUNDING,
     ),
-    draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", given_array(lambda shape, p: shape, np.uint8, 0, 255)),),
+    draws=(Draw("texture", "(H, W, C) uint8, the crop of frost itself", None, lambda shape, _: shape, np.uint8, 0, 255),),
     resources={"textures": default_textures},
 )
 def frost(
@@ -155,7 +155,7 @@ def frost(
     frost_weight: float,
     texture_scale: float,
     rounding: str = "floor",
-    texture: Images | None = None,
+    texture: Images,
     textures: TextureSet | None = None,
 ) -> Images:
     """Add a weighted crop of a picture of frost to the weighted image.
@@ -178,15 +178,14 @@ def frost(
     height, width, channels = images.shape[1:]
     out = np.empty_like(images)
     weights = float(image_weight), float(frost_weight), half(rounding)
-    if texture is not None:
-        for i in range(len(images)):
-            _mix(images[i].reshape(-1), texture.reshape(-1), *weights, out[i].reshape(-1))
+    if texture.size:
+        _mix(images.reshape(-1), texture.reshape(-1), *weights, out.reshape(-1))
         return out
     chosen = default_textures(height, width) if textures is None else textures
     scale = _scale(chosen, float(texture_scale), height, width)
     sizes = np.array([a.shape[:2] for a in chosen.arrays])
     spans = np.maximum(np.rint(sizes * scale).astype(np.int64) - [height, width], 1)
-    crops = _crops(keys.stage, keys.samples, np.array(chosen.picks, np.int64), spans)
+    crops = _crops(*keys, np.array(chosen.picks, np.int64), spans)
     arrays, resized_by = chosen.arrays, scale
     if scale == 1.0 and channels == 3:
         resized_by = 0.0

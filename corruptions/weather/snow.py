@@ -12,18 +12,15 @@ from numpy.typing import NDArray
 from ...references import HENDRYCKS_2019
 from ..arithmetic import double_over_255, over_255
 from ..blur.motion import motion_filter
-from ..kernels import inlined, kernel, portions
+from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..random.philox import uniforms
-from ..registry import Draw, Images, Parameter, corruption, given_array, given_scalar
-from ..rounding import ROUNDING, half
+from ..registry import Draw, Given, Images, Parameter, Shape, corruption
 
 NORMALS_STREAM = 0
 ANGLE_STREAM = 1
 _AT_ONCE = 512  # pixels
-# What a pixel passes through on its way, in doubles
-_BUFFERS = 8
 
 
 class Magnified(NamedTuple):
@@ -105,7 +102,7 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
     red, green, blue = np.float32(0.299), np.float32(0.587), np.float32(0.114)
     boost, lift = np.float32(1.5), np.float32(0.5)
     for i in range(count):
-        layer = layers[i if layers.shape[0] > 1 else 0].reshape(pixels)
+        layer = layers[i].reshape(pixels)
         whole, snowy = images[i].reshape(-1), out[i].reshape(-1)
         for start in range(0, pixels, _AT_ONCE):
             size = min(_AT_ONCE, pixels - start)
@@ -131,31 +128,53 @@ def _lay(images, layers, mix, half, out):  # type: ignore[no-untyped-def]
                     target[x] = _snowed(value, value * boost + lift, keep, rest, once[x], turned[x], half)
 
 
-def _angles(keys: Keys) -> NDArray[np.float64]:
-    return np.asarray(uniforms(keys.stage, keys.samples, ANGLE_STREAM, -135.0, -45.0))
+def _grid(shape: Shape, parameters: Given) -> tuple[Magnified, Magnified]:
+    return magnified(shape[0], float(parameters["zoom"])), magnified(shape[1], float(parameters["zoom"]))
+
+
+def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+    """Draw the middle of each image's layer, with its mean and standard deviation."""
+    rows, columns = _grid(shape, parameters)
+    normal = float(parameters["mean"]), float(parameters["std"])
+    return np.asarray(normal_layers(rows.crop, columns.crop, *normal, *keys, NORMALS_STREAM, normal_table()))
+
+
+def _given_layer(normals: NDArray[np.float64], shape: Shape, parameters: Given) -> NDArray[np.float64]:
+    middle = tuple(slice(side.start, side.start + side.crop) for side in _grid(shape, parameters))
+    return np.asarray(parameters["mean"] + parameters["std"] * normals[middle])
 
 
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, snow and clipped_zoom",
     parameters=(
-        Parameter("mean", low=-10.0, high=10.0, about="mean of the layer's normals"),
-        Parameter("std", low=0.0, high=10.0, about="their standard deviation"),
+        Parameter("mean", float, -10.0, 10.0, "mean of the layer's normals"),
+        Parameter("std", float, 0.0, 10.0, "their standard deviation"),
         Parameter("zoom", low=1.0, high=200.0, length=True, at_least=1.0, about="magnification of the layer: the flakes' size"),
-        Parameter("threshold", low=0.0, high=10.0, about="below which there is no flake"),
+        Parameter("threshold", float, 0.0, 10.0, "below which there is no flake"),
         Parameter("radius", low=0.01, high=1000.0, length=True, at_least=0.01, about="length of the streaks, pixels"),
         Parameter("sigma", low=0.01, high=1000.0, length=True, at_least=0.01, about="their gaussian's width, pixels"),
-        Parameter("mix", low=0.0, high=1.0, about="weight of the image beside its whitened self"),
+        Parameter("mix", float, 0.0, 1.0, "weight of the image beside its whitened self"),
         ROUNDING,
     ),
     draws=(
         Draw(
             "normals",
             "the layer as standard normals (H, W), before mean and std; its middle is magnified",
-            given_array(lambda shape, _: shape[:2], np.float64, -1e6, 1e6),
+            _draw_layers,
+            lambda shape, _: shape[:2],
+            low=-1e6,
+            high=1e6,
+            check=_given_layer,
         ),
-        Draw("angle_deg", "one finite number, degrees", given_scalar(-36000.0, 36000.0), _angles),
+        Draw(
+            "angle_deg",
+            "one finite number, degrees",
+            lambda keys, *_: keys.uniforms(stream=ANGLE_STREAM, low=-135.0, high=-45.0),
+            low=-36000.0,
+            high=36000.0,
+        ),
     ),
+    held=8,
 )
 def snow(
     images: Images,
@@ -169,8 +188,8 @@ def snow(
     sigma: float,
     mix: float,
     rounding: str = "floor",
-    normals: NDArray[np.float64] | None = None,
-    angle_deg: float | None = None,
+    normals: NDArray[np.float64],
+    angle_deg: NDArray[np.float64],
 ) -> Images:
     """Let it snow: flakes from magnified noise, streaked, added over a whitened image as they are and turned by 180 degrees.
 
@@ -181,25 +200,8 @@ def snow(
     magnified linearly and cut down to bytes before it is streaked (see `motion_blur`), as published. Where an image is not square
     each side is magnified by itself.
     """
-    count, height, width, _ = images.shape
-    rows, columns = magnified(height, float(zoom)), magnified(width, float(zoom))
-    grid = (rows.before, rows.fraction, columns.before, columns.fraction)
-    if angle_deg is None:
-        angles = _angles(keys)
-    else:
-        angles = np.full(count, angle_deg, np.float64)
+    rows, columns = _grid(images.shape[1:], {"zoom": zoom})
+    layers = _magnify(normals, float(threshold), rows.before, rows.fraction, columns.before, columns.fraction)
     out = np.empty_like(images)
-    if normals is not None:
-        crop = normals[rows.start : rows.start + rows.crop, columns.start : columns.start + columns.crop]
-        layers = _magnify(np.ascontiguousarray(mean + std * crop)[None], float(threshold), *grid)
-        if angle_deg is None:
-            layers = np.repeat(layers, count, axis=0)
-        _lay(images, motion_filter(layers, radius, sigma, angles[: len(layers)]), float(mix), half(rounding), out)
-        return out
-    for batch in portions(count, _BUFFERS * height * width):
-        crops = normal_layers(
-            rows.crop, columns.crop, float(mean), float(std), keys.stage, keys.samples[batch], NORMALS_STREAM, normal_table()
-        )
-        layers = motion_filter(_magnify(crops, float(threshold), *grid), radius, sigma, angles[batch])
-        _lay(images[batch], layers, float(mix), half(rounding), out[batch])
+    _lay(images, motion_filter(layers, radius, sigma, angle_deg), float(mix), half(rounding), out)
     return out

@@ -7,26 +7,24 @@ from numpy.typing import NDArray
 
 from ...references import HENDRYCKS_2019
 from ..arithmetic import over_255
-from ..kernels import inlined, kernel, portions
+from ..kernels import inlined, kernel
 from ..keys import Keys
+from ..levels import ROUNDING, half
 from ..random.normal import normal_layers, normal_table
-from ..registry import Draw, Images, Parameter, corruption, given_array
-from ..rounding import ROUNDING, half
-from ..separable import band_rows, block_rows, half_gaussian, weigh
+from ..registry import Draw, Given, Images, Parameter, Shape, corruption
+from ..separable import REPEATED, half_gaussian, smooth_layers
 from .edges import canny
 from .water import deepen
 
 NORMALS_STREAM = 0
 # Pixels from its edge at which water stops deepening
 _REACH = 20.0
-# What a layer of liquid is smoothed for, see `_smooth`
+# What a layer of liquid is smoothed for, see `_pour`
 _WATERY, _MUDDY, _SPLASH = 0, 1, 2
 # Splashes of mud weaker than this, once softened, are not seen
 _FAINTEST = 0.8
 # Beyond this the nine fixed-point distances of a 3x3 mean would not fit in 32 bits.
 _LARGEST_SCALE = 180.0
-# What a pixel passes through on its way, in doubles
-_BUFFERS = 8
 _ZERO, _ONE, _FULL = np.float32(0.0), np.float32(1.0), np.float32(255.0)
 # Pale turquoise and mud brown; in grey images the luma of each (BT.601)
 _WATER = {3: (175 / 255.0, 238 / 255.0, 238 / 255.0), 1: (219.163 / 255.0,)}
@@ -34,53 +32,23 @@ _MUD = {3: (63 / 255.0, 42 / 255.0, 20 / 255.0)}
 
 
 @kernel
-def _smooth(layers, weights, threshold, kind, liquids, strengths):  # type: ignore[no-untyped-def]
-    """Smooth layers (N, H, W), edges repeated; a value below the threshold becomes 0.
+def _pour(layers, threshold, kind, liquids, strengths):  # type: ignore[no-untyped-def]
+    """Cut smoothed layers (N, H, W) off: a value below the threshold becomes 0.
 
     By `kind`: water's liquid is 255 times the layer, floored; mud's is 1 above the threshold; both go to `liquids`. A
     splash's strength is the layer itself, in single precision, and goes to `strengths`.
     """
-    count, height, width = layers.shape
-    radius = weights.size - 1
-    wide = width + 2 * radius
-    band = band_rows(height, radius)
-    tall = np.empty((band + 2 * radius) * wide, np.float64)
-    block = block_rows(wide)
-    down = np.empty(block * wide, np.float64)
-    both = np.empty(block * wide, np.float64)
     faintest = np.float32(threshold)
-    for i in range(count):
-        for top in range(0, height, band):
-            rows = min(band, height - top)
-            for k in range(rows + 2 * radius):
-                source, line = layers[i, min(max(top + k - radius, 0), height - 1)], tall[k * wide : (k + 1) * wide]
-                middle = line[radius : radius + width]
-                for x in range(width):
-                    middle[x] = source[x]
-                for x in range(radius):
-                    line[x] = source[0]
-                    line[radius + width + x] = source[width - 1]
-            for first in range(0, rows, block):
-                last = min(first + block, rows)
-                size = (last - first) * wide
-                weigh(tall, (radius + first) * wide, wide, weights, True, down[:size])
-                if kind == _SPLASH:
-                    # The published filter keeps its result between the two directions in single precision.
-                    for p in range(size):
-                        down[p] = np.float64(np.float32(down[p]))
-                weigh(down, radius, 1, weights, True, both[: size - 2 * radius])
-                for y in range(first, last):
-                    smooth = both[(y - first) * wide : (y - first) * wide + width]
-                    liquid, strength = liquids[i, top + y], strengths[i, top + y]
-                    for x in range(width):
-                        value = smooth[x]
-                        if kind == _SPLASH:
-                            strength[x] = np.float32(value) if np.float32(value) >= faintest else np.float32(0.0)
-                        elif kind == _MUDDY:
-                            liquid[x] = np.uint8(value > threshold)
-                        else:
-                            # The published cast keeps the low eight bits of what exceeds 255.
-                            liquid[x] = np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
+    smooth, liquid, strength = layers.reshape(-1), liquids.reshape(-1), strengths.reshape(-1)
+    for x in range(np.uint64(smooth.size)):
+        value = smooth[x]
+        if kind == _SPLASH:
+            strength[x] = np.float32(value) if np.float32(value) >= faintest else np.float32(0.0)
+        elif kind == _MUDDY:
+            liquid[x] = np.uint8(value > threshold)
+        else:
+            # The published cast keeps the low eight bits of what exceeds 255.
+            liquid[x] = np.uint8(np.int32(value * 255.0) & np.int32(255)) if value >= threshold else np.uint8(0)
 
 
 @inlined
@@ -91,14 +59,11 @@ def _mixed(level, strength, color, keep, half):  # type: ignore[no-untyped-def]
 
 @kernel
 def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-untyped-def]
-    """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1.
-
-    One layer of strengths serves all images, or each has its own.
-    """
+    """x (1 - keep * strength) + color * strength, in single precision as published, floored; keep is 0 or 1."""
     count, height, width, channels = images.shape
     first = color[0]
     for i in range(count):
-        line = strengths[i if strengths.shape[0] > 1 else 0].reshape(-1)
+        line = strengths[i].reshape(-1)
         source = images[i].reshape(-1)
         target = out[i].reshape(-1)
         if channels == 3:
@@ -114,16 +79,30 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
                 target[x] = _mixed(source[x], line[x], first, keep, half)
 
 
+def _magnification(liquid_scale: float) -> float:
+    return min(float(liquid_scale), _LARGEST_SCALE)
+
+
+def _grain(parameters: Given) -> float:
+    """Return the standard deviation of the layer."""
+    return float(parameters["std"]) * _magnification(parameters.get("liquid_scale", 1.0))
+
+
+def _draw_layers(keys: Keys, shape: Shape, parameters: Given) -> NDArray[np.float64]:
+    """Draw each image's layer, with its mean and standard deviation."""
+    layers = normal_layers(*shape[:2], float(parameters["mean"]), _grain(parameters), *keys, NORMALS_STREAM, normal_table())
+    return np.asarray(layers)
+
+
 @corruption(
-    revision=1,
     reference=f"{HENDRYCKS_2019}; released make_imagenet_c.py, spatter (extra)",
     parameters=(
-        Parameter("mean", low=-10.0, high=10.0, about="mean of the liquid layer's normals"),
-        Parameter("std", low=0.0, high=10.0, about="their standard deviation"),
+        Parameter("mean", float, -10.0, 10.0, "mean of the liquid layer's normals"),
+        Parameter("std", float, 0.0, 10.0, "their standard deviation"),
         Parameter("sigma", low=0.0, high=200.0, length=True, about="by which the layer is smoothed, pixels"),
-        Parameter("threshold", low=0.0, high=10.0, about="below which there is no liquid"),
-        Parameter("intensity", low=0.0, high=20.0, about="water: its opacity; mud: by which it is smoothed, pixels"),
-        Parameter("mud", kind=int, low=0, high=1, about="0 water, 1 mud"),
+        Parameter("threshold", float, 0.0, 10.0, "below which there is no liquid"),
+        Parameter("intensity", float, 0.0, 20.0, "water: its opacity; mud: by which it is smoothed, pixels"),
+        Parameter("mud", int, 0, 1, "0 water, 1 mud"),
         Parameter(
             "liquid_scale",
             low=0.02,
@@ -140,9 +119,14 @@ def _add_liquid(images, strengths, color, keep, half, out):  # type: ignore[no-u
         Draw(
             "normals",
             "the liquid layer as standard normals (H, W), before mean and std",
-            given_array(lambda shape, _: shape[:2], np.float64, -1e6, 1e6),
+            _draw_layers,
+            lambda shape, _: shape[:2],
+            low=-1e6,
+            high=1e6,
+            check=lambda normals, _, parameters: np.asarray(parameters["mean"] + _grain(parameters) * normals),
         ),
     ),
+    held=8,
     role="validation",
 )
 def spatter(
@@ -158,7 +142,7 @@ def spatter(
     liquid_scale: float = 1.0,
     grey_mud: float = 45.771,
     rounding: str = "floor",
-    normals: NDArray[np.float64] | None = None,
+    normals: NDArray[np.float64],
 ) -> Images:
     """Spatter water, pale turquoise and added, or mud, brown and covering, over images.
 
@@ -181,27 +165,20 @@ def spatter(
     ----------
     Borgefors 1986, Distance Transformations in Digital Images.
     """
-    count, height, width, channels = images.shape
-    magnified = min(float(liquid_scale), _LARGEST_SCALE)
-    grain = float(std) * magnified
-    weights = half_gaussian(float(sigma))
-    softness = half_gaussian(float(intensity) * magnified) if mud else weights
-    color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[channels], np.float32)
-    more = np.float32(half(rounding))
+    magnified = _magnification(liquid_scale)
+    color = np.array((_MUD | {1: (grey_mud / 255.0,)} if mud else _WATER)[images.shape[3]], np.float32)
+    liquids, strengths = np.empty(normals.shape, np.uint8), np.empty(normals.shape, np.float32)
+    smooth = smooth_layers(normals, half_gaussian(float(sigma)), REPEATED)
+    _pour(smooth, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
+    if mud:
+        # The published filter keeps its result between the two directions in single precision.
+        softness = half_gaussian(float(intensity) * magnified)
+        smooth = smooth_layers(liquids.astype(np.float64), softness, REPEATED, single=True)
+        _pour(smooth, _FAINTEST, _SPLASH, liquids, strengths)
+    else:
+        edges = np.empty_like(liquids)
+        canny(liquids, 50, 150, edges)
+        strengths = deepen(liquids, edges, _REACH * magnified, float(intensity))
     out = np.empty_like(images)
-    for batch in portions(count, _BUFFERS * height * width) if normals is None else (slice(0, count),):
-        if normals is None:
-            layers = normal_layers(height, width, float(mean), grain, keys.stage, keys.samples[batch], NORMALS_STREAM, normal_table())
-        else:
-            layers = np.ascontiguousarray(mean + grain * normals)[None]
-        liquids = np.empty(layers.shape, np.uint8)
-        strengths = np.empty(layers.shape, np.float32)
-        _smooth(layers, weights, float(threshold), _MUDDY if mud else _WATERY, liquids, strengths)
-        if mud:
-            _smooth(liquids.astype(np.float64), softness, _FAINTEST, _SPLASH, liquids, strengths)
-        else:
-            edges = np.empty_like(liquids)
-            canny(liquids, 50, 150, edges)
-            strengths = deepen(liquids, edges, _REACH * magnified, float(intensity))
-        _add_liquid(images[batch], strengths, color, np.float32(mud), more, out[batch])
+    _add_liquid(images, strengths, color, np.float32(mud), np.float32(half(rounding)), out)
     return out

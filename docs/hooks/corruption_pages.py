@@ -104,7 +104,7 @@ def _entry(known: Corruption, pictures: list[str], seen: str) -> Iterator[str]:
     tables = _rows(known)
     sources = {source: of_severities(rows, tables) for source, rows in source_rows(tables).items()}
     sources |= {ladder(which)[known.name].source: "" for which in ladders}
-    yield f"**Source.** {' '.join(sections.get('References', known.reference).split())}\n"
+    yield f"**Source.** {' '.join([f'{known.reference}.', *sections.get('References', '').split()])}\n"
     yield "".join(f"* Its table, {which}{source}\n" if which else f"* Its table: {source}\n" for source, which in sources.items())
 
 

@@ -11,8 +11,7 @@ from typing import Any
 from ...corruptions.models.surrogate import load_surrogate
 from ...corruptions.registry import get_corruption
 from ...corruptions.stages import Stage, scaled_parameters
-from ...corruptions.weather.published import differences
-from ...corruptions.weather.textures import TextureSet, load_textures
+from ...corruptions.weather.textures import TextureSet, differences, load_textures
 from ...errors import BuildError, listed
 from ...manifests.records.models import ClassRecord
 from ..recipes.recipe import load_recipe, recipe_names

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
-from ...corruptions.fractional import severity_number
 from ...corruptions.registry import corruption_names, is_corruption
+from ...corruptions.rows import severity_number
 from ...errors import suggest
 from ...manifests.records.fields import SetId
 from .set_spec import Role

@@ -7,18 +7,19 @@ import contextlib
 import ctypes
 import json
 import os
+import pickle
 import pty
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import corruptset
 import corruptset.corruptions.cache as cache_module
-from corruptset.corruptions.kernel_files import CompiledFiles, read_entry
+from corruptset.corruptions.kernels import _hash, _stamp, inlined, read_entry
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,7 +69,7 @@ def test_an_edited_callee_changes_the_output(tmp_path):
     philox.write_text(text.replace("0xD2511F53", "0xD2511F55"))
     os.utime(philox, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert call(site, tmp_path, CORRUPTSET_CACHE=cache)[0] != before[0]
-    assert len(list((tmp_path / "cache" / "kernels").iterdir())) == 2
+    assert len(list((tmp_path / "cache" / "kernels").iterdir())) == 1
 
 
 def owned(site: Path, home: Path) -> dict[str, str]:
@@ -115,15 +116,6 @@ def test_two_virtual_environments_of_a_user_compile_once(tmp_path, jobs):
     assert "compiling" not in shown
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*.kernel")} == kernels
     assert not [path for path in (*sites, home) for suffix in ("nbi", "nbc") if [*path.rglob(f"*.{suffix}")]]
-
-
-def test_every_file_of_kernels_names_their_folder() -> None:
-    """Numba keeps a kernel where a function that it calls was edited, also in the same file."""
-    package = Path(cache_module.__file__).parents[1]
-    files = [path for path in package.rglob("*.py") if re.search(r"^from \S*\.?kernels import", path.read_text(), re.MULTILINE)]
-    files = [path.relative_to(package) for path in files if path.relative_to(package).parts[0] not in ("tests", "docs", "benchmarks")]
-    assert {str(path.parent) for path in files} >= {"corruptions/blur", "generate/pixels"}
-    assert [path for path in files if not str(path).startswith(cache_module._KERNEL_ROOMS)] == []
 
 
 def obey_permissions() -> None:
@@ -198,30 +190,49 @@ def damages(data: bytes) -> list[bytes]:
 
 
 def test_a_damaged_kernel_counts_as_none(tmp_path):
-    kept = CompiledFiles(tmp_path, "fog._lay-38.py311")
-    kept.save(("signature", "processor"), {"code": bytes(range(256))})
-    (file,) = tmp_path.iterdir()
+    payload, file = pickle.dumps(("signature", {"code": bytes(range(256))})), tmp_path / "fog.kernel"
+    cache_module.keep_file(file, _hash(payload) + payload)
     whole = file.read_bytes()
-    assert kept.load(("signature", "processor")) == {"code": bytes(range(256))}
-    assert kept.load(("signature", "another processor")) is None
+    assert read_entry(file) == ("signature", {"code": bytes(range(256))})
     for damaged in damages(whole):
         file.write_bytes(damaged)
-        assert kept.load(("signature", "processor")) is None
-    # whole, but of another signature: its name alone is not believed
-    file.write_bytes(whole)
-    kept.save(("another signature", "processor"), {"code": b"other"})
-    other = next(path for path in tmp_path.iterdir() if path != file)
-    file.write_bytes(other.read_bytes())
-    assert kept.load(("signature", "processor")) is None
-    kept.save(("signature", "processor"), {"code": b"anew"})
-    assert kept.load(("signature", "processor")) == {"code": b"anew"}
+        assert read_entry(file) is None
+    assert read_entry(tmp_path / "none") is None
 
 
 def test_a_kernel_that_cannot_be_kept_is_used_all_the_same(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    kept = CompiledFiles(tmp_path / "file" / "below", "fog._lay-38.py311")
-    kept.save("key", "compiled")
-    assert kept.load("key") is None
+    cache_module.keep_file(tmp_path / "file" / "below" / "fog.kernel", b"compiled")
+    assert read_entry(tmp_path / "file" / "below" / "fog.kernel") is None
+
+
+KERNEL = """
+STEP, TABLE = 3, np.arange(4)
+
+@inlined
+def inner(x):
+    return x * STEP
+
+def outer(x):
+    "A kernel."
+    return inner(x) + TABLE[1]
+
+def plain():
+    return 1
+"""
+
+
+def stamped(text: str) -> str:
+    names = {"np": np, "inlined": inlined}
+    exec(text, names)
+    return _stamp(names["outer"])
+
+
+def test_a_kernel_is_named_by_its_code_and_by_all_that_it_names():
+    same = [("A kernel.", "Another."), ("return 1", "return 2"), ("\n@inlined", "\n# why\n\n@inlined")]
+    other = [("x * STEP", "x - STEP"), ("STEP, TABLE = 3", "STEP, TABLE = 4"), ("arange(4)", "arange(4.0)"), ("TABLE[1]", "TABLE[2]")]
+    assert {stamped(KERNEL.replace(*edit)) for edit in same} == {stamped(KERNEL)}
+    assert len({stamped(KERNEL.replace(*edit)) for edit in other} | {stamped(KERNEL)}) == len(other) + 1
 
 
 @pytest.mark.ci
@@ -280,7 +291,7 @@ def test_an_unwritable_cache_is_passed_over(tmp_path, monkeypatch):
 def test_what_cannot_be_written_to_is_read_through_links(tmp_path, monkeypatch):
     """Of this version's kernels alone: a cache of many versions has ten thousand files."""
     named = tmp_path / "named"
-    own = cache_module._kernels()
+    own = cache_module._compiler()
     for name in (f"kernels/{own}/a.kernel", "kernels/other/b.kernel"):
         (named / name).parent.mkdir(parents=True, exist_ok=True)
         (named / name).write_bytes(b"kept")

@@ -13,10 +13,10 @@ import pytest
 from scipy import stats
 
 import corruptset
-from corruptset.corruptions.keys import sample_keys, stage_key
+from corruptset.corruptions.keys import Keys, sample_keys, stage_key
 from corruptset.corruptions.noise import noise, tables
 from corruptset.corruptions.random.normal import fill_normals, normal_table
-from corruptset.corruptions.random.philox import fill_uniforms, fill_words, uniforms
+from corruptset.corruptions.random.philox import fill_uniforms, fill_words
 from corruptset.corruptions.registry import get_corruption
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -58,14 +58,13 @@ def judge(p_values, off_values):
 # --- the noises on flat images -------------------------------------------------------------------------------------
 
 
-def histogram(kernel, level, table, count, seed):
+def histogram(level, count, seed, *what, **more):
     """Return how often each value comes of a level."""
     out = np.zeros(256, np.int64)
     for piece, size in pieces(count):
         stage, samples = keys_of(seed, piece)
         image = np.full((1, size), level, np.uint8)
-        noisy = np.empty_like(image)
-        kernel(image, noisy, stage, samples, table)
+        noisy = noise._noisy(image, Keys(stage, samples), *what, **more)
         out += np.bincount(noisy[0], minlength=256)
     return out
 
@@ -87,7 +86,7 @@ def shot_levels(level, photons):
 @pytest.mark.parametrize(("sigma", "level"), [(0.04, 128), (0.18, 100), (0.38, 128)])
 def test_gaussian_noise(sigma, level, count):
     def p(drawn_with, seed):
-        observed = histogram(noise._add_offsets, level, tables.gaussian_table(drawn_with), count, seed)
+        observed = histogram(level, count, seed, noise._OFFSET, tables.gaussian_table(drawn_with))
         return chi_squared(observed, normal_levels(level, 255 * sigma))
 
     judge([p(sigma, s) for s in SEEDS], [p(sigma * 1.01, s) for s in SEEDS])
@@ -97,7 +96,7 @@ def test_gaussian_noise(sigma, level, count):
 @pytest.mark.parametrize(("sigma", "level"), [(0.06, 100), (0.35, 180), (0.6, 60)])
 def test_speckle_noise(sigma, level, count):
     def p(drawn_with, seed):
-        observed = histogram(noise._replace_levels, level, tables.speckle_table(drawn_with), count, seed)
+        observed = histogram(level, count, seed, noise._LEVEL, tables.speckle_table(drawn_with))
         return chi_squared(observed, normal_levels(level, level * sigma))
 
     judge([p(sigma, s) for s in SEEDS], [p(sigma * 1.01, s) for s in SEEDS])
@@ -109,12 +108,9 @@ def test_shot_noise(photons, level, count):
     def p(drawn_with, seed):
         """Draw counts of a mean that is off, shown at the same photons: rows of levels are means."""
         weights = shot_levels(level * drawn_with / photons, photons)
-        return chi_squared(histogram(noise._replace_levels, level, one_row(weights, level), count, seed), shot_levels(level, photons))
+        return chi_squared(histogram(level, count, seed, noise._LEVEL, one_row(weights, level)), shot_levels(level, photons))
 
-    right = [
-        chi_squared(histogram(noise._replace_levels, level, tables.shot_table(photons), count, s), shot_levels(level, photons))
-        for s in SEEDS
-    ]
+    right = [chi_squared(histogram(level, count, s, noise._LEVEL, tables.shot_table(photons)), shot_levels(level, photons)) for s in SEEDS]
     judge(right, [p(photons * 1.01, s) for s in SEEDS])
 
 
@@ -130,8 +126,7 @@ def one_row(probabilities, level):
 @pytest.mark.parametrize("amount", [0.17, 0.27])
 def test_impulse_noise(amount, count):
     def p(drawn_with, seed):
-        share = np.uint32(int(drawn_with * 2.0**31 + 0.5))
-        observed = histogram(noise._salt_and_pepper, 99, share, count, seed)[[0, 99, 255]]
+        observed = histogram(99, count, seed, noise._STRIKE, share=drawn_with)[[0, 99, 255]]
         return chi_squared(observed, [amount / 2, 1 - amount, amount / 2])
 
     judge([p(amount, s) for s in SEEDS], [p(amount * 1.01, s) for s in SEEDS])
@@ -248,7 +243,9 @@ def test_one_uniform_a_sample(count):
 
     @functools.cache
     def angles(seed):
-        return uniforms(keys_of(seed, 0)[0], np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15), 0, -45.0, 45.0)
+        return Keys(keys_of(seed, 0)[0], np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)).uniforms(
+            stream=0, low=-45.0, high=45.0
+        )
 
     def p(power, seed):
         share = ((angles(seed) + 45.0) / 90.0) ** power

@@ -9,15 +9,13 @@ import corruptset
 from corruptset.corruptions.calibrations import shipped
 from corruptset.corruptions.keys import sample_key
 from corruptset.corruptions.stages import chain_keys, resolve_stage
-from corruptset.corruptions.weather.fog import PLASMA_STREAM
-from corruptset.corruptions.weather.plasma import grow_plasmas, plasma_side
+from corruptset.corruptions.weather.fog import PLASMA_STREAM, grow_plasmas, plasma_side
 from pictures import numbers, painted, photograph
 
 
 def draw_plasma(side, wibble_decay, stage_key, sample_key, stream):
     """One map, (side, side) of float32 in [0, 1]."""
-    maps, ranges = grow_plasmas(side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream)
-    return (maps[0] - ranges[0, 0]) / ranges[0, 1]
+    return grow_plasmas(side, float(wibble_decay), np.uint64(stage_key), np.array([sample_key], np.uint64), stream)[0]
 
 
 def octaves(plasma: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:

@@ -45,7 +45,8 @@ def crops(textures, count, height=24, width=20, scale=1.0, channels=3, **more):
     """Return pure crops: the image weighs nothing."""
     keys = Keys(np.uint64(9), sample_keys(str(i) for i in range(count)))
     images = np.full((count, height, width, channels), 255, np.uint8)
-    return frost(images, keys, image_weight=0.0, frost_weight=1.0, texture_scale=scale, textures=textures, **more)
+    drawn = np.empty((count, 0, 0, 0), np.uint8)
+    return frost(images, keys, image_weight=0.0, frost_weight=1.0, texture_scale=scale, texture=drawn, textures=textures, **more)
 
 
 def test_crops_come_from_everywhere_but_the_last_row_and_column(tmp_path):

@@ -14,8 +14,8 @@ from scipy import stats
 
 import corruptset
 from corruptset.corruptions.calibrations import ladder
+from corruptset.corruptions.gradual.blur import draw_rectangles
 from corruptset.corruptions.gradual.lines import draw_ends
-from corruptset.corruptions.gradual.rectangles import draw_rectangles
 from corruptset.corruptions.keys import Keys, level_stream
 from corruptset.corruptions.random.philox import fill_words
 from corruptset.corruptions.registry import get_corruption
@@ -50,12 +50,21 @@ def uniform(found, low, high):
     return stats.chisquare(np.bincount(found.ravel() - low, minlength=high - low + 1)).pvalue > P
 
 
+def ends_of(keys, level, height, width):
+    return draw_ends(keys, (height, width, 3), {"level": level})
+
+
+def drawn_rectangles(keys, level, count, least, most, height, width):
+    parameters = {"level": level, "density": count / (height + width), "least": least, "most": most}
+    return draw_rectangles(keys, (height, width, 3), parameters)
+
+
 # --- lines -----------------------------------------------------------------------------------------------------------
 
 
 def test_ends_lie_on_the_edges_half_and_half_and_uniformly():
     height, width, count = 20, 33, 40000
-    ends = draw_ends(many(count), 3, height, width)
+    ends = ends_of(many(count), 3, height, width)
     (x0, y0), (x1, y1) = ends[:, 0].T, ends[:, 1].T
     assert ((x0 == 0) | (y0 == 0)).all()
     assert ((x1 == width - 1) | (y1 == height - 1)).all()
@@ -73,7 +82,7 @@ def test_ends_lie_on_the_edges_half_and_half_and_uniformly():
 
 
 def test_ends_differ_by_level_and_image():
-    ends = np.stack([draw_ends(many(200), level, 224, 224) for level in range(1, 6)])
+    ends = np.stack([ends_of(many(200), level, 224, 224) for level in range(1, 6)])
     assert len({e.tobytes() for e in ends.reshape(-1, 4)}) > 990
 
 
@@ -98,7 +107,7 @@ def test_lines_are_as_dark_as_they_are_near(name):
     images = np.full((64, height, width, 1), 255 - ink, np.uint8)
     keys = many(64)
     out = step(name, images, 2, keys)[..., 0].astype(float)
-    ends = draw_ends(keys, 2, height, width).astype(float)
+    ends = ends_of(keys, 2, height, width).astype(float)
     y, x = np.mgrid[:height, :width]
     for got, ((x0, y0), (x1, y1)) in zip(out, ends, strict=True):
         long = max(abs(x1 - x0), abs(y1 - y0))
@@ -125,7 +134,7 @@ def test_rectangles_are_uniform(name, which, least, most):
     row = ladder(which)[name].parameters
     assert (row["least"], row["most"]) == (least, most)
     height, width = 24, 31
-    boxes = draw_rectangles(many(1000), 4, 44, row["least"], row["most"], height, width)
+    boxes = drawn_rectangles(many(1000), 4, 44, row["least"], row["most"], height, width)
     assert boxes.shape == (1000, 44, 4)
     x, y, wide, high = boxes.reshape(-1, 4).T
     assert uniform(wide, least, most)
@@ -138,7 +147,7 @@ def test_rectangles_are_uniform(name, which, least, most):
 
 
 def test_rectangles_fit_into_small_images():
-    boxes = draw_rectangles(many(500), 1, 16, 2, 10, 8, 9)
+    boxes = drawn_rectangles(many(500), 1, 16, 2, 10, 8, 9)
     x, y, wide, high = boxes.reshape(-1, 4).T
     assert (wide.max(), high.max()) == (9, 8)
     assert (x + wide).max() == 9
@@ -166,7 +175,7 @@ def test_boxes_are_black(channels):
     np.testing.assert_array_equal(step("random_boxes", images, 2, boxes=boxes), want)
     # and those that are drawn are blackened too
     keys = many(2)
-    drawn = draw_rectangles(keys, 2, 7, 3, 6, 30, 41)
+    drawn = drawn_rectangles(keys, 2, 7, 3, 6, 30, 41)
     want = images.copy()
     for image, found in zip(want, drawn, strict=True):
         for x, y, wide, high in found:
@@ -261,7 +270,7 @@ def test_local_blur_of_the_text_takes_the_mean(channels):
 def test_local_blur_uses_what_it_draws():
     images = np.stack([painted(30, 41), painted(30, 41, which=1)])
     keys = many(2)
-    drawn = draw_rectangles(keys, 3, 71, 2, 10, 30, 41)
+    drawn = drawn_rectangles(keys, 3, 71, 2, 10, 30, 41)
     out = step("local_blur", images, 3, keys)
     for image, found, got in zip(images, drawn, out, strict=True):
         boxes = np.stack([found] * 3)

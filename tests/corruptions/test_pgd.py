@@ -9,7 +9,7 @@ import pytest
 from surrogates import CLASSES, Linear, digits, labels_of, linear, seeded, smooth, write_model
 
 import corruptset
-from corruptset.corruptions.adversarial.pgd import Ball, iterates
+from corruptset.corruptions.adversarial.pgd import Ball, _draw_start, iterates
 from corruptset.corruptions.calibrations import SHIPPED, shipped
 from corruptset.corruptions.keys import Keys, sample_keys
 from corruptset.errors import ParameterError
@@ -128,8 +128,9 @@ def test_a_random_start_is_drawn_from_the_images_own_key(norm):
         assert abs(np.nanstd(offsets) - 64 / np.sqrt(3)) < 1
         assert np.nanmax(offsets) == 64
     else:
-        ball = Ball(images, 64.0, norm)
-        starts = ball.starts(Keys(np.uint64(5), sample_keys(keys)), drawn=True, given=None) - images
+        drawn = Keys(np.uint64(5), sample_keys(keys))
+        starts = _draw_start(drawn, images.shape[1:], {"random_start": True, "eps": 64.0, "norm": norm})
+        starts = Ball(images, 64.0, norm).projected(images + starts) - images
         lengths = np.sqrt(np.square(starts, dtype=float).sum(axis=(1, 2, 3)))
         assert 0 < lengths.min() < 20 < 40 < lengths.max() <= 64 * (1 + 1e-6)
 
@@ -265,7 +266,7 @@ class Peers:
     def iterate(self, steps: int, eps: float, step: float, norm: str, start: np.ndarray | None) -> np.ndarray:
         """Return our images after so many steps, in 0..1, before rounding."""
         ball = Ball(self.images, eps, norm)
-        begin = ball.starts(Keys(np.uint64(0), sample_keys(map(str, range(8)))), drawn=False, given=start)
+        begin = ball.projected(self.images + np.float32(0 if start is None else start))
         *_, last = iterates(ball, begin, self.labels, self.ours, step=step, steps=steps, norm=norm, targeted=False)
         return last.transpose(0, 3, 1, 2) / 255
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from corruptset.corruptions.kernels import kernel
-from corruptset.corruptions.random.philox import draw_block, draw_word, fill_uniforms, fill_words, philox4x32, uniforms
+from corruptset.corruptions.keys import Keys
+from corruptset.corruptions.random.philox import draw_block, draw_word, fill_uniforms, fill_words, philox4x32
 
 STAGE = np.uint64(0x1234567890ABCDEF)
 SAMPLE = np.uint64(0xFEDCBA0987654321)
@@ -120,7 +121,9 @@ def test_uniforms_are_scaled_words():
 
 def test_one_uniform_a_sample_does_not_depend_on_the_batch():
     samples = np.array([5, 2**40, SAMPLE], np.uint64)
-    together = uniforms(STAGE, samples, 1, -45.0, 45.0)
-    assert [float(u) for u in together] == [float(uniforms(STAGE, samples[i : i + 1], 1, -45.0, 45.0)[0]) for i in range(3)]
+    together = Keys(STAGE, samples).uniforms(stream=1, low=-45.0, high=45.0)
+    assert [float(u) for u in together] == [
+        float(Keys(STAGE, samples[i : i + 1]).uniforms(stream=1, low=-45.0, high=45.0)[0]) for i in range(3)
+    ]
     expected = [-45.0 + 90.0 * (python_words(1, int(STAGE), int(s), 1)[0] * 2.0**-32) for s in samples]
     assert together.tolist() == expected

@@ -11,8 +11,8 @@ import pytest
 from plugin_files import HEAD, function, without_plugins
 
 import corruptset
-from corruptset.corruptions.plugin_calls import CHUNK_BYTES
 from corruptset.corruptions.plugins import load_plugin
+from corruptset.corruptions.registry import _CHUNK_BYTES
 from corruptset.errors import PluginError
 
 IMAGES = np.arange(5 * 9 * 8 * 3).reshape(5, 9, 8, 3).astype(np.uint8)
@@ -37,7 +37,7 @@ def test_a_batch_is_cut_and_put_together(loaded: Any) -> None:
     images = np.random.default_rng(0).integers(0, 256, (70, 224, 224, 3), np.uint8)
     assert (corruptset.corrupt(images, "turned") == 255 - images).all()
     assert sum(calling.lengths) == 70
-    assert max(calling.lengths) == CHUNK_BYTES // images[0].size
+    assert max(calling.lengths) == _CHUNK_BYTES // images[0].size
     large = np.zeros((2, 2000, 2000, 3), np.uint8)
     assert (corruptset.corrupt(large, "turned") == 255).all()
     assert calling.lengths[-2:] == [1, 1]

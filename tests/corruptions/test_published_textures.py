@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corruptset.corruptions.weather.published import PUBLISHED, differences
-from corruptset.corruptions.weather.textures import MOST, TextureSet, default_textures, load_textures
+from corruptset.corruptions.weather.textures import MOST, PUBLISHED, TextureSet, default_textures, differences, load_textures
 from corruptset.errors import SourceError
 
 ONE, TWO, FOUR, FIVE = PUBLISHED

@@ -12,8 +12,7 @@ import pytest
 import corruptset
 from corruptset.corruptions.arithmetic import decimal_sine_cosine, exact_sine_cosine
 from corruptset.corruptions.calibrations import shipped
-from corruptset.corruptions.shape.canvas import loose_size, resize_into
-from corruptset.corruptions.shape.warp import warp
+from corruptset.corruptions.shape.warp import loose_size, resize_into, warp
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.errors import ParameterError
 from pictures import numbers, numeral, painted, photograph

@@ -11,9 +11,8 @@ from scipy import ndimage
 import corruptset
 from corruptset.corruptions.blur.motion import motion_filter
 from corruptset.corruptions.calibrations import shipped
-from corruptset.corruptions.keys import sample_key, sample_keys
+from corruptset.corruptions.keys import Keys, sample_key, sample_keys
 from corruptset.corruptions.random.normal import fill_normals, normal_table
-from corruptset.corruptions.random.philox import uniforms
 from corruptset.corruptions.stages import chain_keys, resolve_stage
 from corruptset.corruptions.weather.snow import ANGLE_STREAM, NORMALS_STREAM
 from pictures import numbers, painted, photograph
@@ -60,11 +59,11 @@ def test_its_angle_is_uniform_between_minus_135_and_minus_45():
     image = painted(40, 33)
     key = chain_keys([resolve_stage("snow", shipped("cifar"), parameters=ROW)], 2)[0]
     names = [f"s{i}" for i in range(30)]
-    angles = -135.0 + 90.0 * uniforms(key, sample_keys(names), ANGLE_STREAM, 0.0, 1.0)
+    angles = -135.0 + 90.0 * Keys(key, sample_keys(names)).uniforms(stream=ANGLE_STREAM, low=0.0, high=1.0)
     outs = corruptset.corrupt(np.stack([image] * 30), "snow", seed=2, key=names, **ROW)
     for name, angle, out in zip(names, angles, outs, strict=True):
         np.testing.assert_array_equal(out, corruptset.corrupt(image, "snow", seed=2, key=name, angle_deg=angle, **ROW))
-    many = -135.0 + 90.0 * uniforms(key, np.arange(20000, dtype=np.uint64), ANGLE_STREAM, 0.0, 1.0)
+    many = -135.0 + 90.0 * Keys(key, np.arange(20000, dtype=np.uint64)).uniforms(stream=ANGLE_STREAM, low=0.0, high=1.0)
     assert abs(many.mean() + 90) < 1
     assert np.percentile(many, [10, 90]) == pytest.approx([-126, -54], abs=1)
 

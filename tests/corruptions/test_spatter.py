@@ -8,8 +8,8 @@ import pytest
 from scipy import ndimage
 
 import corruptset
-from corruptset.corruptions.weather.distance import chamfer
 from corruptset.corruptions.weather.edges import canny
+from corruptset.corruptions.weather.water import chamfer
 from pictures import numbers, painted, photograph
 
 WATER = {"mean": 0.65, "std": 0.3, "sigma": 2.0, "threshold": 0.68, "intensity": 0.5, "mud": 0}

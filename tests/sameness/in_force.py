@@ -48,7 +48,8 @@ def numba_in_force() -> str:
 
 def kernels_in(folder: str) -> str:
     """Return the processors that the kernels of a cache were compiled for, as its files say."""
-    from corruptset.corruptions.kernel_files import SUFFIX, read_entry
+    from corruptset.corruptions.cache import KERNEL_SUFFIX as SUFFIX
+    from corruptset.corruptions.kernels import read_entry
 
     processors: Counter[str] = Counter()
     for path in Path(folder).rglob(f"*{SUFFIX}"):

@@ -15,9 +15,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from corruptset.corruptions.calibrations import Calibration, get_calibration, parse_table
-from corruptset.corruptions.fractional import row_between
 from corruptset.corruptions.keys import sample_keys
 from corruptset.corruptions.registry import Images, get_corruption
+from corruptset.corruptions.rows import row_between
 from corruptset.corruptions.stages import Scale, Stage, apply_stage, chain_keys
 from corruptset.errors import ParameterError
 from corruptset.generate.pixels.metrics import ssim

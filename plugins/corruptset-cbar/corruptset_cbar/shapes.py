@@ -8,9 +8,9 @@ import numpy as np
 
 from corruptset.corruptions.arithmetic import sine_cosine
 from corruptset.corruptions.kernels import inner, kernel
-from corruptset.corruptions.registry import Draw, Shape, given_scalar
+from corruptset.corruptions.registry import Draw, Given, Shape
 
-from .declare import Given, array, cbar, chances, fixed, number, side, uniform
+from .declare import array, cbar, chances, fixed, number, side, uniform
 from .elementary import cosine, sine
 from .rows import level
 
@@ -97,9 +97,13 @@ def lines(images, angles, spreads, places, density, out):  # type: ignore[no-unt
 @cbar(
     "CheckerBoardCutOut",
     {"fraction": (0.0, 1.0, "share of the board's dark squares that are cut out")},
-    (
-        Draw("angle_deg", "of the board", lambda *given: math.radians(given_scalar(-3600.0, 3600.0)(*given))),
+    Draw(
+        "angle_deg",
+        "of the board",
         uniform(0, 0.0, 2.0 * math.pi),
+        low=-3600.0,
+        high=3600.0,
+        check=lambda angle, *_: np.asarray(math.radians(angle)),
     ),
     number(
         "cell",

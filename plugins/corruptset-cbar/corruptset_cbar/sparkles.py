@@ -8,7 +8,6 @@ import numpy as np
 
 from corruptset.corruptions.kernels import inner, kernel
 from corruptset.corruptions.random.normal import normal_layers, normal_table
-from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Draw
 
 from .declare import TALL, WIDE, Drawing, array, cbar, fixed, uniform
@@ -66,20 +65,20 @@ def _shine(images, centres, rays, normals, share, least, exponent, out):  # type
                     out[n, y, x, c] = level(values[c, x])
 
 
-def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[tuple[Draw, Drawing]]:
+def _stars(size: int, about: str, places: Drawing, *shape: int) -> list[Draw]:
     """Return where some sparkles are, how many rays each one has, and how long those are."""
     rays = f"how many each one has, ({size},) whole numbers"
     normals = "standard normals, by how many quarters of the radius a ray is longer; the first ones of a row are used, one a ray"
-    spans, most = np.full(size, _MOST_RAYS - _LEAST_RAYS + 1), (size, _MOST_RAYS)
+    spans, most = [_MOST_RAYS - _LEAST_RAYS + 1] * size, (size, _MOST_RAYS)
     return [
         array("centres" if shape[1:] else "centre", about, fixed(*shape), -1e6, 1e6, places),
         array(
             "rays", rays, fixed(size), 1, _MOST_RAYS,
-            lambda keys, shape, p: whole_numbers(keys.stage, keys.samples, 0, spans) + _LEAST_RAYS,
+            lambda keys, *_: keys.whole_numbers(*spans) + _LEAST_RAYS,
         ),
         array(
             "normals", f"{normals}, {most}", fixed(*most), -100.0, 100.0,
-            lambda keys, shape, p: normal_layers(*most, 0.0, 1.0, keys.stage, keys.samples, 1, normal_table()),
+            lambda keys, *_: normal_layers(*most, 0.0, 1.0, *keys, 1, normal_table()),
         ),
     ]  # fmt: skip
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.registry import Draw, Shape, given_array
+from corruptset.corruptions.registry import Draw, Given, Shape
 
-from .declare import Drawing, Given, cbar, chances, fixed
+from .declare import cbar, chances, fixed
 from .elementary import TURNS, along, sine_cosine
 from .fourier import smooth_side, steps, transform
 from .rows import lay
@@ -104,7 +104,7 @@ def _noisy(images, turns, amplitudes, factors, value, blue, out):  # type: ignor
                     out[n, y, x, c] = images[n, y, x, c] if fields[y, 0, x] > value else np.uint8(0)
 
 
-def _phases(planes: int) -> tuple[Draw, Drawing]:
+def _phases(planes: int) -> Draw:
     """Return the phases of so many planes; 0 is one for each channel."""
 
     def size(shape: Shape, parameters: object) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ def _phases(planes: int) -> tuple[Draw, Drawing]:
         f"({planes or 'C'}, S / 2, S), of the left half of the spectrum, [across, down], in radians; S is the next even number at or "
         "above the longer side that has no prime factor above 7"
     )
-    return Draw("phases", about, lambda *given: given_array(size, float, -1e4, 1e4)(*given) * TURNS), draw
+    return Draw("phases", about, draw, size, float, -1e4, 1e4, lambda phases, *_: phases * TURNS)
 
 
 @cbar(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from corruptset.corruptions.arithmetic import exact_exp, exact_sine_cosine
 from corruptset.corruptions.kernels import inlined, inner, kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 
 from .declare import array, cbar
@@ -46,7 +45,7 @@ def _middle(scale, size):  # type: ignore[no-untyped-def]
 
 def _orders(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
     # The first channel's share, and which of the other two the second one gets
-    first, step = np.asarray(whole_numbers(keys.stage, keys.samples, 0, np.array([3, 2]))).T
+    first, step = keys.whole_numbers(3, 2).T
     second = (first + 1 + step) % 3
     return np.stack([first, second, 3 - first - second], axis=1)[:, : shape[2]]
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 from corruptset.corruptions.separable import half_gaussian, weigh
 
@@ -62,8 +61,7 @@ def _discs(shape: Shape, parameters: object) -> tuple[int, int]:
 
 def _signs(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.int64]:
     discs = _discs(shape, parameters)
-    drawn = whole_numbers(keys.stage, keys.samples, 0, np.full(math.prod(discs), 2))
-    return np.asarray(drawn).reshape(-1, *discs) * 2 - 1
+    return keys.whole_numbers(*[2] * math.prod(discs)).reshape(-1, *discs) * 2 - 1
 
 
 @cbar(

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from corruptset.corruptions.kernels import inlined, kernel
 from corruptset.corruptions.keys import Keys
-from corruptset.corruptions.random.philox import whole_numbers
 from corruptset.corruptions.registry import Shape
 
 from .declare import TALL, WIDE, array, cbar, chances, fixed, number, side, uniform
@@ -29,7 +28,7 @@ def _tenth(shape: Shape) -> float:
 def _frequencies(keys: Keys, shape: Shape, parameters: object) -> NDArray[np.float64]:
     first, share = uniform(0, -math.pi, math.pi)(keys, shape, {}), uniform(1, -1.0, 1.0)(keys, shape, {})
     pair = np.stack([first, share * np.abs(first)], axis=1)
-    swapped = whole_numbers(keys.stage, keys.samples, 2, np.array([2])) == 1
+    swapped = keys.whole_numbers(2, stream=2) == 1
     return np.where(swapped, pair[:, ::-1], pair)
 
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt, ValidationError
 
-from corruptset.corruptions.fractional import severity_number
 from corruptset.corruptions.keys import hash64
+from corruptset.corruptions.rows import severity_number
 from corruptset.corruptions.stages import Stage, set_id
 from corruptset.error_lines import mistake_lines
 from corruptset.errors import RecipeError, first_few, mistakes

@@ -10,7 +10,7 @@ import pytest
 from surrogates import smooth, write_file
 
 import corruptset
-from corruptset.corruptions.models.pytorch import check_device, import_torch, repeatable
+from corruptset.corruptions.models.loading import check_device, import_torch, repeatable
 from corruptset.errors import ModelError
 
 INPUT = {"size": 8, "mean": 0.5, "std": 0.25, "channels": "grey"}
@@ -33,7 +33,7 @@ def test_without_pytorch_it_is_said_how_to_install_it(without_torch, tmp_path):
 def test_a_pytorch_that_cannot_be_imported_says_why(tmp_path, broken):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").write_text(broken)
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from corruptset.corruptions.models import pytorch; pytorch.import_torch()"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from corruptset.corruptions.models import loading; loading.import_torch()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = done.stderr.splitlines()[-1]
     assert "ModelError: A model needs PyTorch. It is installed, and cannot be imported: " in last
@@ -49,7 +49,7 @@ def test_without_pytorch_mistakes_of_the_file_come_first(without_torch, tmp_path
 def test_rooms_and_corruptions_are_imported_without_pytorch():
     code = (
         "import sys; sys.modules['torch'] = sys.modules['safetensors'] = None; import pathlib, corruptset;"
-        "import corruptset.corruptions.models.surrogate, corruptset.corruptions.models.checks;"
+        "import corruptset.corruptions.models.surrogate, corruptset.corruptions.models.network;"
         "from corruptset.corruptions.registry import get_corruption;"
         "print(get_corruption('pgd').name, get_corruption('model_gradient').name)"
     )

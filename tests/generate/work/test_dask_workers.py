@@ -138,11 +138,11 @@ def test_a_client_is_taken_and_left_open(make: Any, folder: Path, cluster: Clust
 
 
 OTHER = """
-import corruptset.generate.work.environment as environment, corruptset.generate.work.dask_tasks as tasks, pathlib
+import corruptset.generate.work.environment as environment, corruptset.generate.work.dask_tasks as tasks
 release = environment.version
 environment.environment.cache_clear()
 environment.version = lambda name: "0.0.1" if name == "corruptset" else release(name)
-tasks.kernel_folder = lambda: pathlib.Path("/kernels/0000")
+tasks.sources_digest = lambda: "0000"
 """
 
 
@@ -203,7 +203,7 @@ def test_one_killed_one_retired_one_that_joined_later(make: Any, cluster: Cluste
         cluster.add(clusters.HIDDEN, name="bare")
         cluster.add(name="three")
 
-    with pytest.warns(CorruptsetWarning, match=r"The worker bare \(tcp.* joined and gets no parts: it has no corruptset"):
+    with pytest.warns(CorruptsetWarning, match=r"The worker bare \(tcp.* gets no more parts: it has no corruptset"):
         built = make(progress=at(5, change))
     assert layouts.files_of(built.directory) == whole
     assert built.images == 450

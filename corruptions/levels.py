@@ -1,15 +1,17 @@
-"""How a real value becomes one of the 256 levels: an option of every corruption that computes with fractions."""
+"""Whole levels: how a real value becomes one of the 256, and tables from level to level."""
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from .registry import choice
+from .registry import Images, choice
 
 ROUNDING = choice(
     "rounding", ("floor", "round"), "how values become whole levels: floor, as ImageNet-C's generator, or round, as MNIST-C's"
 )
+"""An option of every corruption that computes with fractions."""
 
 
 def whole(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
@@ -24,3 +26,8 @@ def whole(levels: NDArray[np.float64], rounding: str) -> NDArray[np.uint8]:
 def half(rounding: str) -> float:
     """Return what is added before the floor: 0, or one half where `rounding` is "round": there, halves go up."""
     return 0.5 if rounding == "round" else 0.0
+
+
+def look_up(images: Images, table: NDArray[np.uint8]) -> Images:
+    """Return ``table[images]``, the table being (256,) ndarray of uint8."""
+    return np.asarray(cv2.LUT(images.reshape(len(images), -1), table), np.uint8).reshape(images.shape)
